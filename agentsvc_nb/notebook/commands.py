@@ -2,7 +2,7 @@
 
 Example:
     session = Session()
-    ask(session, Question("Which files are here?"), StaticScreen(output)).text
+    ask(session, AskRequest("Which files are here?"), StaticScreen(output)).text
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 from agentsvc_nb import embedded
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.documents.markdown import anchor
+from agentsvc_nb.notebook.ask import follower
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.asking import ask, ask_in_background
-from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
+from agentsvc_nb.notebook.ask.background import ask_in_background
+from agentsvc_nb.notebook.ask.each import RowsBar, ask_each
+from agentsvc_nb.notebook.ask.follower import ask
 from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, the_run, wait
+from agentsvc_nb.notebook.ask.request import prepare
 from agentsvc_nb.notebook.ask.review import sent, show
-from agentsvc_nb.notebook.ask.several import ask_each
-from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.connection import (
     chat,
     connect,
@@ -56,6 +57,7 @@ from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 from agentsvc_nb.wire.text import label
 
 __all__ = [
+    "RowsBar",
     "ToolForm",
     "approvals",
     "approve",
@@ -87,6 +89,7 @@ __all__ = [
     "jobs_watch",
     "models",
     "page",
+    "prepare",
     "project",
     "runs",
     "search",
@@ -107,15 +110,15 @@ __all__ = [
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
-    """Follow a run that was started before, from its first event. Returns and raises as `RunWatcher.watch`."""
-    run_id, client = the_run(session, run_id), session.client()
-    feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
-    return RunWatcher(session, client, feed, screen, timeout).watch()
+    """Follow a run that was started before, from its first event. Returns and raises as `RunFollower.follow`."""
+    return follower.attach(session, the_run(session, run_id), screen, timeout=timeout)
 
 
 def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
-    """Go on with a failed run, and follow it. Returns and raises as `RunWatcher.watch`; raises `AskError` when it can't
-    be resumed."""
+    """Go on with a failed run, and follow it. Returns and raises as `RunFollower.follow`.
+
+    Raises `AskError` when it can't be resumed.
+    """
     run_id = the_run(session, run_id)
     with errors_as_cells(session):
         run = session.client().runs.resume(run_id, max_cents=max_cents)

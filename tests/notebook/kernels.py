@@ -7,7 +7,7 @@ from typing import Any
 
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.files.attachments import attachments
 from agentsvc_nb.notebook.state.journal import Journal, Place
@@ -26,16 +26,14 @@ class Kernel:
         self.shown = Cell()
         self._count = 0
 
-    def ask(
-        self, message: str, cell: str = "", *, files: tuple[str | Path, ...] = (), reuse: bool = True, **options: Any
-    ) -> CellAnswer:
+    def ask(self, message: str, cell: str = "", *, files: tuple[str | Path, ...] = (), **options: Any) -> CellAnswer:
         """Run a cell; its id is its message unless another is given."""
         self._count += 1
         self.shown = Cell()
-        question = Question(
+        question = AskRequest(
             message, typed=message, place=Place(cell or message, self._count), files=attachments(files), **options
         )
-        return commands.ask(self.session, question, StaticScreen(self.shown), reuse=reuse)
+        return commands.ask(self.session, question, StaticScreen(self.shown))
 
     def restart(self) -> Kernel:
         self.close()

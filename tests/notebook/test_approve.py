@@ -12,7 +12,7 @@ from IPython.core.completer import provisionalcompleter
 
 from agentsvc_nb import AgentService, MapProgress
 from agentsvc_nb.client.approvals import waiting_calls
-from agentsvc_nb.notebook.ask.several import RowsBar
+from agentsvc_nb.notebook.ask.each import RowsBar
 from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.waiting_calls import INPUT_CHARS, calls_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped

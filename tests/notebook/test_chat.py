@@ -83,7 +83,7 @@ def test_nothing_to_send_is_said_until_something_is_sent(used: Used) -> None:
 
 def test_it_is_seen_growing_and_stop_cancels_on_the_service(used: Used, client: AgentService) -> None:
     used.ask("say begun\nwait 60")
-    until(lambda: "begun" in text(used.front))
+    until(lambda: "<p>begun" in markup(used.front))
     used.ask("say not now")
     assert "not now" not in text(used.front), "one at a time"
     say(used.front, "stop")

@@ -13,13 +13,13 @@ import sys
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.widgets.outputs import TerminalOutput
 from agentsvc_nb.notebook.state.journal import Journal
-from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.display.screens import TerminalScreen
 from agentsvc_nb.notebook.jobs.foreground import Bar
 
 session = Session(journal=Journal(None))
-answer = commands.ask(session, Question("say hello\\nwrite out/a.txt x"), TerminalScreen(sys.stdout))
+answer = commands.ask(session, AskRequest("say hello\\nwrite out/a.txt x"), TerminalScreen(sys.stdout))
 job = commands.work(session, "echo_job", {"steps": 1, "seconds": 0}, Bar(TerminalOutput(), live=False))
 said = commands.call(session, "ask_stefanbrain", {"message": "say you"}, Bar(TerminalOutput(), live=False))
 commands.feedback_send(session, "from a script")

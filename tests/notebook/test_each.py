@@ -13,7 +13,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.batch import MapProgress
-from agentsvc_nb.notebook.ask.several import RowsBar, progress_bundle
+from agentsvc_nb.notebook.ask.each import RowsBar, progress_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from tests.notebook.allowlist import offences
 from tests.notebook.screens import Cell, Clock

@@ -17,7 +17,7 @@ import pytest
 from agentsvc_nb import embedded
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
@@ -85,7 +85,7 @@ def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Pat
     cell = Cell()
     screen = Losing(kind(cell), "beta", lambda: lose_for_good(data))  # type: ignore[call-arg]
     with pytest.raises(AskError, match="went away") as lost:
-        commands.ask(_session(kernel), Question(SCRIPT), screen)
+        commands.ask(_session(kernel), AskRequest(SCRIPT), screen)
     (output,) = cell.outputs
     assert isinstance(lost.value.answer, CellAnswer)
     run_id = lost.value.answer.run_id
@@ -100,7 +100,7 @@ def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Pat
 def test_an_answer_that_is_complete_comes_without_its_thumbnails(kernel: Any, data: Path) -> None:
     cell = Cell()
     screen = Losing(StaticScreen(cell), "alpha", lambda: lose_for_good(data), ended=True)
-    answer = commands.ask(_session(kernel), Question("say alpha\nwrite out/a.png no-picture"), screen)
+    answer = commands.ask(_session(kernel), AskRequest("say alpha\nwrite out/a.png no-picture"), screen)
     assert (answer.text, answer.status) == ("alpha", "completed")
     assert "out/a.png" in cell.outputs[0]["text/html"]
 
@@ -109,7 +109,7 @@ def test_a_terminal_keeps_what_it_printed(kernel: Any, data: Path) -> None:
     out = io.StringIO()
     screen = Losing(TerminalScreen(out), "beta", lambda: lose_for_good(data))
     with pytest.raises(AskError) as lost:
-        commands.ask(_session(kernel), Question(SCRIPT), screen)
+        commands.ask(_session(kernel), AskRequest(SCRIPT), screen)
     assert isinstance(lost.value.answer, CellAnswer)
     _kept(out.getvalue(), lost.value.answer.run_id)
     assert out.getvalue().count("alpha") == 1
@@ -157,7 +157,7 @@ def test_a_service_at_an_address_that_is_gone_leaves_the_same(kernel: Any, monke
         cell = Cell()
         screen = Losing(StaticScreen(cell), "beta", gone.kill)
         with pytest.raises(AskError, match="went away") as lost:
-            commands.ask(_session(kernel), Question(SCRIPT), screen)
+            commands.ask(_session(kernel), AskRequest(SCRIPT), screen)
     assert isinstance(lost.value.answer, CellAnswer)
     _kept(cell.outputs[0]["text/plain"], lost.value.answer.run_id)
     assert gone.base_url in f"{lost.value} {lost.value.hint}"

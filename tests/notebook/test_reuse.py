@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask.answer import AnswerShape
-from agentsvc_nb.notebook.ask.question import Question, prepare_request
+from agentsvc_nb.notebook.ask.request import AskRequest, prepare
 from agentsvc_nb.notebook.errors import RunFailed
 from agentsvc_nb.notebook.state.journal import JournalEntry
 from agentsvc_nb.testing import RunningService
@@ -301,18 +301,18 @@ def test_nothing_is_shown_again_outside_a_notebook(service: RunningService, tmp_
 
 
 def test_a_run_that_this_account_does_not_have_is_asked_for_anew(kernel: Kernel) -> None:
-    question = Question("say x")
-    request = prepare_request(kernel.session, kernel.session.client(), question)
+    question = AskRequest("say x")
+    request = prepare(kernel.session, question)
     stranger = JournalEntry(
         "k", request.fingerprint, "n", kernel.session.base_url, "a", run_id=str(uuid.uuid4()), status="completed"
     )
     kernel.session.journal.start(stranger)
-    assert prepare_request(kernel.session, kernel.session.client(), question).shown is None
+    assert prepare(kernel.session, question).shown is None
 
 
 def test_a_start_that_was_never_answered_is_sent_with_its_own_key(kernel: Kernel, client: AgentService) -> None:
-    question = Question("say x")
-    lost = prepare_request(kernel.session, kernel.session.client(), question)
+    question = AskRequest("say x")
+    lost = prepare(kernel.session, question)
     entry = JournalEntry(
         lost.key, lost.fingerprint, kernel.session.notebook or "", kernel.session.base_url, str(lost.address)
     )

@@ -1,8 +1,8 @@
-"""Asking from a cell, and the runs that come of it.
+"""Asking from a cell, and the runs that come of it. One question is read from the top:
 
-asking      ask in the foreground or background            question    a cell's question; whether to show a run again
-several     a question for each row of a DataFrame         follow      the stream of a run, read in a thread
-turn        a run from its start to its one output         answer      the answer of a run, the value of its cell
-background  runs while other cells go on                   review      show, compare and export runs
-history     list, wait, cancel; approval of tool calls
+request     its options, its chat and key, or the earlier run that is shown instead
+follower    start or attach, follow, draw, end with an answer or an exception
+background  the same in a thread, as a future              answer   the value of a cell
+each        a question for each row of a DataFrame         history  list, wait, cancel; approval of tool calls
+review      show, compare and export runs
 """

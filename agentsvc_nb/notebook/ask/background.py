@@ -7,15 +7,19 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitedLongEnough
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.turn import RunWatcher
+from agentsvc_nb.notebook.ask.follower import RunFollower
+from agentsvc_nb.notebook.ask.request import AskRequest, address, prepare
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle, watched_bundle
 from agentsvc_nb.notebook.display.results import DisplayedResult, ResultFiles
+from agentsvc_nb.notebook.display.screens import Screen
 from agentsvc_nb.notebook.display.waiting_calls import print_new_calls
 from agentsvc_nb.notebook.errors import RunStopped
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.runs import Run
 
 if TYPE_CHECKING:
@@ -106,9 +110,6 @@ class BackgroundResult(DisplayedResult, Generic[K]):
     def left_alone(self, error: BaseException) -> None:
         """Hook: the work failed with an error that the output does not show yet."""
 
-    def after(self) -> None:
-        """Hook: the work has ended, with a result or an error."""
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
@@ -126,11 +127,6 @@ class BackgroundResult(DisplayedResult, Generic[K]):
             if getattr(error, "answer", None) is None:
                 left_alone(error)
             self._future.set_exception(error)
-        self.after()
-
-
-def nothing(background: Background) -> None:
-    """Do nothing: the default callback at the end of a run in the background."""
 
 
 class Background(BackgroundResult[CellAnswer]):
@@ -140,30 +136,23 @@ class Background(BackgroundResult[CellAnswer]):
     `answer.status`, `answer.cancel()`
     """
 
-    def __init__(
-        self, turn: RunWatcher, go: Callable[[], CellAnswer], then: Callable[[Background], None] = nothing
-    ) -> None:
-        self._turn = turn
-        self._go = go
-        self._then = then
+    def __init__(self, follower: RunFollower) -> None:
         super().__init__()
+        self._follower = follower
 
     def make(self) -> CellAnswer:
-        return self._go()
+        return self._follower.follow()
 
     def tell(self, told: set[str]) -> None:
         """Print tool calls that wait for approval: a blocked cell may have no live output that shows them. Calls for
         the kernel, which that cell keeps busy, are done in it."""
-        if self._turn.desk is not None:
-            self._turn.desk.help_out()
-        print_new_calls([*self._turn.view.asked.values()], told)
+        if self._follower.desk is not None:
+            self._follower.desk.help_out()
+        print_new_calls([*self._follower.view.asked.values()], told)
 
     def cancel(self) -> None:
         """Cancel the run on the service; a run that still waits for its turn is never started. Safe to repeat."""
-        self._turn.view.stopping = True
-        if self._turn.desk is not None:
-            self._turn.desk.close()
-        self._turn.feed.cancel()
+        self._follower.cancel()
 
     @property
     def waited_for(self) -> str | None:
@@ -172,12 +161,12 @@ class Background(BackgroundResult[CellAnswer]):
     @property
     def run_id(self) -> str:
         """The run's id, empty before it has started; does not wait."""
-        return self._turn.view.run_id
+        return self._follower.view.run_id
 
     @property
     def status(self) -> str:
         """`waiting` until the run starts, then the run's status; does not wait."""
-        return "waiting" if self._turn.view.waiting else self._turn.view.status
+        return "waiting" if self._follower.view.waiting else self._follower.view.status
 
     @property
     def name(self) -> str:
@@ -217,10 +206,50 @@ class Background(BackgroundResult[CellAnswer]):
 
     def _mimebundle(self) -> Bundle:
         known = self.outcome()
-        return known.shown if isinstance(known, CellAnswer) else watched_bundle(self._turn.view)
+        return known.shown if isinstance(known, CellAnswer) else watched_bundle(self._follower.view)
 
     def left_alone(self, error: BaseException) -> None:
-        self._turn.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))
+        self._follower.screen.finish(error_bundle(str(error), getattr(error, "hint", "")))
 
-    def after(self) -> None:
-        self._then(self)
+
+def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, here: bool = False) -> Background:
+    """Ask the question and return at once. The run starts when the earlier questions to its chat have ended.
+
+    A new chat does not become the notebook's chat.
+
+    Args:
+        here: return only when the run has ended, for hosts that lose updates of an output after its cell has ended.
+
+    Raises:
+        AskError: the service did not answer before the start. Later errors are raised by the result's `wait`, or
+            with `here` by this function.
+    """
+    request = request if request.key else prepare(session, request)
+    # Queued behind the run that holds the chat, not refused: its cell has ended, so nobody is there to ask again.
+    follower = RunFollower(session, replace(request, wait=True), screen, background=True, fails_cell=here)
+    follower.record()
+    where = str(request.address)
+    follower.record_turn(where)
+    follower.earlier = None if request.new_chat else session.last_in_background.get(where)
+    session.last_in_background[where] = background = Background(follower)
+    if here:
+        background.run_here()
+    else:
+        background.start()
+    return background
+
+
+def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Background:
+    """Prepare a question of a chat widget; the caller starts it with `start` or `run_here`.
+
+    No earlier run is shown again for it. It is not part of the execution history either, so it does not affect which
+    cells' runs are shown again. Raises `AskError` when there is no connection.
+    """
+    follower = RunFollower(session, address(session, request), screen, background=True, fails_cell=False)
+    follower.record()
+    return Background(follower)
+
+
+def prepare_attach(session: Session, run_id: str, screen: Screen) -> Background:
+    """Prepare to follow a run that was started before, as `prepare_ask` does for a question."""
+    return Background(RunFollower(session, AskRequest(shown=run_id), screen, fails_cell=False))

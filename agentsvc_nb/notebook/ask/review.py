@@ -6,15 +6,11 @@ from typing import Final
 
 from agentsvc_nb.client.approvals import event_pages
 from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.follower import output_of
 from agentsvc_nb.notebook.ask.history import the_run
-from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle
-from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.results import QuotedText
-from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.files.workspace import fetcher, reader
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
-from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import label
 
 BEGINNING: Final = 100
@@ -37,12 +33,9 @@ def show(session: Session, given: str) -> CellAnswer:
     session.journal.seen(run)
     if run.ended:
         view.settle(run)
-    files = [WorkspaceFile.model_validate({"id": "", "run_id": run_id, **facts}) for facts in view.files.values()]
-    table = files_bundle(files, caption="Files of this run") if files else None
-    charts = charts_bundle(files, fetch) if (fetch := fetcher(session.client(), run.chat)) else None
-    sources = sources_html(view.text, reader(session.client(), run.chat))
-    bundle = answer_bundle(view, notes=session.take_notes(), files=table, charts=charts, sources=sources)
-    inputs, client = session.journal.inputs(run_id), session.client()
+    client, inputs = session.client(), session.journal.inputs(run_id)
+    draw, files = output_of(client, view, pictured=True)
+    bundle = draw(notes=session.take_notes())
     return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.ask import turn
-from agentsvc_nb.notebook.ask.follow import CANCEL_SECONDS, SHUTDOWN_SECONDS
+from agentsvc_nb.notebook.ask import follower
+from agentsvc_nb.notebook.ask.follower import CANCEL_SECONDS, SHUTDOWN_SECONDS
 from agentsvc_nb.notebook.display.file_table import files_bundle
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
 from agentsvc_nb.notebook.display.render import Bundle, mark, percent, seconds_of, status_html
@@ -121,8 +121,8 @@ def follow(
 
 def lost(session: Session, error: AskError | StefanBrainError, what: str, again: str) -> AskError:
     """Convert an error of the client while jobs were followed; `again` is the magic that follows `what` later."""
-    if turn.gone(error):
-        return turn.lost(error, what, again, session.base_url)
+    if follower.gone(error):
+        return follower.lost(error, what, again, session.base_url)
     return error if isinstance(error, AskError) else to_ask_error(error, session.base_url)
 
 
@@ -130,7 +130,7 @@ def _broken(session: Session, error: AskError | StefanBrainError, watch: _JobPol
     """Return the exception of a cell that followed a job; if the service is gone, the output keeps the progress."""
     job_id = watch.job.job_id
     failure = lost(session, error, f"job {label(job_id, 64)}", f"%jobs show {label(job_id, 64)}")
-    if turn.gone(error):
+    if follower.gone(error):
         notes = (*session.take_notes(), str(failure), failure.hint)
         result = JobResult(watch.job, job_bundle(watch.job, watch.elapsed, notes))
         watch.bar.finish(result.shown)

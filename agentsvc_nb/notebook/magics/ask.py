@@ -1,13 +1,12 @@
-"""`%%ask`: its options, and the question made of them and the cell's body.
+"""`%%ask`: its options, and the request made of them and the cell's body.
 
-An option is declared at `Ask.ask` and read in `question_of`; `Question` defines its effect on the request.
+An option is declared at `Ask.ask` and read in `Ask._request`; `AskRequest` defines its effect.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.magic import line_cell_magic, magics_class
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
 
     from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
     from agentsvc_nb.notebook.ask.background import Background
-    from agentsvc_nb.notebook.ask.question import Question
-    from agentsvc_nb.notebook.ask.several import RowsQuestion
+    from agentsvc_nb.notebook.ask.request import AskRequest
     from agentsvc_nb.notebook.display.results import DisplayedResult
-    from agentsvc_nb.notebook.files.attachments import AttachedFile
     from agentsvc_nb.notebook.kernel.desk import KernelOffer
     from agentsvc_nb.notebook.kernel.pages import Cell
 
@@ -35,7 +32,6 @@ EFFORTS: Final = ("low", "medium", "high")
 """Those of `wire.models.Effort`, which takes long to import."""
 KERNEL: Final = ("off", "look", "ask")
 """Those of `kernel.desk.KernelMode`, which takes long to import."""
-_NOTHING: Final = {"text/plain": "", "text/html": ""}
 _OFFLINE: Final = "offline"
 _WITHOUT_CODE: Final = (
     "No cell is proposed: --code needs a language model (%agentsvc model), and the offline agent has answered, which"
@@ -53,123 +49,12 @@ _EXCLUSIVE: Final = (
 """An option, and the options that cannot be given with it."""
 
 
-def check(args: argparse.Namespace, background: bool) -> None:
+def _check(args: argparse.Namespace) -> None:
     """Raise `AskError` for options that exclude each other."""
-    values = vars(args) | {"bg": background}
-
-    def given(option: str) -> bool:
-        return bool(values[option.removeprefix("--").replace("-", "_")])
-
+    given = {f"--{name.replace('_', '-')}" for name, value in vars(args).items() if value}
     for one, others in _EXCLUSIVE:
-        if given(one) and (clash := [other for other in others if given(other)]):
+        if one in given and (clash := [other for other in others if other in given]):
             raise AskError(f"{one} and {clash[0]} exclude each other; nothing was sent.", "Give one of them.")
-
-
-def question_of(
-    args: argparse.Namespace,
-    cell: str,
-    shell: Any,
-    last_error: LastError,
-    kernel: KernelOffer | None = None,
-    target: Cell | None = None,
-) -> Question:
-    """Return the question of a cell. Raises `AskError` for invalid options or values, before anything is sent."""
-    from agentsvc_nb.notebook import host, template
-    from agentsvc_nb.notebook.ask.question import Question
-    from agentsvc_nb.wire.runs import CODE_REQUEST
-
-    variables = shell.user_ns
-    files, notes = _files(args, variables, last_error)
-    message = template.expand(cell, variables).strip("\n")
-    if target is not None:
-        files = (*files, changing.files(args, target, last_error, os.environ))
-        message = changing.message(args, message)
-    return Question(
-        f"{message}\n\n{CODE_REQUEST}" if (args.code or target) and message.strip() else message,
-        typed=cell,
-        place=host.place(shell, cell),
-        files=files,
-        chat=args.chat,
-        new_chat=args.new_chat,
-        wait=args.on_busy == "wait",
-        fresh=args.fresh,
-        raise_error=not args.no_raise_error,
-        timeout=args.timeout,
-        shape=shape_of(args.schema, variables),
-        notes=notes,
-        model=args.model,
-        effort=args.effort,
-        kernel=kernel,
-    )
-
-
-def _files(
-    args: argparse.Namespace, variables: Mapping[str, Any], last_error: LastError
-) -> tuple[tuple[AttachedFile, ...], tuple[str, ...]]:
-    """Return the attached files, and a line for each attached DataFrame."""
-    from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, in_memory_file, picture_file
-
-    tables = [dataframe_file(name, variables) for name in args.df]
-    files = [*attachments(args.file), *(file for file, _ in tables)]
-    files += [picture_file(name, variables) for name in args.image]
-    if args.error:
-        files.append(in_memory_file(LAST_ERROR_FILE, last_error.document(os.environ)))
-    return tuple(files), tuple(f"Attached {line}" for _, line in tables)
-
-
-def shape_of(name: str | None, variables: Mapping[str, Any]) -> AnswerShape | None:
-    """Return the answer's shape in the variable `name`, if given. Raises `AskError` if it is undefined or no shape."""
-    from agentsvc_nb.notebook.ask.answer import AnswerShape
-
-    if name is None:
-        return None
-    listed = _LISTED.fullmatch(name)
-    of = listed[1] if listed else name
-    if of not in variables:
-        raise AskError(
-            f"--schema {name}: there is no variable `{label(of, 80)}`; nothing was sent.",
-            "Define a pydantic model, list[Model] or a JSON Schema of that name.",
-        )
-    return AnswerShape(name, list[variables[of]] if listed else variables[of])  # type: ignore[valid-type]
-
-
-def rows_question_of(
-    args: argparse.Namespace, cell: str, variables: Mapping[str, Any], last_error: LastError
-) -> RowsQuestion:
-    """Return the question of a cell with `--each`. Raises `AskError` for invalid options, before anything is sent."""
-    from agentsvc_nb.notebook.ask.several import RowsQuestion
-
-    shape = shape_of(args.schema, variables)
-    if shape is not None and shape.records:
-        raise AskError("--each asks for one answer a row; nothing was sent.", "Give --schema a model, not list[Model].")
-    files, notes = _files(args, variables, last_error)
-    return RowsQuestion(
-        args.each,
-        _frame_of(args.each, variables),
-        cell.strip("\n"),
-        files,
-        notes,
-        schema=None if shape is None else shape.kind or shape.schema,
-        key=args.key,
-        model=args.model,
-        effort=args.effort,
-        max_concurrency=args.at_once,
-        max_cents=args.max_cents,
-        fresh=args.fresh,
-        timeout=args.timeout,
-        raise_error=not args.no_raise_error,
-    )
-
-
-def _frame_of(name: str, variables: Mapping[str, Any]) -> Any:
-    """The DataFrame in the variable, or the table in the file. Raises `AskError` for neither."""
-    from agentsvc_nb.notebook.previews.decoding import read_table
-
-    if name in variables:
-        return variables[name]
-    if not os.path.isfile(name):
-        raise AskError(f"--each {name}: there is no variable `{name}` and no file of that name; nothing was sent.")
-    return read_table(name)
 
 
 @magics_class
@@ -271,26 +156,81 @@ class Ask(MagicsGroup):
             cell = args.question or ""
         elif (args := parse(self.ask, line, self.shell.user_ns)).question:
             raise AskError("`%%ask` asks what stands below its line; nothing was sent.", "Begin the question there.")
-        args.model, args.effort = args.model or self.model or None, args.effort or self.effort
-        background = args.bg or (self.background and not args.each)
-        check(args, background)
+        args.bg = args.bg or (self.background and not args.each)
+        _check(args)
         if args.each:
             return self._each(args, cell)
         target = changing.target(args, self._ran, self._last_error)
-        question = question_of(args, cell, self.shell, self._last_error, self._kernel_offer(args, background), target)
+        request = self._request(args, cell, target)
         with self.keeping_partial_answer(args.out):
-            if background:
-                return self.keep(self._in_background(question), args.out)
-            screen = self.context.screen(kernel=question.kernel is not None and question.kernel.buttons)
-            answer = commands.ask(self.session, question, screen, reuse=self.reuse)
+            if args.bg:
+                return self.keep(self._in_background(request), args.out)
+            screen = self.context.screen(kernel=request.kernel is not None and request.kernel.buttons)
+            answer = commands.ask(self.session, request, screen)
         if args.code and not answer.again:
             self._propose(answer)
         if target is not None and not answer.again:
             changing.propose(self.context, target, answer.code)
         return self.keep(answer, args.out)
 
-    def _kernel_offer(self, args: argparse.Namespace, background: bool) -> KernelOffer | None:
-        between = background and self.context.mode != "static"
+    def _request(self, args: argparse.Namespace, cell: str, target: Cell | None = None) -> AskRequest:
+        """Return the validated request. Raises `AskError` for invalid options or values, before anything is sent."""
+        from agentsvc_nb.notebook import host, template
+        from agentsvc_nb.notebook.ask.request import AskRequest
+        from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, in_memory_file, picture_file
+        from agentsvc_nb.wire.runs import CODE_REQUEST
+
+        variables = self.shell.user_ns
+        effort: Any = args.effort or self.effort  # of the literals of `wire.runs.Effort`
+        tables = [dataframe_file(name, variables) for name in args.df]
+        files = [*attachments(args.file), *(file for file, _ in tables)]
+        files += [picture_file(name, variables) for name in args.image]
+        if args.error:
+            files.append(in_memory_file(LAST_ERROR_FILE, self._last_error.document(os.environ)))
+        message = cell.strip("\n")
+        if not args.each:  # there, {{name}} is a column
+            message = template.expand(cell, variables).strip("\n")
+        if target is not None:
+            files.append(changing.files(args, target, self._last_error, os.environ))
+            message = changing.message(args, message)
+        if (args.code or target) and message.strip():
+            message = f"{message}\n\n{CODE_REQUEST}"
+        return AskRequest(
+            message,
+            typed=cell,
+            place=host.place(self.shell, cell),
+            files=tuple(files),
+            chat=args.chat,
+            new_chat=args.new_chat,
+            wait=args.on_busy == "wait",
+            fresh=args.fresh,
+            reuse=self.reuse,
+            raise_error=not args.no_raise_error,
+            timeout=args.timeout,
+            shape=self._shape(args.schema),
+            notes=tuple(f"Attached {line}" for _, line in tables),
+            model=args.model or self.model or None,
+            effort=effort,
+            kernel=None if args.each else self._kernel_offer(args),
+        )
+
+    def _shape(self, name: str | None) -> AnswerShape | None:
+        """Return the shape of the answer in the variable `name` or of `list[name]`, if given."""
+        from agentsvc_nb.notebook.ask.answer import AnswerShape
+
+        if name is None:
+            return None
+        listed, variables = _LISTED.fullmatch(name), self.shell.user_ns
+        of = listed[1] if listed else name
+        if of not in variables:
+            raise AskError(
+                f"--schema {name}: there is no variable `{label(of, 80)}`; nothing was sent.",
+                "Define a pydantic model, list[Model] or a JSON Schema of that name.",
+            )
+        return AnswerShape(name, list[variables[of]] if listed else variables[of])  # type: ignore[valid-type]
+
+    def _kernel_offer(self, args: argparse.Namespace) -> KernelOffer | None:
+        between = args.bg and self.context.mode != "static"
         offer = self.context.kernel_offer(args.kernel, args.connection, between=between)
         if offer is not None and between and self.context.mode == "terminal":
             raise AskError(
@@ -299,33 +239,41 @@ class Ask(MagicsGroup):
             )
         return offer
 
-    def _each(self, args: argparse.Namespace, cell: str) -> DisplayedResult:
+    def _in_background(self, request: AskRequest) -> Background:
         from agentsvc_nb.notebook import commands
 
-        asked = rows_question_of(args, cell, self.shell.user_ns, self._last_error)
+        if self.context.mode == "static":
+            return commands.ask_in_background(self.session, request, self.context.screen(), here=True)
+        request = commands.prepare(self.session, request)  # what fails here leaves no card
+        card = self.context.card()
+        background = commands.ask_in_background(self.session, request, card)
+        card.cancels(background.cancel)
+        return background
+
+    def _each(self, args: argparse.Namespace, cell: str) -> DisplayedResult:
+        from agentsvc_nb.notebook import commands
+        from agentsvc_nb.notebook.previews.decoding import read_table
+        from agentsvc_nb.notebook.widgets import outputs
+
+        name, mode = args.each, self.context.mode
+        request = self._request(args, cell)
+        if name not in self.shell.user_ns and not os.path.isfile(name):
+            raise AskError(f"--each {name}: there is no variable `{name}` and no file of that name; nothing was sent.")
+        frame = self.shell.user_ns[name] if name in self.shell.user_ns else read_table(name)
         with self.keeping_partial_answer(args.out):
-            rows = commands.ask_each(self.session, asked, self.context.rows_bar())
+            rows = commands.ask_each(
+                self.session,
+                request,
+                name,
+                frame,
+                commands.RowsBar(outputs.output(self.shell, mode), mode),
+                key=args.key,
+                max_concurrency=args.at_once,
+                max_cents=args.max_cents,
+            )
         if args.out:
             self.shell.user_ns[args.out] = rows.frame
         return self.keep(rows, None)
-
-    def _in_background(self, question: Question) -> Background:
-        from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.display.render import error_bundle
-
-        if self.context.mode == "static":
-            screen = self.context.screen()
-            return commands.ask_in_background(self.session, question, screen, reuse=self.reuse, here=True)
-        card = self.context.card()
-        try:
-            background = commands.ask_in_background(self.session, question, card, reuse=self.reuse)
-        except BaseException as error:  # also an interrupt: nothing else would ever update the card
-            shown = error_bundle(str(error) or "The cell was interrupted.", getattr(error, "hint", ""))
-            # Elsewhere the cell, which fails with it, shows it itself.
-            card.finish(shown if self.context.mode == "page" else _NOTHING)
-            raise
-        card.cancels(background.cancel)
-        return background
 
     def _propose(self, answer: CellAnswer) -> None:
         """Insert the answer's code as the next cell, without running it; print a line if there is none."""

@@ -23,7 +23,6 @@ from agentsvc_nb.notebook.kernel.pages import Pages
 from agentsvc_nb.wire.text import in_bold
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.ask.several import RowsBar
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
@@ -132,13 +131,6 @@ class MagicsContext:
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.card(self.shell, self.mode, partial(decide, self.session))
-
-    def rows_bar(self) -> RowsBar:
-        """Return an output for the progress of a batch (`--each`)."""
-        from agentsvc_nb.notebook.ask import several
-        from agentsvc_nb.notebook.widgets import outputs
-
-        return several.RowsBar(outputs.output(self.shell, self.mode), self.mode)
 
     def bar(self) -> Bar:
         """Return an output for a job or tool call of the running cell."""
@@ -280,19 +272,16 @@ def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Nam
 
     Raises `AskError` for invalid arguments.
     """
-    return _parsed(magic, lambda: _led(magic.parser, line.strip()))
-
-
-def _led(parser: argparse.ArgumentParser, line: str) -> list[str]:
     # argparse would take quotes and dashes of the rest for its own, so only known options are handed to it.
+    takes_value = {name: "action" not in declared.kwds for declared in magic.decorators for name in declared.args}
     options: list[str] = []
-    while (word := line.partition(" ")[0].partition("=")[0]) in parser._option_string_actions:
-        takes_value = parser._option_string_actions[word].nargs != 0
-        count = 2 if takes_value and "=" not in line.partition(" ")[0] else 1
+    line = line.strip()
+    while line.startswith("-") and (word := line.partition(" ")[0].partition("=")[0]) in takes_value:
+        count = 2 if takes_value[word] and "=" not in line.partition(" ")[0] else 1
         parts = line.split(None, count)
         options += parts[:count]
         line = parts[count] if len(parts) > count else ""
-    return [*options, "--", line] if line else options
+    return _parsed(magic, lambda: [*options, "--", line] if line else options)
 
 
 def _parsed(magic: Any, split: Callable[[], list[str]]) -> argparse.Namespace:

@@ -12,7 +12,7 @@ from IPython.core.getipython import get_ipython
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.notebook import host
-from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.render import Bundle, error_bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.errors import AskError
@@ -64,7 +64,9 @@ class Chat(Showing):
     ) -> None:
         # A template: each message replaces "-". Made here, so that an invalid id raises at once.
         offer = kernel_offer_here()
-        self._first = Question("-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer)
+        self._first = AskRequest(
+            "-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer
+        )
         if where == "side" and find_spec("sidecar") is None:
             raise AskError("A chat beside the notebook needs the package sidecar.", _INSTALL)
         self._where = where

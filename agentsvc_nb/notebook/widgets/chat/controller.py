@@ -9,12 +9,9 @@ from itertools import islice
 from typing import Final
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.ask.asking import prepare_ask
-from agentsvc_nb.notebook.ask.background import Background
-from agentsvc_nb.notebook.ask.follow import RECONNECTS, Feed
-from agentsvc_nb.notebook.ask.question import Question
+from agentsvc_nb.notebook.ask.background import Background, prepare_ask, prepare_attach
+from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.ask.review import show
-from agentsvc_nb.notebook.ask.turn import RunWatcher
 from agentsvc_nb.notebook.display.render import error_bundle
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile
@@ -65,7 +62,7 @@ class ActiveTurn:
 
     screen: TurnScreen
     open: Callable[[], Background]
-    question: Question | None = None
+    question: AskRequest | None = None
     background: Background | None = None
     stopped: bool = False
 
@@ -80,7 +77,7 @@ class ChatController:
         self,
         session: Session,
         conversation: Conversation,
-        first: Question,
+        first: AskRequest,
         page: ChatPage,
         changed: Callable[[], None],
     ) -> None:
@@ -90,7 +87,7 @@ class ChatController:
         self._page = page
         self._changed = changed
         self._lock = threading.RLock()
-        self._refused: dict[int, tuple[Question, str]] = {}  # by turn: the question, and the run that holds the chat
+        self._refused: dict[int, tuple[AskRequest, str]] = {}  # by turn: the question, and the run that holds the chat
         self._active: ActiveTurn | None = None
         page.front.on("send", lambda content, _: self.send(str(content.get("text") or "")))
         page.front.on("stop", lambda *_: self.stop())
@@ -149,25 +146,19 @@ class ChatController:
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
-    def _question(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> Question:
+    def _question(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> AskRequest:
         asked = replace(self._first, message=turn.message, typed=turn.typed, files=files)
         chat = self.conversation.chat
         return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
 
-    def _ask(self, turn: ChatTurn, question: Question) -> None:
+    def _ask(self, turn: ChatTurn, question: AskRequest) -> None:
         screen = TurnScreen(turn, self._page.live)
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
     def _follow(self, turn: ChatTurn, run_id: str) -> None:
         screen = TurnScreen(turn, self._page.live)
 
-        def attach() -> Background:
-            client = self._session.client()
-            feed = Feed(lambda control: client.runs.attach(run_id, max_retries=RECONNECTS), client.runs.cancel)
-            watching = RunWatcher(self._session, client, feed, screen)
-            return Background(watching, watching.watch)
-
-        self._watch(ActiveTurn(screen, attach))
+        self._watch(ActiveTurn(screen, lambda: prepare_attach(self._session, run_id, screen)))
 
     def _watch(self, going: ActiveTurn) -> None:
         """Follow a run in a thread. The caller holds the lock."""
@@ -252,7 +243,7 @@ class ChatController:
         own = self._session.known_chat(self._session.address())
         return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
 
-    def _choices_of_refused(self, turn: ChatTurn, question: Question, holder: str) -> Sequence[TurnAction]:
+    def _choices_of_refused(self, turn: ChatTurn, question: AskRequest, holder: str) -> Sequence[TurnAction]:
         def wait() -> None:
             with self._lock:
                 if not self._active:

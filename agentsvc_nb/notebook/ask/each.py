@@ -1,0 +1,174 @@
+"""`%%ask --each`: ask a question of each row of a DataFrame. It shows one progress bar, then a table of the answers."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from agentsvc_nb.client.batch import CONCURRENCY, MapProgress, MapStopped
+from agentsvc_nb.client.batch_rows import ABOUT, adapt, referenced_columns
+from agentsvc_nb.notebook.ask.request import AskRequest
+from agentsvc_nb.notebook.display.render import FREE, Bundle, percent, price
+from agentsvc_nb.notebook.display.results import DisplayedResult, grid
+from agentsvc_nb.notebook.display.screens import Bar, Output
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.files.attachments import chat_with_files
+from agentsvc_nb.notebook.host import Mode
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.wire.limits import WAIT_SECONDS
+from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.text import escape
+
+DRAW_SECONDS: Final = 0.2
+_STEPS: Final = 10
+"""The number of lines that a terminal prints while the rows are asked."""
+
+
+class Rows(DisplayedResult):
+    """The answers: `frame` is the DataFrame with the new columns."""
+
+    def __init__(self, bundle: Bundle, frame: Any) -> None:
+        super().__init__(bundle)
+        self.frame = frame
+
+    def __repr__(self) -> str:
+        return self._bundle["text/plain"]
+
+
+class RowsBar:
+    """The progress of a batch: a live bar in a browser, ten lines in a terminal, nothing in a static host.
+
+    Attributes:
+        own: whether this machine's own service answers.
+        models: those that have answered.
+    """
+
+    def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = time.monotonic) -> None:
+        self._output = output
+        self._mode = mode
+        self._clock = clock
+        self._bar = Bar(output, mode == "live")
+        self._drawn = 0.0
+        self._step = 0
+        self.own = False
+        self.models: tuple[str, ...] = ()
+
+    def __call__(self, progress: MapProgress) -> None:
+        self.models = progress.models
+        now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
+        # The last progress is always drawn, or the bar would stop short of its end.
+        if self._mode == "live" and (now - self._drawn >= DRAW_SECONDS or progress.done == progress.total):
+            self._drawn = now
+            self._bar.draw(progress_bundle(progress, self.own))
+        if self._mode == "terminal" and step > self._step:
+            self._output.show(progress_bundle(progress, self.own))
+        self._step = step
+
+    def finish(self, bundle: Bundle) -> None:
+        self._bar.finish(bundle)
+
+
+def ask_each(
+    session: Session,
+    request: AskRequest,
+    name: str,
+    frame: Any,
+    bar: RowsBar,
+    *,
+    key: str | None = None,
+    max_concurrency: int = CONCURRENCY,
+    max_cents: float | None = None,
+) -> Rows:
+    """Ask every row and return the answers; a row that failed has a value in the column `error`.
+
+    Args:
+        request: the question; its message names columns as `{{column}}`.
+        name: the variable or file that `frame` is from.
+        key, max_concurrency, max_cents: as for `client.map`.
+
+    Raises:
+        AskError: the batch could not be started.
+        RunFailed: every row failed (not with `raise_error=False`); its `answer` is the DataFrame.
+        RunStopped: the cell was interrupted. Its `answer` has the rows so far; running the cell again continues there.
+    """
+    shape = request.shape
+    if shape is not None and shape.records:
+        raise AskError("--each asks for one answer a row; nothing was sent.", "Give --schema a model, not list[Model].")
+    bar.own = session.base_url == EMBEDDED
+
+    def show_progress(progress: MapProgress) -> None:
+        session.known.rows.update(dict.fromkeys(progress.going))
+        bar(progress)
+
+    try:
+        with errors_as_cells(session):
+            out = session.client().map(
+                frame,
+                request.message,
+                schema=None if shape is None else shape.kind or shape.schema,
+                key=key,
+                project=request.project or session.project,
+                model=request.model,
+                effort=request.effort,
+                files=[file.sent for file in request.files],
+                file_ids=[*session.staged.values()],
+                files_from=chat_with_files(session),
+                max_concurrency=max_concurrency,
+                max_cents=max_cents,
+                timeout=WAIT_SECONDS if request.timeout is None else request.timeout,
+                # Part of the fingerprint of each row: with another salt no earlier answer is found.
+                salt=secrets.token_hex(8) if request.fresh else "",
+                on_progress=show_progress,
+            )
+    except MapStopped as stopped:
+        bar.finish(_table(session, request, name, frame, stopped.partial, bar)[0])
+        halted = RunStopped(str(stopped))
+        halted.answer = stopped.partial
+        raise halted from None
+    bundle, answered = _table(session, request, name, frame, out, bar)
+    bar.finish(bundle)
+    if not answered and request.raise_error and len(out):
+        failed = RunFailed(
+            "No row was answered; the column `error` says why.", "`--no-raise-error` keeps the cell going."
+        )
+        failed.answer = out
+        raise failed
+    return Rows(bundle, out)
+
+
+def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
+    """A progress bar with the rows done, their cost, and the estimated time left."""
+    amount = percent(progress.done, progress.total)
+    spent = _spent(progress.cents, progress.models, own)
+    if progress.cents_expected is not None and spent != FREE:
+        spent += f" of about {_spent(progress.cents_expected, progress.models, own)}"
+    pieces = [f"{progress.done:,} of {progress.total:,} rows", spent]
+    if progress.failed:
+        pieces.insert(1, f"{progress.failed:,} failed")
+    if (left := progress.seconds_left) is not None and progress.done < progress.total:
+        pieces.append(f"about {f'{left:.0f} s' if left < 90 else f'{left / 60:.0f} min'} left")
+    if progress.waiting:
+        pieces.append(f"the service is busy: waiting {progress.waiting:.0f} s")
+    line, value = " · ".join(pieces), f' value="{amount[:-2]}"' if amount else ""
+    html = f'<progress max="100"{value} aria-label="rows">{amount}</progress>'
+    return {"text/plain": line, "text/html": f'{html} <span role="status">{escape(line, 400)}</span>'}
+
+
+def _spent(cents: float, models: Sequence[str], own: bool) -> str:
+    """The price of rows that these models answered; free if nobody is charged for any of them."""
+    return price(round(cents * CENT), models[0] if len(models) == 1 else None, own)
+
+
+def _table(session: Session, request: AskRequest, name: str, frame: Any, out: Any, bar: RowsBar) -> tuple[Bundle, int]:
+    """Return the table of questions, answers and errors, and the number of rows that were answered."""
+    whole, given = adapt(out), adapt(frame).columns
+    new = [column for column in whole.columns if column not in given and column not in ABOUT]
+    shown = [*referenced_columns(request.message, given), *new, "error"]
+    errors, cents = whole.values("error"), whole.values("cents")
+    answered = errors.count(None)
+    facts = [f"{answered:,} of {len(errors):,} rows answered", _spent(sum(filter(None, cents)), bar.models, bar.own)]
+    notes = [" · ".join(facts), *request.notes, *session.take_notes()]
+    rows = list(zip(*(whole.values(column) for column in shown), strict=True))
+    return grid(f"{name}, asked", shown, rows, notes), answered

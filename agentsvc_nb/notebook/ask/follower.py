@@ -1,0 +1,474 @@
+"""Start a run or attach to one, follow it on a screen, and end with its answer or an exception.
+
+A daemon thread opens and reads the run's stream (`_read`). The thread that called `follow` draws what arrives, and gets
+the interrupts: the main thread for a cell, another one for a chat or a question in the background.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, Literal
+
+from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
+from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
+from agentsvc_nb.notebook.ask.request import AskRequest, prepare
+from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
+from agentsvc_nb.notebook.display.render import Bundle, answer_bundle, why_failed
+from agentsvc_nb.notebook.display.screens import TICK_SECONDS, Screen
+from agentsvc_nb.notebook.display.sources import sources_html
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.display.waiting_calls import why_late
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
+from agentsvc_nb.notebook.files.workspace import fetcher, reader
+from agentsvc_nb.notebook.kernel.desk import KernelDesk
+from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
+from agentsvc_nb.notebook.state.session import EMBEDDED, EarlierQuestion, Session
+from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
+from agentsvc_nb.wire.runs import Event, Run
+from agentsvc_nb.wire.text import label
+
+if TYPE_CHECKING:
+    from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.client.streams import EventStream
+
+RECONNECTS: Final = 4
+"""Consecutive reconnects of a cell's stream. The client's default of two would not survive a service restart."""
+POLL_SECONDS: Final = 0.5
+"""The interval between two reads of the run that holds the chat; reading a run is free (docs/api/events.md)."""
+CANCEL_SECONDS: Final = 5.0
+"""How long a cancelled run may take to confirm that it has stopped."""
+SHUTDOWN_SECONDS: Final = 0.3
+"""A kernel that is restarted or closed gets the interrupt first, and `exit_now` a moment later."""
+PROMPT_CHARS: Final = 80
+"""How much of a cell `%runs` lists."""
+
+End = Literal["ended", "stopped", "left", "late"]
+"""How following a run ended.
+
+- `ended`: the run ended by itself.
+- `stopped`: an interrupt cancelled it.
+- `left`: it continues unwatched, after a second interrupt or a cancellation that was not confirmed.
+- `late`: the timeout elapsed.
+"""
+
+
+def ask(session: Session, request: AskRequest, screen: Screen) -> CellAnswer:
+    """Ask the question, or show an earlier run again (see `prepare`). Returns and raises as `RunFollower.follow`."""
+    follower = RunFollower(session, prepare(session, request), screen)
+    follower.record()
+    return follower.follow()
+
+
+def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
+    """Follow a run that was started before, from its first event. Returns and raises as `RunFollower.follow`."""
+    return RunFollower(session, AskRequest(shown=run_id, timeout=timeout), screen).follow()
+
+
+class RunFollower:
+    """Follows one run: that of a prepared request, or the one that it shows.
+
+    Args:
+        background: the cell of the question ends before the run does, or there is none. Its turn is recorded when it is
+            asked and not when it starts, and a new chat does not become the notebook's chat.
+        fails_cell: whether a cell fails with the run, and says below its output why.
+
+    Attributes:
+        view: the state of the run as received so far.
+        desk: its calls for the user's kernel, if it was offered that.
+        earlier: a question to the same chat that must end before this one starts.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        request: AskRequest,
+        screen: Screen,
+        *,
+        background: bool = False,
+        fails_cell: bool = True,
+    ) -> None:
+        self.session = session
+        self.request = request
+        self.screen = screen
+        self.background = background
+        self.fails_cell = fails_cell
+        self.client: AgentService = session.client()
+        self.desk: KernelDesk | None = None
+        if request.kernel is not None and not request.shown:
+            self.desk = KernelDesk(request.kernel, session.journal, self.client)
+        self.view = RunView(own=session.base_url == EMBEDDED, kernel=self.desk.calls if self.desk else ())
+        self.notes = (*session.take_notes(), *request.notes) if background else request.notes
+        self.earlier: EarlierQuestion | None = None
+        self._staged: dict[str, StagedFile] = {}
+        self._items: SimpleQueue[Run | Event | BaseException | None] = SimpleQueue()
+        self._stream: EventStream | None = None
+        self._left = False
+        self._opened = threading.Event()  # the start has its response, or has failed
+        self._abandoned = threading.Event()
+
+    def record(self) -> None:
+        """Write the start into the journal and claim the staged uploads, unless an earlier run is shown again."""
+        request, session = self.request, self.session
+        if not request.shown:
+            session.journal.start(
+                JournalEntry(
+                    idempotency_key=request.key,
+                    fingerprint=request.fingerprint,
+                    notebook=session.notebook or session.label,
+                    base_url=session.base_url,
+                    address=str(request.address),
+                    prompt=label(request.typed, PROMPT_CHARS),
+                    typed=request.typed[:TYPED_CHARS],
+                    attachments=" ".join(file.sha256 for file in request.files),
+                    uploads=request.uploads,
+                )
+            )
+            if request.chat is None:
+                self._staged, session.staged = session.staged, {}
+
+    def record_turn(self, address: str) -> None:
+        """Add the turn to the execution history, so that its cell asks anew when it is run again in this kernel."""
+        request = self.request
+        self.session.execution_history.add(TurnRecord(request.place, address, request.key, request.fingerprint))
+
+    def follow(self) -> CellAnswer:
+        """Follow the run until it ends, an interrupt arrives or its time is over. Write its final output.
+
+        The first interrupt cancels the run on the service and waits up to 5 s for its end; a second one ends the
+        waiting at once. When the kernel is closing, the run is left alone: a restart is not a cancellation.
+
+        Raises:
+            AskError: the run was not started, or its stream broke for good.
+            RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
+            RunStopped: the cell was interrupted.
+        """
+        view, timeout = self.view, self.request.timeout
+        try:
+            end = self._watch()
+            if end == "ended" and not view.ended:  # the stream ended without the run's last event
+                view.settle(self.client.runs.get(view.run_id))
+        except (AskError, StefanBrainError) as error:
+            raise self._broken(error) from None
+        finally:
+            if self.desk is not None:
+                self.desk.close()
+        if not view.run_id:
+            raise self._unstarted(end)
+        why = why_late(view.asked.values())
+        line = f"Left: the run may still be running; `%runs attach {view.run_id}` follows it." if end == "left" else ""
+        if end == "late":
+            line = f"Not ended within {timeout:g} s; the run goes on.{why}"
+        # Without a cell that fails, the output itself has to say why the run ended.
+        fails = self.fails_cell and (self.request.raise_error or end in ("stopped", "left"))
+        answer = self._leave(line, told_below=fails)
+        failure = self._failure(end, answer.run, why)
+        if failure is not None:
+            failure.answer = answer
+            if self.request.raise_error or isinstance(failure, RunStopped):
+                raise failure
+        return answer
+
+    def cancel(self) -> None:
+        """Cancel the run on the service; one whose start has no response yet, as soon as it has. Returns at once."""
+        self.view.stopping = True
+        if self.desk is not None:
+            self.desk.close()
+        self._abandoned.set()
+        threading.Thread(target=self._cancel, name="agentsvc-cancel", daemon=True).start()
+
+    # -- in the thread that follows the run --------------------------------------------------------------------------
+
+    def _watch(self) -> End:
+        self._began = time.monotonic()
+        try:
+            threading.Thread(target=self._read, name="agentsvc-feed", daemon=True).start()
+            if self._until(self.request.timeout):
+                return "ended"
+            if self.view.waiting:
+                self.cancel()  # a run that has not started must not start unwatched
+            self._leave_stream()
+            return "late"
+        except KeyboardInterrupt:
+            return self._stop()
+
+    def _stop(self) -> End:
+        """Handle an interrupt: cancel the run and wait for its end, unless the kernel closes or a second one comes."""
+        cancelled = False
+        self.view.stopping = True
+        if self.desk is not None:
+            self.desk.close()
+        try:
+            # Wait first: only after a moment is it known whether the kernel is closing.
+            if self._until(SHUTDOWN_SECONDS):
+                return "stopped"
+            if not self.session.closing():
+                cancelled = True
+                self.cancel()
+                if self._until(CANCEL_SECONDS):
+                    return "stopped"
+        except KeyboardInterrupt:
+            if not cancelled and not self.session.closing():
+                self.cancel()
+        except Exception:  # an error of the stream no longer matters once the user has stopped the run
+            if self.view.ended:
+                return "stopped"
+        self._leave_stream()
+        return "left"
+
+    def _until(self, seconds: float | None) -> bool:
+        """Apply and draw what arrives within `seconds`. Return True at the end of the stream."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while until is None or time.monotonic() < until:
+            ended = False
+            with contextlib.suppress(Empty):
+                item = self._items.get(timeout=TICK_SECONDS)
+                while True:
+                    ended |= self._apply(item)
+                    item = self._items.get_nowait()
+            self.view.elapsed = time.monotonic() - self._began
+            self.screen.draw(self.view)
+            if ended:
+                return True
+            if self.desk is not None:
+                self.desk.tick(lambda: self.screen.draw(self.view))
+        return False
+
+    def _apply(self, item: Run | Event | BaseException | None) -> bool:
+        """Apply an item of the stream to the view and the session. Return True at its end."""
+        if isinstance(item, BaseException):
+            raise item
+        if isinstance(item, Event):
+            self.view.apply(item)
+        elif item is not None:
+            self.view.opened(item)
+            self._record_opened(item)
+        return item is None
+
+    def _record_opened(self, run: Run) -> None:
+        session, request = self.session, self.request
+        session.known.asked[run.run_id] = self.view.asked
+        if self.desk is not None:
+            session.known.kernel[run.run_id] = self.desk.calls
+        if not request.key:  # a run that is only followed
+            return
+        if not request.shown:
+            session.journal.opened(request.key, run)
+        session.learn(request.address, run.chat)
+        if not self.background:
+            if moves := bool(run.chat and request.new_chat):
+                session.move(run.chat)
+            self.record_turn(str(session.address(run.chat) if moves else request.address))
+
+    def _leave_stream(self) -> None:
+        """Stop reading. The run goes on."""
+        self._abandoned.set()
+        self._left = True
+        if self._stream is not None:
+            with contextlib.suppress(Exception):
+                self._stream.close()
+
+    # -- in the thread that reads the stream -------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        try:
+            with self._open() as stream:
+                self._stream = stream
+                self._opened.set()
+                self._items.put(stream.run)
+                if not self._left:  # the cell may have been left while the start was on its way
+                    for event in stream:
+                        self._items.put(event)
+            self._items.put(None)
+        except BaseException as error:  # the thread that follows raises it
+            self._items.put(error)
+        finally:
+            self._opened.set()
+
+    def _open(self) -> EventStream:
+        """Start the run, or attach to the one that is shown. Wait for its turn first, if the request says so.
+
+        Raises `AskError` once the question is given up.
+        """
+        if self.request.shown:
+            return self.client.runs.attach(self.request.shown, max_retries=RECONNECTS)
+        # Runs of this kernel start in the order of their cells.
+        while self.earlier is not None and not self.earlier.done():
+            self._wait_for(self.earlier.run_id)
+        while True:
+            if self._abandoned.is_set():
+                raise _given_up()
+            try:
+                return self._start()
+            except StefanBrainError as error:
+                if not self.request.wait or error.code != "agent_run_rejected":
+                    raise
+                holder = error.active_run_id or ""
+            self._wait_for(holder)
+            while not self._has_ended(holder):
+                self._wait_for(holder)
+
+    def _start(self) -> EventStream:
+        stream = self.client.runs.start_and_stream(
+            **self.request.start_arguments(self._staged.values()),
+            client_tools=self.desk.tools() if self.desk else (),
+            max_retries=RECONNECTS,
+        )
+        if self.desk is not None:
+            self.desk.opened(stream.run)
+        return stream
+
+    def _wait_for(self, run_id: str) -> None:
+        """Wait a moment for the run that holds the chat; `run_id` is empty if it is not known."""
+        self.view.waiting = run_id or "the one before"
+        if self._abandoned.wait(POLL_SECONDS):
+            raise _given_up()
+
+    def _has_ended(self, run_id: str) -> bool:
+        """Whether a run has ended. True for a run that this key cannot see, so that the start is tried again."""
+        try:
+            return not run_id or self.client.runs.get(run_id).ended
+        except StefanBrainError as error:
+            if error.status == 404:
+                return True
+            raise
+
+    def _cancel(self) -> None:
+        # Until the start is answered, the run has no id to cancel it by; left alone, it would go on unwatched.
+        self._opened.wait()
+        if self._stream is not None:
+            with contextlib.suppress(Exception):  # the run's own events tell whether it stopped
+                self.client.runs.cancel(self._stream.run.run_id)
+
+    # -- the end -----------------------------------------------------------------------------------------------------
+
+    def _broken(self, error: AskError | StefanBrainError) -> AskError:
+        """Return the exception for a broken stream. The output keeps a partial answer; without a run it is cleared."""
+        run_id, service = self.view.run_id, self.session.base_url
+        if not run_id:
+            failure = error if isinstance(error, AskError) else to_ask_error(error, service)
+            self._undo(failure.refused, failure.unsent)
+            return failure
+        failure = lost(error, f"run {run_id}", f"%runs attach {run_id}", service)
+        failure.answer = self._leave(str(failure), failure.hint, pictured=False)
+        return failure
+
+    def _unstarted(self, end: End) -> AskError | RunFailed | RunStopped:
+        """Return the exception of a cell whose run did not start in time, or before an interrupt."""
+        timeout = self.request.timeout
+        if end == "left":
+            self._undo(refused=True)  # the start is cancelled: its key must not bring the run back
+            return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
+        if self.view.waiting:
+            self._undo(refused=True)
+            return AskError(f"The chat was busy with run {self.view.waiting} for {timeout:g} s; nothing was started.")
+        self.screen.clear()
+        return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
+
+    def _undo(self, refused: bool, unsent: bool = False) -> None:
+        """Give the staged uploads back to the session; note in the journal if the start was refused or never sent."""
+        self.screen.clear()
+        if self.request.key:
+            self.session.staged = self._staged | self.session.staged
+            if refused:
+                self.session.journal.refused(self.request.key)
+            if unsent:
+                self.session.journal.unsent(self.request.key)
+
+    def _failure(self, end: End, run: Run, why: str) -> RunFailed | RunStopped | None:
+        """Return the exception of a cell whose run did not complete, or None; `why` names what a late run waits for."""
+        known = {"cancelled": "was cancelled", "completed": "had completed"}
+        outcome = known.get(str(run.status), f"is {run.status}")
+        if run.status == "failed":
+            outcome = f"failed: {why_failed(run).rstrip('.')}"
+        follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
+        if end == "left":
+            return RunStopped(f"The cell was stopped; run {run.run_id} may still be running.", follows)
+        if end == "stopped":
+            return RunStopped(f"The cell was stopped; run {run.run_id} {outcome}.")
+        if end == "late":
+            return RunFailed(
+                f"Run {run.run_id} has not ended within {self.request.timeout:g} s; it goes on.{why}", follows
+            )
+        if run.status == "completed":
+            return None
+        hint = "`--no-raise-error` keeps the cell going." if self.fails_cell else ""
+        return RunFailed(f"Run {run.run_id} {outcome}.", hint)
+
+    def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
+        """Write the final output and return it as an answer; `ends` are extra lines, `pictured` fetches thumbnails.
+
+        With `told_below` the written output leaves out why the run ended: the exception below it says that.
+        """
+        view, request = self.view, self.request
+        if view.run is not None:
+            self.session.journal.seen(view.run)
+        notes = (*self.session.take_notes(), *self.notes)
+        draw, files = output_of(self.client, view, request.shape, pictured=pictured)
+        bundle = draw(notes=(*notes, *filter(None, ends)))
+        shown = draw(notes=notes, why=False) if told_below else bundle
+        run = view.record
+        self.screen.finish(shown, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
+        return CellAnswer(
+            run,
+            view.text,
+            bundle,
+            files,
+            request.shape,
+            request.again,
+            self.session.journal.inputs(run.run_id),
+            lambda: self.client.runs.tables(run.run_id),
+        )
+
+
+def output_of(
+    client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
+) -> tuple[partial[Bundle], list[WorkspaceFile]]:
+    """Return `answer_bundle` of a run with what its output shows besides its text, and the files that it wrote.
+
+    With `pictured`, the thumbnails of its pictures and the places that it quotes are fetched.
+    """
+    run = view.record
+    files = [WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **facts}) for facts in view.files.values()]
+    records = None
+    if run.structured_output is not None and shape is not None and shape.records:
+        records = records_bundle(shape.columns, shape.rows(run.structured_output))
+    fetch = fetcher(client, run.chat) if pictured else None
+    draw = partial(
+        answer_bundle,
+        view,
+        records=records,
+        charts=charts_bundle(files, fetch) if fetch else None,
+        sources=sources_html(view.text, reader(client, run.chat)) if pictured else "",
+        files=files_bundle(files, fetch, "Files of this run") if files else None,
+    )
+    return draw, files
+
+
+def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
+    """Return the exception of a cell that lost the service before `what` (a run or job) ended.
+
+    `again` is the magic that follows `what` later. The caller keeps the partial output, and adds the message and hint
+    of this exception to it.
+    """
+    failure = error if isinstance(error, AskError) else to_ask_error(error, service)
+    how = "The service went away" if gone(error) else "The service sent no more"
+    there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."
+    shown = AskError(f"{how} before {what} ended: {failure}", f"`{again}` follows it once the service is back. {there}")
+    shown.error = failure.error
+    return shown
+
+
+def gone(error: AskError | StefanBrainError) -> bool:
+    """Whether the error means that the service is gone: no connection, or the embedded service cannot be restarted."""
+    cause = error.error if isinstance(error, AskError) else error
+    return cause is None or isinstance(cause, APIConnectionError)
+
+
+def _given_up() -> AskError:
+    error = AskError("The question was given up before its run began; nothing was started.")
+    error.refused = True
+    return error

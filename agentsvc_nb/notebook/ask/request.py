@@ -1,0 +1,211 @@
+"""The question of a cell or chat: its options, its chat and key, or the earlier run that is shown instead."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
+from agentsvc_nb.notebook.ask.answer import AnswerShape
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.attachments import AttachedFile, listed_uploads
+from agentsvc_nb.notebook.state.journal import JournalEntry, Place, Upload, now
+from agentsvc_nb.notebook.state.session import ChatAddress, Session, errors_as_cells
+from agentsvc_nb.wire import ids, limits
+from agentsvc_nb.wire.files import StagedFile
+from agentsvc_nb.wire.runs import Effort
+from agentsvc_nb.wire.text import label
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.kernel.desk import KernelOffer
+
+
+_SHOWN_AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
+_CODE_NOT_RUN: Final = "Code that the agent had run in the kernel is not run again: its variables are not there."
+
+
+@dataclass(frozen=True)
+class AskRequest:
+    """A message, the options of asking it, and what `prepare` finds out. Raises `AskError` for conflicting options.
+
+    Attributes:
+        typed: the cell as typed, before its `{{names}}` were replaced by their values.
+        wait: wait while the chat is busy, instead of failing.
+        fresh: ask anew, even if an earlier run could be shown or an unanswered start be sent again.
+        reuse: show an earlier run again, the first time that its cell runs in this kernel.
+        timeout: in seconds.
+        shape: the shape of the answer's data (`--schema`).
+        model: one of `GET /models`; None for the default.
+        notes: lines for the output, above the answer.
+        kernel: what the agent may do in the user's kernel; None for nothing.
+        address: the chat that it goes to.
+        key: the idempotency key of its start; empty until it is prepared.
+        fingerprint: the hash of all that the answer depends on; empty outside a notebook.
+        uploads: the files that the chat has before it, staged ones included.
+        shown: the id of the run to show instead of asking.
+    """
+
+    message: str = ""
+    typed: str = ""
+    place: Place = field(default_factory=lambda: Place("", 0))
+    files: tuple[AttachedFile, ...] = ()
+    chat: str | None = None
+    project: str | None = None
+    new_chat: bool = False
+    wait: bool = False
+    fresh: bool = False
+    reuse: bool = True
+    raise_error: bool = True
+    timeout: float | None = None
+    shape: AnswerShape | None = None
+    notes: tuple[str, ...] = ()
+    model: str | None = None
+    effort: Effort | None = None
+    kernel: KernelOffer | None = None
+    address: ChatAddress = field(default_factory=ChatAddress)
+    key: str = ""
+    fingerprint: str = ""
+    uploads: frozenset[Upload] = frozenset()
+    shown: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.message.strip() and not self.shown:
+            raise AskError("The message is empty; nothing was sent.", "Write it below the %%ask line.")
+        if len(self.files) > limits.ATTACHMENTS_MAX:
+            raise AskError(f"{len(self.files)} files are too many; nothing was sent.", "Attach at most 10.")
+        if self.model and looks_like_key(self.model):
+            raise AskError(f"{LOOKS_LIKE_KEY} Nothing was sent.", A_NAME_IS_WANTED)
+        if self.chat and self.new_chat:
+            raise AskError("--chat and --new-chat exclude each other; nothing was sent.", "Give one of them.")
+        for kind, value, fits in (("chat", self.chat, ids.is_chat), ("project", self.project, ids.is_project)):
+            if value and not fits(value):
+                raise AskError(
+                    f"{label(value, 80)!r} is no {kind} id; nothing was sent.", f"Use a `{kind[:4]}_...` id or a UUID."
+                )
+
+    @property
+    def again(self) -> bool:
+        """Whether an earlier run of the same cell is shown instead of asking."""
+        return bool(self.shown and self.key)
+
+    @property
+    def attached(self) -> frozenset[Upload]:
+        return frozenset((file.path.name, file.sha256) for file in self.files)
+
+    def start_arguments(self, staged: Iterable[StagedFile]) -> dict[str, Any]:
+        """Return the arguments of `runs.start_and_stream`, with the uploads staged for its chat."""
+        return {
+            "message": self.message,
+            "chat": self.address.chat,
+            "session": self.address.session,
+            "project": self.address.project,
+            "files": [file.sent for file in self.files],
+            # Without a staged file that the cell attaches as well: the chat would have it twice.
+            "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.attached],
+            "output_config": self.shape.schema if self.shape else None,
+            "model": self.model,
+            "effort": self.effort,
+            "idempotency_key": self.key,
+        }
+
+
+def address(session: Session, request: AskRequest) -> AskRequest:
+    """Return the request with its chat and a new idempotency key."""
+    where = session.address(request.chat, request.new_chat, project=request.project)
+    return replace(request, address=where, key=secrets.token_urlsafe(24))
+
+
+def prepare(session: Session, request: AskRequest) -> AskRequest:
+    """Return the request with its chat and key, or with the earlier run to show instead; starts no run.
+
+    An earlier run is shown only if this kernel has not run such a cell yet, and all that its answer depends on is as it
+    was. Raises `AskError` when the service fails.
+    """
+    client, request = session.client(), address(session, request)
+    if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
+        return request
+    with errors_as_cells(session):
+        chat = session.known_chat(request.address)
+        in_chat = listed_uploads(client, chat) if chat else set()
+        uploads = frozenset(in_chat | session.staged_uploads if request.chat is None else in_chat)
+        request = replace(request, uploads=uploads, fingerprint=_fingerprint(session, request))
+        known = [] if request.fresh else _earlier_starts(session, request, chat)
+        if request.reuse and session.execution_history.first(request.fingerprint, request.place.page):
+            for entry in known:
+                if entry.run_id is None or not _can_be_shown(session, entry.run_id):
+                    continue
+                if request.files and entry.chat:
+                    current = in_chat if entry.chat == chat else listed_uploads(client, entry.chat)
+                    session.note_replaced(entry.chat, request.files, {sha256 for _, sha256 in current})
+                code = request.kernel is not None and request.kernel.mode == "ask"
+                notes = (_SHOWN_AGAIN, *((_CODE_NOT_RUN,) if code else ()), *request.notes)
+                return replace(request, key=entry.idempotency_key, shown=entry.run_id, notes=notes)
+        if chat and (earlier := session.take_replaced(chat, {name for name, _ in request.attached})):
+            client.files.upload(*(file.sent for file in earlier), chat=chat)
+    # A start without a response is sent with its own key, so that it cannot start a second run. A key is valid within
+    # one UTC day (docs/api/runs.md "Idempotency keys").
+    unanswered = [entry for entry in known if entry.run_id is None and entry.created_at[:10] == now()[:10]]
+    return replace(request, key=unanswered[0].idempotency_key) if unanswered else request
+
+
+def _fingerprint(session: Session, request: AskRequest) -> str:
+    """Return the SHA-256 of all that the answer depends on, except uploads that no cell made (see `_earlier_starts`).
+
+    The account is not part of it, because nothing derived from the key is stored. For a run of another account the
+    service answers 404, and then the question is asked.
+    """
+    put = session.staged_uploads if request.new_chat else session.put_before(request.address)
+    whole: list[object] = [
+        7,  # the version of this list: raise it when the items change
+        session.notebook,
+        session.base_url,
+        str(request.address),
+        request.message,
+        request.shape.schema if request.shape else None,
+        request.model,
+        request.effort,
+        request.kernel.signature if request.kernel else "off",
+        sorted(request.attached),
+        sorted(put),
+    ]
+    history = session.execution_history
+    if not request.new_chat:
+        return _digest([*whole, history.before(request.place, str(request.address))])
+    # No turn precedes one in a new chat, but cells that ask the same, and the turns of a loop, have runs of their own.
+    return next(print_ for n in count() if not history.asked(print_ := _digest([*whole, n]), request.place))
+
+
+def _digest(whole: list[object]) -> str:
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> list[JournalEntry]:
+    """Return earlier starts of the question, newest first, that had the same uploads before them.
+
+    Uploads count only if neither a question nor `%files put` of a cell has made them: those of cells above are part of
+    the fingerprint, and those of cells below are no news to this one. They are known by their content, because the
+    service renames one of two attachments of the same name.
+    """
+    made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
+    made |= session.journal.attachments(session.base_url, chat) if chat else set()
+    others = {upload for upload in request.uploads if upload[1] not in made}
+    known = session.journal.known([request.fingerprint])
+    return [entry for entry in known if {upload for upload in entry.uploads if upload[1] not in made} == others]
+
+
+def _can_be_shown(session: Session, run_id: str) -> bool:
+    """Whether the run exists for this account, and has not failed or been cancelled."""
+    try:
+        run = session.client().runs.get(run_id)
+    except StefanBrainError as error:
+        if error.status == 404:  # a run of another account
+            return False
+        raise
+    session.journal.seen(run)
+    return run.status not in ("failed", "cancelled", "cancelling")
