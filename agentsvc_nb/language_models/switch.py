@@ -3,9 +3,12 @@ and taken only if it answers. For notebook and terminal, each of which brings a 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -49,6 +52,8 @@ START_SECONDS: Final = 90.0
 """The library of a hosted model takes long to load on a busy machine."""
 _OWN: Final = ("ollama", "gguf")
 _LINE: Final = 200
+TICK_SECONDS: Final = 5.0
+"""How often `install` says how long it has taken, while pip says nothing."""
 
 
 class SwitchError(Exception):
@@ -254,19 +259,32 @@ class _Preparation:
         return SwitchError(f"{trial.said} {self._stays}")
 
 
-def install(package: str, say: Callable[[str], None]) -> None:
-    """Install a package with pip into this environment, telling each line of pip's. Raises `SwitchError`."""
+def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS) -> None:
+    """Install a package with pip into this environment. Raises `SwitchError`.
+
+    Reports each line of pip's, and the last one again every `tick` seconds, because pip is silent during a download.
+    """
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", package]
-    last = ""
+    begin, last = time.monotonic(), f"Installing {package}"
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as process:
-        assert process.stdout is not None
-        try:
+        lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+        def read() -> None:
+            assert process.stdout is not None
             for line in process.stdout:
-                if line.strip():
-                    last = line.strip()[:_LINE]
-                    say(f"pip: {last}")
+                lines.put(line.strip()[:_LINE])
+            lines.put(None)
+
+        threading.Thread(target=read, daemon=True).start()
+        try:
+            while True:
+                say(f"pip: {last} ({time.monotonic() - begin:.0f} s)")
+                with contextlib.suppress(queue.Empty):
+                    if (line := lines.get(timeout=tick)) is None:
+                        break
+                    last = line or last
         except BaseException:
             process.kill()
             raise

@@ -413,6 +413,9 @@ def test_a_package_that_lacks_is_offered_and_pip_tells_what_it_does(
     assert user.switch("x:y").trial.answer == "Blue"
     assert (tmp_path / "site" / "little.py").exists()
     assert any(line.startswith("pip: Successfully installed little") for line in user.said)
+    said: list[str] = []
+    switching.install("little", said.append, tick=0.02)
+    assert sum(line.startswith("pip: Installing little (") for line in said) > 1, "while pip says nothing"
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "none"))
     with pytest.raises(SwitchError, match="pip could not install little: ERROR: No matching distribution"):
         Talk(yes=True).switch("x:y")
