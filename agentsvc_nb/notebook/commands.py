@@ -44,12 +44,10 @@ from agentsvc_nb.notebook.files.workspace import (
     search,
 )
 from agentsvc_nb.notebook.host import here, in_marimo
-from agentsvc_nb.notebook.jobs.background import start
-from agentsvc_nb.notebook.jobs.calling import call
-from agentsvc_nb.notebook.jobs.catalog import tools, tools_describe
-from agentsvc_nb.notebook.jobs.foreground import work
-from agentsvc_nb.notebook.jobs.history import jobs, jobs_cancel, jobs_show, jobs_tend, jobs_watch
+from agentsvc_nb.notebook.jobs.follower import start, work
+from agentsvc_nb.notebook.jobs.history import jobs, jobs_cancel, jobs_show, jobs_watch, watch_in_background
 from agentsvc_nb.notebook.jobs.servers import servers, servers_add, servers_remove
+from agentsvc_nb.notebook.jobs.tools import call, tools, tools_describe
 from agentsvc_nb.notebook.models import choose_model, models, switch_model
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
@@ -85,7 +83,6 @@ __all__ = [
     "jobs",
     "jobs_cancel",
     "jobs_show",
-    "jobs_tend",
     "jobs_watch",
     "models",
     "page",
@@ -105,6 +102,7 @@ __all__ = [
     "tools",
     "tools_describe",
     "wait",
+    "watch_in_background",
     "work",
 ]
 

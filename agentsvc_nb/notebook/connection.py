@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.display.markdown import SMALL, to_html
 from agentsvc_nb.notebook.display.render import Bundle, cost, moment
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.notebook.jobs.foreground import JobResult
+from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS, SKILL_BYTES

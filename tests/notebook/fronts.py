@@ -8,9 +8,19 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+from ipywidgets.widgets.widget import _instances
+
 from agentsvc_nb.notebook.widgets.front import Front
 
+VIEW = "application/vnd.jupyter.widget-view+json"
 _IDS = count()
+
+
+def front_of(bundle: dict[str, Any]) -> Front:
+    """The front end that an output shows."""
+    front = _instances[bundle[VIEW]["model_id"]]
+    assert isinstance(front, Front)
+    return front
 
 
 def say(front: Front, do: str, *slices: bytes, **content: Any) -> None:
@@ -60,6 +70,10 @@ def _pieces(front: Front) -> Iterator[str]:
     yield parts.get("ran") or ""
     yield from (card["shown"] + card["failed"] for name, card in parts.items() if name.startswith("asked/"))
     yield parts.get("note") or ""
+    yield parts.get("text") or ""
+    yield from (bar.get("end", "") for name, bar in parts.items() if name.startswith("job/"))
+    if choice := parts.get("choice"):
+        yield choice["shown"] + choice["wrong"]
     yield parts.get("closed") or ""
 
 
@@ -75,7 +89,9 @@ def words(front: Front) -> list[str]:
     of_turns = [value["actions"] for name, value in parts.items() if name.startswith("turn/")]
     titles = [part for offered in of_turns for _, *both in offered for part in both]
     tools = [card["tool"] for name, card in parts.items() if name.startswith("asked/")]
-    return [*named, *titles, *tools, parts.get("heard") or ""]
+    work = [value for name, value in parts.items() if name == "run" or name.startswith("job/")]
+    doing = [bar.get(word, "") for bar in work for word in ("name", "state", "amounts")]
+    return [*named, *titles, *tools, *doing, parts.get("more") or "", parts.get("heard") or ""]
 
 
 def text(front: Front) -> str:

@@ -18,9 +18,8 @@ from agentsvc_nb.notebook.display.waiting_calls import INPUT_CHARS, calls_bundle
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
-from tests.notebook.clicking import buttons, press
+from tests.notebook.fronts import decide, front_of
 from tests.notebook.screens import Script
-from tests.notebook.widgets import inside
 from tests.waiting import until
 
 CALL = 'say Shall I?\ncall echo_job {"steps": 0, "seconds": 0}\nsay done'
@@ -106,9 +105,9 @@ def test_a_run_in_the_background_is_approved_from_the_next_cell(kernel: Any, cli
 
 def test_a_run_in_the_background_is_approved_in_its_card(kernel: Any, client: AgentService) -> None:
     answer = kernel.cell("%%ask --bg\n" + CALL, cell_id="c1")
-    card = inside(kernel.shown.outputs[1])[0]
-    until(lambda: "Approve" in buttons(card))
-    press(card, "Approve")
+    front = front_of(kernel.shown.outputs[1])
+    until(lambda: front.parts("asked/"))
+    decide(front, True)
     assert answer.text.split() == ["Shall", "I?", "done"]
     assert "echo_job was approved" in answer._repr_mimebundle_()["text/html"]
 

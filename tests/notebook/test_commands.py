@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.display.screens import TerminalScreen
-from agentsvc_nb.notebook.jobs.foreground import Bar
+from agentsvc_nb.notebook.display.screens import Bar
 
 session = Session(journal=Journal(None))
 answer = commands.ask(session, AskRequest("say hello\\nwrite out/a.txt x"), TerminalScreen(sys.stdout))

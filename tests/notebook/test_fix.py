@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.notebook.errors import AskError
-from tests.notebook.clicking import press, text
+from tests.notebook.fronts import VIEW, front_of, say, text
 from tests.notebook.shells import KernelShell
 from tests.notebook.test_cells import PlayedPage
-from tests.notebook.widgets import VIEW, inside
 
 pytestmark = pytest.mark.usefixtures("connected")
 
@@ -47,12 +46,12 @@ def test_a_proposal_is_accepted_by_a_button(kernel: KernelShell, monkeypatch: py
     with pytest.raises(NameError):
         kernel.run_cell("prnt(1)", store_history=True, cell_id="c1").raise_error()
     kernel.cell(FIXED)
-    (card,) = [inside(bundle)[0] for bundle in kernel.shown.outputs if VIEW in bundle]
+    (card,) = [front_of(bundle) for bundle in kernel.shown.outputs if VIEW in bundle]
     page.before_writing = lambda: page.cells.update(c1="prnt(1) # mine")
-    press(card, "Accept")
+    say(card, "choose", key="edit")
     assert "changed meanwhile" in text(card)
     page.cells["c1"], page.before_writing = "prnt(1)", lambda: None
-    press(card, "Accept")
+    say(card, "choose", key="edit")
     assert page.cells["c1"] == "print(1)"
     assert "Changed, not run" in text(card)
     assert "Accept" not in str(kernel.shown.outputs)

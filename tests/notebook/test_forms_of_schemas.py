@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from agentsvc_nb.notebook.jobs import calling
+from agentsvc_nb.notebook.jobs import cell_input
 from agentsvc_nb.notebook.widgets.forms.view import FormView
 from tests.contract.test_every_tool import CATALOG, RIGHT, bad_inputs
 from tests.notebook.driven_forms import INPUTS, covers, form, inside, valid
@@ -28,8 +28,8 @@ def test_the_right_input_of_every_tool_is_sent_and_is_a_cell(tool: str) -> None:
         view.run_button.click()
         assert covers(sent[0], RIGHT[tool])
         CATALOG[tool].Input.model_validate(sent[0])
-        cell = calling.as_cell(tool, CATALOG[tool].asynchronous, sent[0])
-        assert calling.read_input(cell.partition("\n")[2], {}) == sent[0]
+        cell = cell_input.as_cell(tool, CATALOG[tool].asynchronous, sent[0])
+        assert cell_input.read_input(cell.partition("\n")[2], {}) == sent[0]
 
 
 @pytest.mark.parametrize("tool", sorted(CATALOG))
@@ -52,8 +52,8 @@ def test_a_right_value_is_held_and_sent_as_it_is(pair: tuple[Schema, dict[str, A
         view.run_button.click()
         assert covers(view.value, value)
         assert (sent == [view.value]) is valid(schema, view.value)
-        body = calling.as_cell("tool", False, view.value).partition("\n")[2]
-        assert calling.read_input(body, {}) == view.value
+        body = cell_input.as_cell("tool", False, view.value).partition("\n")[2]
+        assert cell_input.read_input(body, {}) == view.value
 
 
 @settings(max_examples=80, deadline=None, phases=NO_SHRINKING, suppress_health_check=SLOW)

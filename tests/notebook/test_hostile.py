@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.display.render import (
     text_bundle,
 )
 from agentsvc_nb.notebook.display.transcript import Mark, RunView, ToolCall
-from agentsvc_nb.notebook.jobs.foreground import job_bundle
+from agentsvc_nb.notebook.jobs.output import job_bundle
 from agentsvc_nb.wire.files import TypedOutput, WorkspaceFile
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolError

@@ -13,9 +13,8 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, code, grid
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.files.workspace import search_bundle
-from agentsvc_nb.notebook.jobs.calling import result_bundle
-from agentsvc_nb.notebook.jobs.catalog import tool_bundle, tools_bundle
-from agentsvc_nb.notebook.jobs.history import bars_bundle
+from agentsvc_nb.notebook.jobs.output import job_bundle, jobs_bundle, result_bundle
+from agentsvc_nb.notebook.jobs.tools import tool_bundle, tools_bundle
 from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, now
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
@@ -64,7 +63,7 @@ def _inscribed(text: str) -> bytes:
 
 def _bars(text: str) -> Bundle:
     job = Job(job_id=text, tool=text, status=text, progress=Progress(done=1, total=2, message=text))
-    return bars_bundle([job] * 30, 1.0)
+    return jobs_bundle([job_bundle(job, 1.0)] * 30)
 
 
 def _report(text: str) -> FeedbackReport:

@@ -14,8 +14,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, RunStopped
 from agentsvc_nb.testing import RunningService
-from tests.notebook.clicking import press
-from tests.notebook.widgets import VIEW, inside
+from tests.notebook.fronts import VIEW, decide, front_of
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -286,27 +285,20 @@ def pressing(shell: Any, act: Callable[[Any], None]) -> threading.Thread:
     """Somebody who presses buttons in the running cell as soon as there are some."""
 
     def go() -> None:
-        def box() -> Any:
-            shown = [output for output in shell.shown.outputs if VIEW in output]
-            return inside(shown[-1])[0] if shown else None
+        def front() -> Any:
+            found = [output for output in shell.shown.outputs if VIEW in output] if hasattr(shell, "shown") else []
+            return front_of(found[-1]) if found else None
 
-        until(lambda: hasattr(shell, "shown") and box() is not None and "asvc-card" in repr(inside_classes(box())))
-        act(box())
+        until(lambda: front() is not None and front().parts("asked/"))
+        act(front())
 
     thread = threading.Thread(target=go)
     thread.start()
     return thread
 
 
-def inside_classes(widget: Any) -> list[str]:
-    found = list(getattr(widget, "_dom_classes", ()))
-    for child in getattr(widget, "children", ()):
-        found += inside_classes(child)
-    return found
-
-
 def test_buttons_approve_where_the_kernel_hears_them(heard: Any, client: AgentService) -> None:
-    thread = pressing(heard, lambda box: press(box, "Approve"))
+    thread = pressing(heard, lambda front: decide(front, True))
     answer = heard.cell(asking("n = 6 * 7\nprint(n)"), cell_id="c1")
     thread.join(20)
     assert results(client, answer.run_id)[0]["content"][0]["text"] == "42"
@@ -317,7 +309,7 @@ def test_buttons_approve_where_the_kernel_hears_them(heard: Any, client: AgentSe
 
 def test_buttons_approve_a_query_of_a_database_without_kernel(heard: Any, client: AgentService) -> None:
     heard.cell("import sqlalchemy; db = sqlalchemy.create_engine('sqlite://')")
-    thread = pressing(heard, lambda box: press(box, "Run"))
+    thread = pressing(heard, lambda front: decide(front, True))
     asked = "call query_database " + json.dumps({"sql": "SELECT printf('%d', 42) AS n"})
     answer = heard.cell(f"%%ask --connection db\n{asked}", cell_id="c1")
     thread.join(20)
@@ -327,30 +319,18 @@ def test_buttons_approve_a_query_of_a_database_without_kernel(heard: Any, client
 
 
 def test_buttons_edit_and_refuse(heard: Any, client: AgentService) -> None:
-    def edit(box: Any) -> None:
-        press(box, "Edit")
-        [area] = [part for part in parts_of(box) if type(part).__name__ == "Textarea"]
-        area.value = "mine = 2"
-        press(box, "Run as changed")
-
-    thread = pressing(heard, edit)
+    thread = pressing(heard, lambda front: decide(front, True, code="mine = 2"))
     answer = heard.cell(asking("theirs = 1"), cell_id="c1")
     thread.join(20)
     assert "changed the code" in results(client, answer.run_id)[0]["content"][0]["text"]
     assert heard.user_ns["mine"] == 2
     assert "theirs" not in heard.user_ns
     del heard.shown
-    thread = pressing(heard, lambda box: press(box, "Refuse"))
+    thread = pressing(heard, lambda front: decide(front, False))
     answer = heard.cell(asking("theirs = 1"), cell_id="c2")
     thread.join(20)
     assert results(client, answer.run_id)[0]["is_error"]
     assert "theirs" not in heard.user_ns
-
-
-def parts_of(widget: Any) -> Iterator[Any]:
-    yield widget
-    for child in getattr(widget, "children", ()):
-        yield from parts_of(child)
 
 
 def test_a_table_and_hostile_values_are_shown_safely(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:

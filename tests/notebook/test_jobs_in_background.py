@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.notebook.jobs.background import BARS
-from agentsvc_nb.notebook.widgets.cards import BarsScreen
+from agentsvc_nb.notebook.jobs.follower import JobResult
+from agentsvc_nb.notebook.jobs.output import BARS, job_amounts
+from agentsvc_nb.notebook.widgets.card import BarsScreen
 from agentsvc_nb.wire.tools import Job, Progress
-from tests.notebook.allowlist import offences
+from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.fronts import VIEW, front_of, markup, say, words
 from tests.notebook.screens import Cell
 from tests.notebook.test_hostile import HOSTILE
-from tests.notebook.widgets import VIEW, buttons, hostile, html
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -26,13 +28,13 @@ SLOW = "%%job echo_job --bg\nsteps: 100\nseconds: 100"
 
 def test_a_job_is_a_future_and_one_static_output_stays(kernel: Any) -> None:
     later = kernel.cell(f"{QUICK}", cell_id="c1")
-    shown = kernel.shown
-    line, bar = shown.outputs
+    area = kernel.shown
+    line, bar = area.outputs
     assert f"`%jobs show {later.job_id}`" in line["text/plain"]
     assert VIEW in bar
     assert ([file.path for file in later.files], list(later.files.df["path"])) == (["out/x.txt"], ["out/x.txt"])
     assert (later.done(), later.status, later.job.status) == (True, "succeeded", "succeeded")
-    output, nothing = until(lambda: shown.outputs, lambda outputs: not any(outputs[1].values()))
+    output, nothing = until(lambda: area.outputs, lambda outputs: not any(outputs[1].values()))
     assert "Files of this job" in output["text/html"]
     assert offences(output["text/html"]) == []
     assert not any(nothing.values())
@@ -61,10 +63,9 @@ def test_cancel_of_one_leaves_the_other(kernel: Any) -> None:
     later = kernel.cell("%jobs watch --bg", cell_id="c3")
     line, bars = kernel.shown.outputs
     assert "2 jobs in the background" in line["text/plain"]
-    stop, other = buttons(bars)
-    assert first.job_id in stop.tooltip
-    stop.click()
-    assert (stop.description, stop.disabled, other.description) == ("Cancelling", False, "Cancel")
+    front = front_of(bars)
+    say(front, "cancel", job="no such job")
+    say(front, "cancel", job=first.job_id)
     until(first.done)
     with pytest.raises(RunFailed, match="was cancelled"):
         first.wait()
@@ -98,18 +99,25 @@ def test_bars_are_bounded_and_those_of_unknown_length_have_no_amount() -> None:
     cell = Cell()
     screen = BarsScreen(cell)
     many = [Job(job_id=f"job_{number}", tool="draw", status="running") for number in range(BARS + 5)]
-    screen.show(many, lambda job_id: None)
-    assert len(buttons(cell.outputs[1])) == BARS
-    assert "… 5 more" in "".join(html(cell.outputs[1]))
-    assert '<progress max="100" aria-label="draw"></progress>' in html(cell.outputs[1])
+    screen.begin(many, lambda job_id: None)
+    front = front_of(cell.outputs[1])
+    assert len(front.parts("job/")) == BARS
+    assert front.part("more") == "… 5 more"
+    assert (front.part("job/job_0")["percent"], front.part("job/job_0")["state"]) == (None, "● running")
     many[0].progress = Progress(done=1, total=4, message="one of four")
-    screen.draw(many, 2.0)
-    shown = "".join(html(cell.outputs[1]))
-    assert '<progress max="100" value="25" aria-label="draw">25 %</progress>' in shown
-    assert '<div role="status">● running · draw · one of four</div>' in shown
-    sent = cell.messages
-    screen.draw(many, 2.0)
-    assert cell.messages == sent
+    screen.draw(many, {}, 2.0)
+    assert (front.part("job/job_0")["percent"], front.part("job/job_0")["state"]) == (25, "one of four")
+    say(front, "cancel", job="job_0")
+    screen.draw(many, {}, 2.0)
+    assert front.part("job/job_0")["cancelling"]
+
+
+def test_the_time_left_follows_from_what_is_done() -> None:
+    began = (datetime.now(UTC) - timedelta(seconds=10)).isoformat()
+    job = Job(job_id="job_1", status="running", started_at=began, progress=Progress(done=2, total=4))
+    assert job_amounts(job, 10.0) == ["50 %", "10 s left"]
+    job.progress = Progress(done=0, total=4)
+    assert job_amounts(job, 10.0) == ["0 %", "10.0 s"]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:40])
@@ -117,6 +125,8 @@ def test_nothing_hostile_gets_into_a_bar(text: str) -> None:
     cell = Cell()
     screen = BarsScreen(cell)
     job = Job(job_id=text, tool=text, status=text, progress=Progress(done=1, total=2, message=text))
-    screen.show([job], lambda job_id: None)
-    screen.draw([job], 1.0)
-    assert offences(cell.outputs[0]["text/html"]) == hostile(cell.outputs[1]) == []
+    screen.begin([job], lambda job_id: None)
+    screen.draw([job], {job.job_id: JobResult(job)}, 1.0)
+    front = front_of(cell.outputs[1])
+    assert offences(cell.outputs[0]["text/html"]) == offences(markup(front)) == []
+    assert not [word for word in words(front) if FORBIDDEN.search(word)]

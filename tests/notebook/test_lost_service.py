@@ -21,13 +21,13 @@ from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.screens import Bar, LiveScreen, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.jobs.foreground import JobResult
+from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.testing import running_service
 from tests.losing import lose_for_good
+from tests.notebook import fronts
 from tests.notebook.fronts import markup, text
 from tests.notebook.screens import Cell
 from tests.notebook.test_chat import Used
-from tests.notebook.widgets import html
 from tests.waiting import until
 
 SCRIPT = "say # Plan\nsay\nsay alpha\nwrite out/a.txt hi\nsay\nsay beta\nwait 60"
@@ -126,15 +126,15 @@ def test_the_magic_leaves_it_in_its_cell_and_its_variable(kernel: Any, data: Pat
 def test_a_card_in_the_background_ends_with_what_was_said(kernel: Any, data: Path) -> None:
     later = kernel.cell(f"%%ask --bg\n{SCRIPT}", cell_id="c1")
     shown = kernel.shown
-    card = shown.outputs[1]
-    until(lambda: "beta" in "".join(html(card)))
+    card = fronts.front_of(shown.outputs[1])
+    until(lambda: "beta" in fronts.markup(card))
     lose_for_good(data)
     with pytest.raises(AskError, match="went away") as lost:
         later.wait()
     output, nothing = shown.outputs
     assert not any(nothing.values())
     _kept(output["text/plain"], later.run_id)
-    _kept("".join(html(card)), later.run_id)
+    _kept(fronts.markup(card), later.run_id)
     assert lost.value.answer is later.outcome()
 
 
@@ -196,8 +196,8 @@ def test_jobs_in_the_background_keep_what_there_is_of_them(kernel: Any, data: Pa
     slow = kernel.cell("%%job echo_job --bg\nsteps: 100\nseconds: 60", cell_id="c2")
     watching = kernel.cell("%jobs watch --bg", cell_id="c3")
     shown = kernel.shown
-    bars = shown.outputs[1]
-    until(lambda: "".join(html(bars)), lambda shown: "out/x.txt" in shown and '<progress max="100" value' in shown)
+    bars = fronts.front_of(shown.outputs[1])
+    until(lambda: "out/x.txt" in fronts.markup(bars) and bars.part(f"job/{slow.job_id}")["percent"] is not None)
     lose_for_good(data)
     with pytest.raises(AskError, match="went away"):
         watching.wait()

@@ -8,14 +8,15 @@ import pytest
 
 import agentsvc_nb
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.jobs.catalog import tool_bundle
-from agentsvc_nb.notebook.jobs.foreground import JobResult
+from agentsvc_nb.notebook.jobs.follower import JobResult
+from agentsvc_nb.notebook.jobs.tools import tool_bundle
 from agentsvc_nb.notebook.widgets.forms.tool_form import _without_null_defaults
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.clicking import buttons, markup, press, text
+from tests.notebook.clicking import text
 from tests.notebook.driven_forms import named
+from tests.notebook.fronts import say
 from tests.notebook.test_hostile import HOSTILE
 from tests.notebook.widgets import html
 from tests.waiting import until
@@ -74,18 +75,18 @@ def test_a_job_is_followed_and_what_fails_is_told(kernel: Any) -> None:
 def test_a_job_moves_in_the_form_and_is_cancelled_there(kernel: Any) -> None:
     form = kernel.cell("%tools form echo_job -o form", cell_id="c1")
     named(form.view, "Steps").value, named(form.view, "Seconds").value = "100", "100"
-    assert "Cancel" not in buttons(form.view.box)
     form.view.run_button.click()
-    until(lambda: "1 of 100" in text(form.view.box))
+    (bar,) = until(lambda: form.view.moving.children)
+    until(lambda: "1 of 100" in str(bar.parts("job/")))
     shown = kernel.shown.outputs
     assert "`%jobs show " in shown[2]["text/plain"], "a notebook saved now says how to go on"
-    press(form.view.box, "Cancel")
+    (name,) = bar.parts("job/")
+    say(bar, "cancel", job=name.removeprefix("job/"))
     until(lambda: not form.view.run_button.disabled)
     assert form.answer.status == "cancelled"
     assert "cancelled" in kernel.shown.outputs[2]["text/plain"]
     assert "It was cancelled." in text(form.view.box)
-    assert "Cancel" not in buttons(form.view.box)
-    assert "progress" not in markup(form.view.box)
+    assert form.view.moving.children == ()
 
 
 def test_a_tool_that_becomes_a_job_is_cancelled_in_the_form(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +96,9 @@ def test_a_tool_that_becomes_a_job_is_cancelled_in_the_form(kernel: Any, monkeyp
         form = kernel.cell("%tools form ask_stefanbrain -o form", cell_id="c1")
         named(form.view, "Message").value = "wait 60"
         form.view.run_button.click()
-        until(lambda: "Cancel" in buttons(form.view.box))
-        press(form.view.box, "Cancel")
+        (bar,) = until(lambda: form.view.moving.children)
+        (name,) = until(lambda: bar.parts("job/"))
+        say(bar, "cancel", job=name.removeprefix("job/"))
         until(lambda: not form.view.run_button.disabled)
         assert form.answer.status == "cancelled"
 
@@ -121,7 +123,7 @@ def test_without_widgets_it_is_a_list_of_fields_and_a_cell(terminal: Any, capsys
     assert offences(form._repr_html_()) == []
     with pytest.raises(AskError, match="tool_not_found"):
         terminal.cell("%tools form no_such_tool")
-    with pytest.raises(AskError, match="One tool at a time"):
+    with pytest.raises(AskError, match="Name one tool"):
         terminal.cell("%tools form create_images edit_image")
 
 

@@ -11,10 +11,9 @@ import pytest
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.notebook.jobs.calling import result_bundle
-from agentsvc_nb.notebook.jobs.catalog import lines
 from agentsvc_nb.notebook.jobs.fields import field
-from agentsvc_nb.notebook.jobs.foreground import job_bundle
+from agentsvc_nb.notebook.jobs.output import job_bundle, result_bundle
+from agentsvc_nb.notebook.jobs.tools import lines
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import offences
 

@@ -1,6 +1,7 @@
 """The service's tools, called at once or as jobs.
 
-catalog     the tools, and what one of them takes           fields      the fields of an input, read from its schema
-calling     a cell as the input of a call, and its answer   foreground  one job in its cell
-background  jobs while other cells go on                    history     list, watch, show, cancel; download files
+tools       the catalog, what one tool takes, a call      fields    the fields of an input, read from its schema
+cell_input  an input as the body of a cell, and back      follower  a job from its submission to its result
+history     list, watch, show, cancel                   output     jobs and answers as static outputs
+servers     MCP servers of the embedded service
 """

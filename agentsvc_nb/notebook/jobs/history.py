@@ -1,22 +1,27 @@
-"""The notebook's jobs: list them, watch several at once, cancel them, download their files."""
+"""The notebook's jobs: list them, watch several at once, cancel them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import Bundle, mark, moment, stacked
+from agentsvc_nb.notebook.display.render import mark, moment
 from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
 from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
-from agentsvc_nb.notebook.jobs.background import BARS, BackgroundJobs, Bars, look
-from agentsvc_nb.notebook.jobs.foreground import LOOK_SECONDS, JobResult, follow, job_bundle, lost
+from agentsvc_nb.notebook.jobs.follower import (
+    BackgroundJobs,
+    CellScreen,
+    JobFollower,
+    JobResult,
+    JobScreen,
+    follow,
+    look,
+)
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remembered_jobs, seen_job
-from agentsvc_nb.wire.tools import JOB_TERMINAL, Job, JobAccepted
+from agentsvc_nb.wire.tools import JOB_TERMINAL, Job
 
 _ID_CHARS: Final = 8
 
@@ -33,20 +38,18 @@ def jobs(session: Session) -> ResultTable:
     return _table(session, remembered_jobs(session))
 
 
-def jobs_tend(session: Session, bars: Bars, wanted: Iterable[str] = (), *, timeout: float | None = None) -> Any:
-    """Watch jobs in the background: as `jobs_watch`, but returns at once, with a future of the table.
+def watch_in_background(
+    session: Session, screen: JobScreen, wanted: Iterable[str] = (), *, timeout: float | None = None
+) -> BackgroundJobs[ResultTable] | ResultTable:
+    """Watch jobs as `jobs_watch`, but return at once, with a future of the table.
 
     Without any job to watch, returns the empty table itself. Raises `AskError` when a job is not known.
     """
-    rows = _chosen(session, wanted)
-    if not rows:
+    jobs = _chosen(session, wanted)
+    if not jobs:
         return _table(session, [])
-    jobs = [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
-
-    def finish(left: Sequence[JobResult]) -> ResultTable:
-        return _ended(session, {one.job.job_id for one in left}, timeout)
-
-    later = BackgroundJobs(session, jobs, bars, finish, timeout=timeout, notes=session.take_notes())
+    follower = JobFollower(session, jobs, screen, timeout=timeout, notes=session.take_notes())
+    later = BackgroundJobs(follower, lambda results: _ended(session, results, timeout))
     later.begin()
     return later
 
@@ -61,31 +64,32 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
         RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The jobs go on.
         RunStopped: the cell was interrupted; the jobs go on.
     """
-    rows = _chosen(session, wanted)
-    began, seen = time.monotonic(), dict[str, Job]()
+    follower = JobFollower(session, _chosen(session, wanted), CellScreen(bar), timeout=timeout, whole=False)
     try:
-        _watch(session, bar, rows, seen, None if timeout is None else began + timeout)
+        results = follower.follow()
     except KeyboardInterrupt:
         bar.clear()
         raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
-    except (AskError, StefanBrainError) as error:
-        if seen:
-            bar.finish(bars_bundle([*seen.values()], time.monotonic() - began))
-        raise lost(session, error, "all jobs", "%jobs watch") from None
     bar.clear()
-    return _ended(session, {row["job_id"] for row in rows}, timeout)
+    return _ended(session, results, timeout)
 
 
-def _chosen(session: Session, wanted: Iterable[str]) -> list[dict[str, Any]]:
-    """The jobs given; by default all active ones, and background jobs that ended since the last watch."""
-    if rows := [_the_job(session, given) for given in wanted]:
-        return rows
-    # Those that ended in the background are shown once, not with each watch from now on.
-    apart, session.apart = session.apart, set()
-    return [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
+def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
+    """Return the jobs given; by default all active ones, and background jobs that ended since the last watch."""
+    rows = [_the_job(session, given) for given in wanted]
+    if not rows:
+        # Those that ended in the background are shown once, not with each watch from now on.
+        apart, session.apart = session.apart, set()
+        rows = [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
+    return [_known(row) for row in rows]
 
 
-def _ended(session: Session, chosen: Container[str], timeout: float | None) -> ResultTable:
+def _known(row: Mapping[str, Any]) -> Job:
+    return Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")})
+
+
+def _ended(session: Session, results: Sequence[JobResult], timeout: float | None) -> ResultTable:
+    chosen = {result.job.job_id for result in results}
     rows = [row for row in remembered_jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
@@ -95,36 +99,9 @@ def _ended(session: Session, chosen: Container[str], timeout: float | None) -> R
     return table
 
 
-def _watch(
-    session: Session,
-    bar: Bar,
-    rows: Sequence[Mapping[str, Any]],
-    seen: dict[str, Job],
-    end: float | None,
-) -> None:
-    began = time.monotonic()
-    seen |= {row["job_id"]: look(session, row) for row in rows}
-    while True:
-        bar.draw(bars_bundle(list(seen.values()), time.monotonic() - began))
-        active = [row for row in rows if not seen[row["job_id"]].ended]
-        if not active or (end is not None and time.monotonic() >= end):
-            return
-        time.sleep(LOOK_SECONDS)
-        seen |= {row["job_id"]: look(session, row) for row in active}
-
-
-def bars_bundle(jobs: Sequence[Job], elapsed: float) -> Bundle:
-    """A bar and a line for each of the first 20 jobs, and the number of further ones."""
-    more = f"… {len(jobs) - BARS} more"
-    line = [{"text/plain": more, "text/html": more}] * (len(jobs) > BARS)
-    return stacked([*(job_bundle(job, elapsed) for job in jobs[:BARS]), *line])
-
-
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
-    """Follow an active job again, or show the result of an ended one. Raises as `foreground.work`."""
-    row = _the_job(session, given)
-    accepted = JobAccepted(tool=row["tool"], family=row["tool"], job_id=row["job_id"], chat=row["chat"])
-    return follow(session, accepted, bar)
+    """Follow an active job again, or show the result of an ended one. Raises as `follower.work`."""
+    return follow(session, _known(_the_job(session, given)), bar)
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:

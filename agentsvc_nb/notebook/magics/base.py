@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.display.screens import Bar, Screen
     from agentsvc_nb.notebook.host import Mode
-    from agentsvc_nb.notebook.jobs.background import Bars
+    from agentsvc_nb.notebook.jobs.follower import JobScreen
     from agentsvc_nb.notebook.kernel.access import KernelAccess
     from agentsvc_nb.notebook.kernel.database_port import OfferedDatabase
     from agentsvc_nb.notebook.kernel.desk import KernelMode, KernelOffer
     from agentsvc_nb.notebook.state.session import Session
-    from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 
 K = TypeVar("K", bound="DisplayedResult")
@@ -139,11 +139,11 @@ class MagicsContext:
 
         return screens.Bar(outputs.output(self.shell, self.mode, self.pages), live=self.mode == "live")
 
-    def bars(self) -> Bars:
-        """Return progress bars for background jobs of the running cell."""
+    def jobs_screen(self) -> JobScreen:
+        """Return an output for background jobs of the running cell."""
         from agentsvc_nb.notebook.widgets import outputs
 
-        return outputs.bars(self.shell, self.mode)
+        return outputs.jobs_screen(self.shell, self.mode)
 
     def close(self) -> None:
         self.pages.close()

@@ -214,10 +214,10 @@ class ToolsMagics(MagicsGroup):
             query: autumn fashion {{year}}
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.jobs import calling, file_names
+        from agentsvc_nb.notebook.jobs import cell_input
 
-        given = calling.read_input(cell, self.shell.user_ns)
-        file_names.note_file_names(self.session, args.tool, given)
+        given = cell_input.read_input(cell, self.shell.user_ns)
+        cell_input.note_file_names(self.session, args.tool, given)
         raising = not args.no_raise_error
         return commands.call(
             self.session, args.tool, given, self.context.bar(), timeout=args.timeout, raise_error=raising
@@ -244,14 +244,14 @@ class JobsMagics(MagicsGroup):
             request.outputs: {"mode": "count", "count": 2}
         """
         from agentsvc_nb.notebook import commands
-        from agentsvc_nb.notebook.jobs import calling, file_names
+        from agentsvc_nb.notebook.jobs import cell_input
 
-        given = calling.read_input(cell, self.shell.user_ns)
-        file_names.note_file_names(self.session, args.tool, given)
+        given = cell_input.read_input(cell, self.shell.user_ns)
+        cell_input.note_file_names(self.session, args.tool, given)
         raising = not args.no_raise_error
         if args.bg:
-            bars = self.context.bars()
-            return commands.start(self.session, args.tool, given, bars, timeout=args.timeout, raise_error=raising)
+            screen = self.context.jobs_screen()
+            return commands.start(self.session, args.tool, given, screen, timeout=args.timeout, raise_error=raising)
         return commands.work(
             self.session, args.tool, given, self.context.bar(), timeout=args.timeout, raise_error=raising
         )
@@ -280,7 +280,7 @@ class JobsMagics(MagicsGroup):
             raise AskError("The job is missing.", f"For example: `%jobs {args.action} last`; `%jobs` lists them.")
         match args.action:
             case "watch" if args.bg:
-                return commands.jobs_tend(session, self.context.bars(), jobs, timeout=args.timeout)
+                return commands.watch_in_background(session, self.context.jobs_screen(), jobs, timeout=args.timeout)
             case "watch":
                 return commands.jobs_watch(session, self.context.bar(), jobs, timeout=args.timeout)
             case "show":

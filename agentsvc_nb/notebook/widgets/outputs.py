@@ -20,9 +20,9 @@ from agentsvc_nb.wire.text import label, worded
 if TYPE_CHECKING:
     import ipywidgets
 
-    from agentsvc_nb.notebook.jobs.background import Bars
+    from agentsvc_nb.notebook.jobs.follower import JobScreen
     from agentsvc_nb.notebook.widgets.approvals import Decide
-    from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
@@ -105,7 +105,7 @@ def screen(shell: Any, how: Mode, kernel: bool = False, pages: Pages | None = No
         return StaticScreen(area)
     reloads = (lambda: pages.reloads) if pages else (lambda: 0)
     if kernel:
-        from agentsvc_nb.notebook.widgets.kernel_cards import AskingScreen
+        from agentsvc_nb.notebook.widgets.card import AskingScreen
 
         return AskingScreen(area, reloads=reloads)
     return LiveScreen(area, reloads=reloads)
@@ -113,18 +113,18 @@ def screen(shell: Any, how: Mode, kernel: bool = False, pages: Pages | None = No
 
 def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
     """The card of a run in the background; `decide` answers its calls that wait for approval."""
-    from agentsvc_nb.notebook.widgets.cards import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide)
 
 
-def bars(shell: Any, how: Mode) -> Bars:
-    """The progress bars of jobs in the background."""
+def jobs_screen(shell: Any, how: Mode) -> JobScreen:
+    """Return the screen of background jobs."""
     if how not in ("live", "page"):
-        from agentsvc_nb.notebook.jobs.background import StaticBars
+        from agentsvc_nb.notebook.jobs.follower import SubmittedScreen
 
-        return StaticBars(output(shell, how))
-    from agentsvc_nb.notebook.widgets.cards import BarsScreen
+        return SubmittedScreen(output(shell, how))
+    from agentsvc_nb.notebook.widgets.card import BarsScreen
 
     return BarsScreen(output(shell, how))
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import ipywidgets
+from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.kernel import edits
 from agentsvc_nb.notebook.kernel.pages import Cell, Page
-from agentsvc_nb.notebook.widgets import design
-from agentsvc_nb.notebook.widgets.cards import LiveOutput
-from agentsvc_nb.wire.text import escape
+from agentsvc_nb.notebook.widgets.card import LiveOutput, card_front
+from agentsvc_nb.wire.text import escape, worded
 
-_NO_ANSWER = "The page does not answer: load it anew, or copy the cell."
+_NO_ANSWER: Final = "The page does not answer: load it anew, or copy the cell."
+_BUTTONS: Final = [
+    ["edit", "Accept", "Write this into the cell; it is not run", "asvc-primary"],
+    ["insert", "Insert below", "Put the changed cell below the one that it is of; it is not run", ""],
+    ["leave", "Leave", "The cell stays as it is", ""],
+]
+_HEADS: Final = {
+    "edit": "✓ Changed, not run, and undone by Undo:",
+    "insert": "✓ Put below, not run:",
+    "leave": "■ Left as it was:",
+}
 
 
 class Proposal:
@@ -22,36 +29,33 @@ class Proposal:
 
     def __init__(self, output: SavedOutput, cell: Cell, after: str, page: Page) -> None:
         self._cell, self._after, self._page = cell, after, page
-        shown = proposal_bundle("● A change is proposed:", cell, after)
-        accept = design.button("Accept", "Write this into the cell; it is not run", look="primary")
-        below = design.button("Insert below", "Put the changed cell below the one that it is of; it is not run")
-        leave = design.button("Leave", "The cell stays as it is")
-        self._buttons = (accept, below, leave)
-        self._said = design.text("", "wrong", role="status")
-        accept.on_click(lambda _: self._ask("edit", "✓ Changed, not run, and undone by Undo:"))
-        below.on_click(lambda _: self._ask("insert", "✓ Put below, not run:"))
-        leave.on_click(lambda _: self._finish("■ Left as it was:"))
+        self._front = card_front()
+        self._front.on("choose", lambda content, _: self._chosen(str(content.get("key"))))
+        self._offer()
         line = f"A change of {cell.name} was proposed. In a notebook that was opened again, run this cell again."
-        parts: list[ipywidgets.Widget] = [design.place(shown["text/html"]), design.row(self._buttons), self._said]
-        self._live = LiveOutput(output, line, parts)
+        self._live = LiveOutput(output, line, self._front)
 
-    def _ask(self, do: str, head: str) -> None:
-        for button in self._buttons:
-            button.disabled = True
+    def _offer(self, *, busy: bool = False, wrong: str = "") -> None:
+        shown = proposal_bundle("● A change is proposed:", self._cell, self._after)["text/html"]
+        self._front.change({"choice": {"shown": shown, "buttons": _BUTTONS, "busy": busy, "wrong": worded(wrong, 400)}})
 
-        def answered(told: dict[str, Any]) -> None:
-            if wrong := edits.wrong(told) if told else _NO_ANSWER:
-                design.put(self._said, wrong, "wrong", role="status")
-                for button in self._buttons:
-                    button.disabled = False
-            else:
-                self._finish(head)
+    def _chosen(self, key: str) -> None:
+        if key == "leave":
+            self._finish(key)
+        elif key in _HEADS:
+            self._offer(busy=True)
 
-        cell = self._cell
-        self._page.tell(do, answered, cell=cell.id, was=cell.source, after=cell.id, source=self._after)
+            def answered(told: dict[str, Any]) -> None:
+                if wrong := edits.wrong(told) if told else _NO_ANSWER:
+                    self._offer(wrong=wrong)
+                else:
+                    self._finish(key)
 
-    def _finish(self, head: str) -> None:
-        self._live.finish(proposal_bundle(head, self._cell, self._after))
+            cell = self._cell
+            self._page.tell(key, answered, cell=cell.id, was=cell.source, after=cell.id, source=self._after)
+
+    def _finish(self, key: str) -> None:
+        self._live.finish(proposal_bundle(_HEADS[key], self._cell, self._after))
 
 
 def proposal_bundle(head: str, cell: Cell, after: str) -> Bundle:

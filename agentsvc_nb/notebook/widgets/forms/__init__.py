@@ -5,5 +5,5 @@ inputs         the input of one field                      groups, lists  inputs
 view           the form, its buttons, and the choice of the input for a field
 tool_form      the cell value: it calls the tool and follows its job
 
-`jobs.fields` reads the schema, `jobs.calling` writes the cell.
+`jobs.fields` reads the schema, `jobs.cell_input` writes the cell.
 """

@@ -11,20 +11,19 @@ from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.display.markdown import SMALL
-from agentsvc_nb.notebook.display.render import Bundle, error_bundle
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, note_bundle
 from agentsvc_nb.notebook.display.screens import Bar, Output, SavedOutput
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.workspace import listed
 from agentsvc_nb.notebook.host import here
-from agentsvc_nb.notebook.jobs import calling, foreground
-from agentsvc_nb.notebook.jobs.background import BackgroundJob
-from agentsvc_nb.notebook.jobs.catalog import tool_bundle
+from agentsvc_nb.notebook.jobs import cell_input
 from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT
-from agentsvc_nb.notebook.jobs.foreground import JobResult
+from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, accept, refusal, submit
+from agentsvc_nb.notebook.jobs.tools import ToolAnswer, invoke, tool_answer, tool_bundle
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets import outputs
 from agentsvc_nb.wire.text import escape, label
-from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
+from agentsvc_nb.wire.tools import Job, JobAccepted, ToolDescription
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.forms.view import FormView
@@ -56,8 +55,8 @@ class ToolForm(Showing):
         try:
             self.tool: ToolDescription = self._session.client().tools.describe(tool)
         except StefanBrainError as error:
-            raise foreground.refusal(self._session, error, tool, jobs=False) from None
-        self.answer: calling.ToolAnswer | JobResult | None = None
+            raise refusal(self._session, error, tool, jobs=False) from None
+        self.answer: ToolAnswer | JobResult | None = None
         self._given = dict(given or {})
         self._view: FormView | None = None
         self._below: _Below | None = None
@@ -131,9 +130,12 @@ class ToolForm(Showing):
         view.tell("")
         try:
             if self.tool.asynchronous:
-                self.answer = self._follow(session, foreground.submit(session, tool, given), below)
+                self.answer = self._follow(session, submit(session, tool, given), below)
+            elif isinstance(came := invoke(session, tool, given), JobAccepted):
+                self.answer = self._follow(session, accept(session, came), below)
             else:
-                self.answer = calling.call(session, tool, given, below, raise_error=False, follow=self._follow)
+                self.answer, shown = tool_answer(session, came)
+                below.finish(shown)
             self._session.known.wrote(file.path for file in self.answer.files)
             stopped = isinstance(self.answer, JobResult) and self.answer.status == "cancelled"
             view.tell("It was cancelled." if stopped else "The answer stands below; `.answer` of the form has it.")
@@ -146,18 +148,26 @@ class ToolForm(Showing):
         finally:
             view.sending(False)
 
-    def _follow(self, session: Session, accepted: JobAccepted, below: Bar, **_: Any) -> JobResult:
-        from agentsvc_nb.notebook.widgets.cards import FormBars
+    def _follow(self, session: Session, job: Job, below: Bar) -> JobResult:
+        from agentsvc_nb.notebook.widgets.card import BarsScreen, standing
 
-        bars = FormBars(self.view.moving, below.finish)
-        later = BackgroundJob(session, foreground.begun(accepted), bars, raise_error=False, notes=session.take_notes())
-        later.begin()
-        return later.wait()
+        screen = BarsScreen()
+        self.view.moving.children = (screen.front,)
+        below.finish(note_bundle(standing([job])))
+        follower = JobFollower(session, [job], screen, notes=session.take_notes())
+        screen.begin([job], follower.cancel)
+        try:
+            (result,) = follower.follow()
+        finally:
+            self.view.moving.children = ()
+            screen.front.close()
+        below.finish(result.shown)
+        return result
 
     def _as_cell(self, given: dict[str, Any]) -> str:
         schema = self.tool.input_schema
         said = _without_null_defaults(given, schema, schema.get("$defs", {}))
-        return calling.as_cell(self.tool.name, self.tool.asynchronous, said)
+        return cell_input.as_cell(self.tool.name, self.tool.asynchronous, said)
 
     def _files(self) -> list[str]:
         """Return the paths of the chat's files if the tool takes one; none if they cannot be listed."""

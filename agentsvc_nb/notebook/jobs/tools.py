@@ -1,4 +1,4 @@
-"""The catalog of tools, and the description of one tool with the fields of its input."""
+"""The catalog of tools, what one of them takes, and a call with its answer."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.client.models import to_dataframe
+from agentsvc_nb.notebook.display import file_table
 from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, code, grid
-from agentsvc_nb.notebook.jobs import calling, servers
+from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row, WorkResult, code, grid
+from agentsvc_nb.notebook.display.screens import Bar
+from agentsvc_nb.notebook.errors import RunFailed, to_ask_error
+from agentsvc_nb.notebook.files.workspace import fetcher
+from agentsvc_nb.notebook.jobs import cell_input, servers
 from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, limits, shown
-from agentsvc_nb.notebook.jobs.foreground import refusal
+from agentsvc_nb.notebook.jobs.follower import JobResult, accept, follow, refusal
+from agentsvc_nb.notebook.jobs.output import result_bundle
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
+from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
-from agentsvc_nb.wire.tools import ToolDescription
+from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
 
 DEPTH: Final = 4
 """How many levels of nested objects are described."""
 ABOUT_CHARS: Final = 600
 """Of a description."""
+_FIELDS: Final = 100
+_CELL_CHARS: Final = 4_000
 KINDS_MAX: Final = 6
 """How many alternatives of a type are named."""
 _WORDS: Final = {
@@ -79,11 +87,6 @@ def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
         elif one.required:
             found[one.name] = one.example if one.example is not MISSING else "…"
     return found
-
-
-_FIELDS: Final = 100
-_CELL_CHARS: Final = 4_000
-_PRE: Final = f'<pre style="{WRAPPED};margin-top:8px">'
 
 
 def tools(session: Session) -> ResultTable:
@@ -156,7 +159,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     whole = field(tool.input_schema, tool.input_schema)
     fields = [*islice(lines(whole), _FIELDS)]
     table = _input_table(fields)
-    write = calling.as_cell if magics else calling.as_client_call
+    write = cell_input.as_cell if magics else cell_input.as_client_call
     cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]
     facts += [*["idempotent"] * tool.idempotent, *["has an effect outside"] * tool.effect]
@@ -164,5 +167,81 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     return {
         "text/plain": "\n\n".join((head, plain(tool.description), table["text/plain"], cell)),
         "text/html": f'<div style="{SMALL}">{escape(head, 400)}</div>{to_html(tool.description)}'
-        f"{table['text/html']}{_PRE}{html.escape(cell)}</pre>",
+        f'{table["text/html"]}<pre style="{WRAPPED};margin-top:8px">{html.escape(cell)}</pre>',
     }
+
+
+class ToolAnswer(WorkResult):
+    """The answer of a tool: `data`, `content` (its content blocks), and `text` (the text of its text blocks)."""
+
+    def __init__(self, result: ToolResult, bundle: Bundle) -> None:
+        super().__init__(bundle, (), result.chat or None)
+        self.result = result
+        self.data = result.data
+        self.content = result.content
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
+
+    def __repr__(self) -> str:
+        return f"<ToolAnswer {label(self.result.tool, 60)}, {'failed' if self.result.is_error else 'ok'}>"
+
+
+def call(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+) -> ToolAnswer | JobResult:
+    """Call a tool in this notebook's chat and write its answer; a tool that becomes a job is followed.
+
+    Raises:
+        AskError: the service refused the call, or could not be reached.
+        RunFailed: the tool failed (not with `raise_error=False`).
+
+    A job raises as `follower.work`.
+    """
+    came = invoke(session, tool, given)
+    if isinstance(came, JobAccepted):
+        return follow(session, accept(session, came), bar, timeout=timeout, raise_error=raise_error)
+    answer, shown = tool_answer(session, came, why=not (came.is_error and raise_error))
+    bar.finish(shown)
+    if came.is_error and raise_error:
+        why = f": {label(came.error.message or came.error.code, 300)}" if came.error else ""
+        failure = RunFailed(f"Tool {label(tool, 64)} failed{why}", "`--no-raise-error` keeps the cell going.")
+        failure.answer = answer
+        raise failure
+    return answer
+
+
+def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult | JobAccepted:
+    """Call a tool in this notebook's chat. Raises `AskError` when the service refuses the call."""
+    client, address = session.client(), session.address()
+    try:
+        came: ToolResult | JobAccepted = client.tools.invoke(tool, dict(given), **session.target(address))
+    except ToolResultError as error:
+        try:
+            return ToolResult.model_validate(error.body)
+        except ValueError:
+            raise to_ask_error(error, session.base_url) from None
+    except StefanBrainError as error:
+        raise refusal(session, error, tool, jobs=False) from None
+    session.learn(address, came.chat or None)
+    return came
+
+
+def tool_answer(session: Session, result: ToolResult, *, why: bool = True) -> tuple[ToolAnswer, Bundle]:
+    """Return a tool's answer, and its output, which of a tool that failed says `why`."""
+    pictured = {}
+    if fetch := fetcher(session.client(), result.chat):
+        for block in result.content[: file_table.PER_OUTPUT]:
+            if block.get("type") == "image":
+                path = str(block.get("path", ""))
+                data = fetch(WorkspaceFile(id="", path=path))
+                pictured[path] = file_table.thumbnail(data) if data else None
+    notes = session.take_notes()
+    return ToolAnswer(result, result_bundle(result, notes, pictured)), result_bundle(result, notes, pictured, why=why)

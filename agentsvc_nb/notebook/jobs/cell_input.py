@@ -1,0 +1,179 @@
+"""A tool's input as the body of a cell: parse it, write it, and warn about file names where text is expected."""
+
+from __future__ import annotations
+
+import json
+import pprint
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agentsvc_nb.client.batch_rows import REFERENCE
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook import template
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.jobs.fields import Field, field
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.wire.reading import read_json
+from agentsvc_nb.wire.text import label, plain
+
+_LINES: Final = (
+    "Write lines such as `request.brief: Autumn sale`, or a JSON object; `%tools NAME` has a cell to begin from."
+)
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NAME_CHARS: Final = 255
+
+
+def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse a cell's body as a tool's input: a JSON object, or lines of `key: value`.
+
+    In lines, dots nest (`outputs.count: 2`), a value that is JSON is parsed as JSON, and `#` begins a comment. Then
+    `{{names}}` are replaced by the values of variables.
+
+    Raises:
+        AskError: the body is neither; nothing has been sent.
+        template.TemplateError: a name is unknown, or its value cannot be inserted.
+
+    >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
+    {'brief': 'Autumn sale', 'outputs': {'count': 2}}
+    """
+    if body.lstrip().startswith("{"):
+        try:
+            given = read_json(body)
+        except ValueError as error:
+            raise AskError(f"The input is not JSON: {error}; nothing was sent.", "Put {{names}} in quotes.") from None
+    else:
+        given = _read_lines(body)
+    filled = template.insert(given, variables)
+    assert isinstance(filled, dict)
+    return filled
+
+
+def _read_lines(body: str) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for line in (line.strip() for line in body.splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        key, colon, text = line.partition(":")
+        if not colon or not key.strip():
+            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", _LINES)
+        part, path = whole, key.strip().split(".")
+        for name in path[:-1]:
+            part = part.setdefault(name, {})
+            if not isinstance(part, dict):
+                raise AskError(f"`{name}` has a value and parts; nothing was sent.", "Give the one or the other.")
+        try:
+            part[path[-1]] = read_json(text.strip())
+        except ValueError:
+            part[path[-1]] = text.strip()
+    return whole
+
+
+def as_cell(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
+    r"""Return the `%%tool` (or `%%job`) cell that sends this input.
+
+    >>> print(as_cell("web_search", False, {"query": "tents", "count": 8}))
+    %%tool web_search
+    query: tents
+    count: 8
+    """
+    return f"{'%%job' if asynchronous else '%%tool'} {label(tool, 64)}\n{_written_body(_escaped(given))}"
+
+
+def as_client_call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> str:
+    """Return the call of the client that sends this input, for hosts without magics.
+
+    >>> print(as_client_call("web_search", False, {"query": "tents", "count": 8}))
+    client.tools.invoke('web_search', {'query': 'tents', 'count': 8})
+    """
+    name = "client.jobs.submit" if asynchronous else "client.tools.invoke"
+    return plain(f"{name}({label(tool, 64)!r}, {pprint.pformat(dict(given), width=100, sort_dicts=False)})")
+
+
+def _written_body(given: Any) -> str:
+    try:
+        lines = "\n".join(_written_lines(given, ""))
+        if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
+            return lines
+    except AskError:
+        pass  # for example a key that can't stand in a line
+    text = json.dumps(given, indent=2, ensure_ascii=False)
+    return text if plain(text) == text else json.dumps(given, indent=2)
+
+
+def _written_lines(given: Mapping[str, Any], before: str) -> Iterator[str]:
+    for key, value in given.items():
+        if not _KEY.fullmatch(key):
+            raise AskError(f"{key!r} can't stand in a line.")
+        if isinstance(value, dict) and value:
+            yield from _written_lines(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}: {_written_value(value)}"
+
+
+def _written_value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str) or value != value.strip() or not value or "\n" in value:
+        return text
+    try:
+        read_json(value)
+    except ValueError:
+        return value
+    return text  # unquoted, it would be read as another JSON value, such as a number
+
+
+def _escaped(value: Any) -> Any:
+    """Escape `{{name}}` in all texts, so that it is sent as it stands."""
+    if isinstance(value, dict):
+        return {key: _escaped(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_escaped(part) for part in value]
+    return REFERENCE.sub(lambda match: "\\" + match[0], value) if isinstance(value, str) else value
+
+
+def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> None:
+    """Add a line to the next output for each text that names a file of the notebook's folder: it is sent as text.
+
+    The tool is looked up only if there may be one.
+    """
+    if not any(map(_names_file, _texts(given))):
+        return
+    try:
+        schema = session.client().tools.describe(tool).input_schema
+    except StefanBrainError:  # the call that follows says why
+        return
+    for name in dict.fromkeys(_file_names(field(schema, schema), given)):
+        shown = label(name, 80)
+        session.note(
+            f"`{shown}` is taken as text; to give what is in the file: `from pathlib import Path; "
+            f"text = Path({shown!r}).read_text()` in a cell, and `{{{{text}}}}` here."
+        )
+
+
+def _file_names(of: Field, value: object) -> Iterator[str]:
+    """Yield the values of text fields that name files; a field for the path of a file is not one of them."""
+    kinds = [one.kind for one in of.variants()] if of.kind == "variants" else [of.kind]
+    if isinstance(value, str) and "text" in kinds and "file" not in kinds and _names_file(value):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in of.properties():
+            yield from _file_names(one, value.get(one.name))
+    elif isinstance(value, list) and of.kind == "array":
+        for each in value:
+            yield from _file_names(of.item(), each)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
+
+
+def _names_file(text: str) -> bool:
+    try:
+        return len(text) <= _NAME_CHARS and bool(Path(text).suffix) and Path(text).is_file()
+    except (OSError, ValueError):
+        return False

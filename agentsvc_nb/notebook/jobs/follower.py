@@ -1,0 +1,457 @@
+"""Follow jobs from their submission to their results: in the running cell, or in a thread while other cells run."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook.ask import follower as runs
+from agentsvc_nb.notebook.ask.background import BackgroundResult
+from agentsvc_nb.notebook.ask.follower import CANCEL_SECONDS, SHUTDOWN_SECONDS
+from agentsvc_nb.notebook.display.file_table import files_bundle
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle
+from agentsvc_nb.notebook.display.results import ResultFiles, WorkResult
+from agentsvc_nb.notebook.display.screens import Bar, Output
+from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
+from agentsvc_nb.notebook.files.workspace import fetcher
+from agentsvc_nb.notebook.jobs.output import BARS, job_bundle, jobs_bundle, submitted_bundle
+from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remember_job, seen_job
+from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
+from agentsvc_nb.wire.text import label
+from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
+
+LOOK_SECONDS: Final = 1.0
+"""The longest interval between two polls, even if the service recommends a longer one: reading a job is free."""
+PICTURED_BYTES: Final = 1_000_000
+"""Once the output of several jobs has this many characters of HTML, further jobs are shown without thumbnails."""
+GONE: Final = ToolError(code="job_not_found", message="The service has no such job of this account.")
+"""The error of a job that the service answers 404 for."""
+
+
+class JobResult(WorkResult):
+    """The result of a job: `result.files` (as a table: `result.files.df`), or `result.data`."""
+
+    def __init__(
+        self, job: Job, notes: Sequence[str] = (), files: Bundle | None = None, *, elapsed: float = 0.0
+    ) -> None:
+        super().__init__(job_bundle(job, elapsed, notes, files), job.files or [], job.chat)
+        self.job = job
+        self.data = job.data
+        self._without_why = job_bundle(job, elapsed, notes, files, why=False)
+
+    @property
+    def status(self) -> str:
+        return str(self.job.status)
+
+    @property
+    def without_why(self) -> Bundle:
+        """The output of a job above an exception that says why it failed."""
+        return self._without_why
+
+    def __repr__(self) -> str:
+        return f"<JobResult {self.status}, {len(self.files)} files, job {self.job.job_id}>"
+
+
+class JobScreen(Protocol):
+    """Where the progress of jobs is drawn."""
+
+    def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        """Show the jobs in the running cell. A Cancel button calls `cancel` with its job's id, which does not block."""
+        ...
+
+    def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
+        """Show the same jobs as they are after `elapsed` seconds, and the results of those that have ended."""
+        ...
+
+    def finish(self, bundle: Bundle) -> None:
+        """Replace everything by this final output."""
+        ...
+
+
+class CellScreen:
+    """The jobs of a running cell: one output that is updated if the host is live, then the final one."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        pass  # Stop interrupts the cell
+
+    def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
+        self._bar.draw(jobs_bundle([job_bundle(job, elapsed) for job in jobs]))
+
+    def finish(self, bundle: Bundle) -> None:
+        self._bar.finish(bundle)
+
+
+class SubmittedScreen:
+    """Background jobs in hosts that cannot update an output: a line for each job, and no more."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        for job in jobs[:BARS]:
+            self._output.show(submitted_bundle(job))
+
+    def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
+        pass
+
+    def finish(self, bundle: Bundle) -> None:
+        pass
+
+
+class JobFollower:
+    """Polls jobs until all have ended, draws them, and sends cancellations. One thread follows; any may cancel.
+
+    Args:
+        timeout: in seconds; None for no limit. The jobs go on after it.
+        notes: lines for the first result.
+        whole: whether results are read and shown, with thumbnails of their files, or only how the jobs ended.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Sequence[Job],
+        screen: JobScreen,
+        *,
+        timeout: float | None = None,
+        notes: tuple[str, ...] = (),
+        whole: bool = True,
+    ) -> None:
+        self.session = session
+        self.screen = screen
+        self.jobs = {job.job_id: job for job in jobs}
+        self.results: dict[str, JobResult] = {}
+        self._timeout = timeout
+        self._notes = notes
+        self._whole = whole
+        self._unwanted: set[str] = set()
+        self._wake = threading.Event()
+        self._began = time.monotonic()
+
+    def cancel(self, job_id: str = "") -> None:
+        """Have the following thread cancel one of the jobs, or all of them. Safe to repeat; returns at once."""
+        self._unwanted |= {job_id} if job_id else set(self.jobs)
+        self._wake.set()
+
+    def follow(self) -> list[JobResult]:
+        """Poll and draw until all jobs have ended or the time is over. Return a result for each job.
+
+        Raises `AskError` when the service fails or is gone; the output then keeps what is known.
+        """
+        try:
+            self._poll(self._timeout)
+            return [self.results.get(job_id) or self._unfinished(job) for job_id, job in self.jobs.items()]
+        except (AskError, StefanBrainError) as error:
+            raise self._lost(error) from None
+
+    def stop(self) -> list[JobResult]:
+        """Cancel the jobs after an interrupt, and wait for their ends, unless the kernel is being restarted or closed
+        (docs/decisions/0017). Return a result for each job."""
+        patience = CANCEL_SECONDS
+        try:
+            # An interrupt may be the first sign of a restart: only a moment later is it known (`SHUTDOWN_SECONDS`).
+            time.sleep(SHUTDOWN_SECONDS)
+        except KeyboardInterrupt:  # a second one: the cell ends at once
+            patience = 0.0
+        if not self.session.closing():
+            self.cancel()
+            with contextlib.suppress(KeyboardInterrupt):
+                self._poll(patience)
+        self._timeout = None
+        return [self.results.get(job_id) or self._unfinished(job) for job_id, job in self.jobs.items()]
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def shown(self) -> list[Bundle]:
+        """The jobs as they are known: results, and bars of those that go on."""
+        known = self.jobs.items()
+        return [self.results[key].shown if key in self.results else job_bundle(job, self.elapsed) for key, job in known]
+
+    @property
+    def name(self) -> str:
+        """The jobs in a sentence."""
+        return f"{len(self.jobs)} jobs" if len(self.jobs) != 1 else f"job {label(next(iter(self.jobs)), 64)}"
+
+    @property
+    def again(self) -> str:
+        """The magic that shows these jobs again."""
+        return "%jobs watch" if len(self.jobs) != 1 else f"%jobs show {label(next(iter(self.jobs)), 64)}"
+
+    def _poll(self, seconds: float | None) -> None:
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            for job_id in [job_id for job_id in self.jobs if job_id not in self.results]:
+                self._look(job_id)
+            self.screen.draw([*self.jobs.values()], self.results, self.elapsed)
+            active = [job for job_id, job in self.jobs.items() if job_id not in self.results]
+            if not active or (end is not None and time.monotonic() >= end):
+                return
+            hints = [(job.recommended_poll_after_ms or 0) / 1000 or JOB_POLL_SECONDS for job in active]
+            self._wake.wait(min(LOOK_SECONDS, *hints))
+            self._wake.clear()
+
+    def _look(self, job_id: str) -> None:
+        job = look(self.session, self.jobs[job_id].model_dump())
+        if job_id in self._unwanted and not job.ended:
+            job = self.session.client().jobs.cancel(job_id, chat=job.chat)
+            self._unwanted.discard(job_id)
+        self.jobs[job_id] = job
+        if job.ended:
+            known = not self._whole or job.error == GONE
+            self.results[job_id] = JobResult(job) if known else self._result(job)
+
+    def _result(self, job: Job) -> JobResult:
+        """Read the result of a job that has ended."""
+        client = self.session.client()
+        with errors_as_cells(self.session):
+            self.jobs[job.job_id] = job = client.jobs.result(job.job_id, chat=job.chat)
+        spent = sum(len(one.shown["text/html"]) for one in self.results.values())
+        fetch = fetcher(client, job.chat) if spent < PICTURED_BYTES else None
+        files = files_bundle(job.files, fetch, "Files of this job") if job.files else None
+        notes, self._notes = self._notes, ()
+        return JobResult(job, notes, files)
+
+    def _unfinished(self, job: Job) -> JobResult:
+        again = f"`%jobs show {label(job.job_id, 64)}`"
+        late = [] if self._timeout is None else [f"It has not ended within {self._timeout:g} s and goes on: {again}"]
+        return JobResult(job, (*self._notes, *late), elapsed=self.elapsed)
+
+    def _lost(self, error: AskError | StefanBrainError) -> AskError:
+        """Return the exception of a cell that could not follow its jobs; the output keeps their progress."""
+        if not runs.gone(error):
+            return error if isinstance(error, AskError) else to_ask_error(error, self.session.base_url)
+        failure = runs.lost(error, self.name, self.again, self.session.base_url)
+        self.screen.finish(jobs_bundle([*self.shown, error_bundle(str(failure), failure.hint)]))
+        if len(self.jobs) == 1:
+            (job,) = self.jobs.values()
+            failure.answer = JobResult(job, (*self._notes, str(failure), failure.hint), elapsed=self.elapsed)
+        return failure
+
+
+def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
+    """Submit a job in this notebook's chat and record it in the journal.
+
+    Raises `AskError` when the service refuses the job.
+    """
+    client, address = session.client(), session.address()
+    try:
+        accepted = client.jobs.submit(
+            tool,
+            dict(given),
+            **session.target(address),
+            # With a key, the client may send the start again after a lost response, and there is still one job.
+            idempotency_key=secrets.token_urlsafe(24),
+        )
+    except StefanBrainError as error:
+        raise refusal(session, error, tool, jobs=True) from None
+    session.learn(address, accepted.chat)
+    return accept(session, accepted)
+
+
+def accept(session: Session, accepted: JobAccepted) -> Job:
+    """Record an accepted job in the journal, and return it as it is known before it is first polled."""
+    remember_job(session, accepted)
+    return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
+
+
+def work(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    bar: Bar,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+) -> JobResult:
+    """Submit a job in this notebook's chat and follow it in the running cell until it ends; an interrupt cancels it.
+
+    Args:
+        tool: the tool's name.
+        given: the tool's input.
+        timeout: in seconds; None for no limit. The job goes on after it.
+
+    Raises:
+        AskError: the service refused the job, or the connection to it was lost.
+        RunFailed: the job failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
+        RunStopped: the cell was interrupted.
+    """
+    return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error)
+
+
+def follow(
+    session: Session, job: Job, bar: Bar, *, timeout: float | None = None, raise_error: bool = True
+) -> JobResult:
+    """Follow a job in the running cell. Arguments and errors as in `work`."""
+    follower = JobFollower(session, [job], CellScreen(bar), timeout=timeout, notes=session.take_notes())
+    stopped = False
+    try:
+        (result,) = follower.follow()
+    except KeyboardInterrupt:
+        stopped = True
+        (result,) = follower.stop()
+    # The exception below the output says why the job failed.
+    told_below = raise_error and result.status == "failed" and not stopped
+    bar.finish(result.without_why if told_below else result.shown)
+    check(result, stopped=stopped, raise_error=raise_error)
+    return result
+
+
+def check(result: JobResult, *, stopped: bool = False, raise_error: bool = True) -> None:
+    """Raise the exception of a cell whose job did not succeed; its `answer` is the result.
+
+    Raises `RunStopped` if the cell was interrupted (`stopped`), else with `raise_error` `RunFailed`.
+    """
+    job = result.job
+    name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
+    if stopped:
+        halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")
+        halted.answer = result
+        raise halted
+    if not raise_error or (job.status == "succeeded" and not job.is_error):
+        return
+    known = {"failed": "failed", "cancelled": "was cancelled", "succeeded": "answered with an error"}
+    outcome = known.get(job.status, f"is {label(job.status, 30)}")
+    why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
+    failed = RunFailed(f"Job {name} {outcome}{why}", "`--no-raise-error` keeps the cell going.")
+    failed.answer = result
+    raise failed
+
+
+def look(session: Session, row: Mapping[str, Any]) -> Job:
+    """Read a job's state from the service, and record it in the journal.
+
+    A job that this account does not have (404) is returned as failed with `GONE`. Raises the client's other errors.
+    """
+    try:
+        job: Job = session.client().jobs.status(row["job_id"], chat=row["chat"])
+    except StefanBrainError as error:
+        if error.status != 404:
+            raise
+        known = {name: row[name] for name in ("job_id", "tool", "chat")}
+        job = Job(**known, status="failed", is_error=True, error=GONE)
+    seen_job(session, job)
+    return job
+
+
+def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
+    """Convert the service's refusal of a tool or job; the hint names the tools, or the command that describes one."""
+    failure = to_ask_error(error, session.base_url)
+    if error.code == "tool_not_found":
+        with contextlib.suppress(StefanBrainError):  # without the list, the refusal is still reported
+            tools = session.client().tools.list()
+            names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
+            what = "tools for jobs" if jobs else "tools"
+            failure.hint = f"The {what} are: {', '.join(names)}." if names else f"The service has no {what}."
+    elif error.code == "invalid_tool_input":
+        failure.hint = f"`%tools {label(tool, 64)}` says what it takes."
+    return failure
+
+
+K = TypeVar("K")
+
+
+class BackgroundJobs(BackgroundResult[K]):
+    """Several jobs in the background; `finish` turns their results into the value that `wait` returns.
+
+    Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
+    """
+
+    def __init__(self, follower: JobFollower, finish: Callable[[list[JobResult]], K]) -> None:
+        self._follower = follower
+        self._finish = finish
+        super().__init__()
+
+    def begin(self) -> None:
+        """Show the jobs in the running cell and start the thread."""
+        self._follower.screen.begin([*self._follower.jobs.values()], self._follower.cancel)
+        self.start()
+
+    def cancel(self, job_id: str = "") -> None:
+        """Have one of the jobs, or all of them, cancelled on the service. Safe to repeat; returns at once."""
+        self._follower.cancel(job_id)
+
+    @property
+    def status(self) -> str:
+        """The state of each job as it was last seen; does not wait."""
+        return ", ".join(str(job.status) for job in self._follower.jobs.values())
+
+    @property
+    def name(self) -> str:
+        return self._follower.name
+
+    def make(self) -> K:
+        results = self._follower.follow()
+        self._follower.screen.finish(jobs_bundle([result.shown for result in results]))
+        return self._finish(results)
+
+    def left_alone(self, error: BaseException) -> None:
+        """Keep the results and progress so far in the output, with the error below."""
+        why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
+        self._follower.screen.finish(jobs_bundle([*self._follower.shown, why]))
+
+    def _mimebundle(self) -> Bundle:
+        return jobs_bundle(self._follower.shown)
+
+
+class BackgroundJob(BackgroundJobs[JobResult]):
+    """A job in the background. Attributes of its result wait for the job's end; can be awaited.
+
+    Example: `later.files`, `later.data`, `await later`; without waiting `later.done()`, `later.cancel()`
+    """
+
+    def __init__(self, follower: JobFollower, *, raise_error: bool = True) -> None:
+        (self.job_id,) = follower.jobs
+
+        def checked(results: list[JobResult]) -> JobResult:
+            check(results[0], raise_error=raise_error)
+            return results[0]
+
+        super().__init__(follower, checked)
+
+    @property
+    def waited_for(self) -> str | None:
+        return self.job_id
+
+    @property
+    def job(self) -> Job:
+        return self.wait().job
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        return self.wait().data
+
+    @property
+    def files(self) -> ResultFiles:
+        return self.wait().files
+
+
+def start(
+    session: Session,
+    tool: str,
+    given: Mapping[str, Any],
+    screen: JobScreen,
+    *,
+    timeout: float | None = None,
+    raise_error: bool = True,
+) -> BackgroundJob:
+    """Submit a job and return at once; `wait` of the returned future gives its result. Arguments as in `work`.
+
+    Raises `AskError` when the service refuses the job; later errors are raised by `wait`.
+    """
+    job = submit(session, tool, given)
+    follower = JobFollower(session, [job], screen, timeout=timeout, notes=session.take_notes())
+    later = BackgroundJob(follower, raise_error=raise_error)
+    session.apart.add(job.job_id)
+    later.begin()
+    return later

@@ -1,0 +1,141 @@
+"""Jobs and answers of tools as static outputs: progress bars, results, content blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, SMALL, WRAPPED, line_html, to_html
+from agentsvc_nb.notebook.display.render import Bundle, headed, mark, percent, seconds_of, stacked, status_html
+from agentsvc_nb.notebook.display.timeline import seconds_between
+from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
+from agentsvc_nb.wire.tools import Job, ToolResult
+
+BARS: Final = 20
+"""The most jobs in one output. Further jobs are followed as well, but only counted below the others."""
+DATA_CHARS: Final = 8_000
+_PANEL: Final = "border:1px solid var(--jp-border-color2,#8884);border-radius:12px;padding:10px 12px;margin:4px 0"
+_ROW: Final = "display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 8px"
+_BAR: Final = "display:block;width:100%;height:6px;margin-top:8px;accent-color:var(--jp-brand-color1,#1976d2)"
+
+
+def job_state(job: Job) -> str:
+    """Return what a job is doing: its own words while it runs, else its status."""
+    said = job.progress.message if job.progress is not None and job.status == "running" else ""
+    return label(said, 80) if said else mark(str(job.status))
+
+
+def job_amounts(job: Job, elapsed: float) -> list[str]:
+    """Return a job's progress in percent and the time left, if known; else its seconds by the service's clock."""
+    seconds = seconds_of(job)
+    if job.ended or job.progress is None:
+        return [f"{elapsed if seconds is None else seconds:.1f} s"]
+    done, total = job.progress.done, job.progress.total
+    running = seconds_between(job.started_at, datetime.now(UTC).isoformat())
+    if not total or done <= 0 or running is None or running < 1:
+        left = f"{elapsed:.1f} s"
+    else:
+        left = f"{running * max(0.0, total - done) / done:.0f} s left"
+    return [piece for piece in (percent(done, total), left) if piece]
+
+
+def job_bundle(
+    job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
+) -> Bundle:
+    """Return a job's progress bar, or once it has ended its result; of one that failed it says `why`."""
+    pieces = [mark(str(job.status)), label(job.tool, 60)]
+    if job.progress is not None and job.progress.message and not job.ended:
+        pieces.append(label(job.progress.message, 80))
+    pieces += [*job_amounts(job, elapsed), label(job.job_id, 64)]
+    said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
+    if job.error is not None:
+        said = [text for text in said if text != plain(job.error.message)]
+        said[:0] = [f"{label(job.error.code, 80)}: {plain(job.error.message)}"] * why
+    tables, lines = [files] if files else [], [label(note, LINE_CHARS) for note in notes]
+    html_parts = [
+        status_html(pieces) if job.ended else progress_html(job, elapsed),
+        *map(line_html, lines),
+        *(to_html(text) for text in said),
+        *(table["text/html"] for table in tables),
+    ]
+    text = [*said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
+
+
+def progress_html(job: Job, elapsed: float) -> str:
+    """Return the panel of a job that goes on: the same look as the widget's, by inline styles."""
+    amount = percent(job.progress.done, job.progress.total) if job.progress else ""
+    value = f' value="{amount[:-2]}"' if amount else ""
+    amounts = escape(" · ".join(job_amounts(job, elapsed)))
+    return (
+        f'<div style="{_PANEL}"><div style="{_ROW}"><strong>{escape(job.tool, 60)}</strong>'
+        f'<span role="status" style="{SMALL}">{escape(job_state(job))}</span>'
+        f'<span style="{SMALL}">{amounts}</span></div>'
+        f'<progress max="100"{value} aria-label="{escape(job.tool, 60)}" style="{_BAR}">{amount}</progress></div>'
+    )
+
+
+def submitted_bundle(job: Job) -> Bundle:
+    """Return the line of a job that is not followed here; without a bar, which would never move."""
+    line = f"{mark(str(job.status))} · {label(job.tool, 60)} · {label(job.job_id, 64)}"
+    hint = "`%jobs watch` follows it, `%jobs cancel` stops it."
+    return {"text/plain": f"{hint}\n\n{line}", "text/html": status_html([line]) + line_html(hint)}
+
+
+def jobs_bundle(bundles: Sequence[Bundle]) -> Bundle:
+    """Stack the outputs of the first `BARS` jobs, and count the others below."""
+    more = f"… {len(bundles) - BARS} more: `%jobs`"
+    counted = [{"text/plain": more, "text/html": line_html(more)}] if len(bundles) > BARS else []
+    return stacked([*bundles[:BARS], *counted])
+
+
+def result_bundle(
+    result: ToolResult,
+    notes: tuple[str, ...] = (),
+    pictured: Mapping[str, str | None] = {},
+    *,
+    why: bool = True,
+) -> Bundle:
+    """Return a tool's answer as an output: its content blocks, or else its data.
+
+    Args:
+        pictured: data URIs of pictures, by path.
+        why: whether the status says why the tool failed.
+    """
+    told = result.error.message if result.error else ""
+    parts = [_block(block, pictured) for block in result.content if not told or block.get("text") != told]
+    if not parts and result.data is not None:
+        parts = [_json_bundle(result.data)]
+    head = [mark("failed" if result.is_error else "completed"), label(result.tool, 60)]
+    if result.error is not None and why:
+        head.append(f"{label(result.error.code, 80)}: {label(result.error.message, 300)}")
+    lines = [" · ".join(head), *(label(note, 400) for note in notes)]
+    return {
+        "text/plain": "\n\n".join([*(part["text/plain"] for part in parts), *lines]),
+        "text/html": headed(f'<div style="{SMALL}">{worded(line, 600)}</div>' for line in lines)
+        + "".join(part["text/html"] for part in parts),
+    }
+
+
+def _block(block: Mapping[str, Any], pictured: Mapping[str, str | None]) -> Bundle:
+    match block.get("type"):
+        case "text":
+            text = str(block.get("text", ""))
+            return {"text/plain": plain(text), "text/html": to_html(text)}
+        case "image":
+            path, uri = str(block.get("path", "")), pictured.get(str(block.get("path", "")))
+            image = f'<img src="{uri}" alt="{escape(path)}">' if uri else f"<code>{escape(path)}</code>"
+            return {"text/plain": f"[image: {label(path)}]", "text/html": f"<p>{image}</p>"}
+    return _json_bundle(block.get("json", block))
+
+
+def _json_bundle(value: Any) -> Bundle:
+    text = str(value)
+    with contextlib.suppress(ValueError, TypeError, RecursionError):
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    shown = excerpt(text, DATA_CHARS)
+    return {"text/plain": shown, "text/html": f'<pre style="{WRAPPED}">{html.escape(shown)}</pre>'}

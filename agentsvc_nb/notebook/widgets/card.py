@@ -1,0 +1,236 @@
+"""Cards of background runs and bars of background jobs: live output for a finished cell, then one static bundle."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, mark, percent, standin_bundle
+from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, LiveScreen, SavedOutput
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.jobs.follower import JobResult
+from agentsvc_nb.notebook.jobs.output import BARS, job_amounts, job_state
+from agentsvc_nb.notebook.widgets.approvals import ApprovalCards, Decide
+from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.wire.text import label, plain
+from agentsvc_nb.wire.tools import Job
+
+TAIL_CHARS: Final = 1_000
+"""How much of an answer a card shows, besides the beginning of the block that is cut."""
+_DRAW_SECONDS: Final = STATUS_SECONDS / 4
+_ICONS: Final = {"image": "picture", "transcript": "sound", "mail": "send", "search": "search", "page": "code"}
+
+
+def card_front() -> Front:
+    """Return the front end of cards and bars, without anything in it."""
+    return Front("live", "card")
+
+
+class LiveOutput:
+    """Live output for a finished cell: a static line, and below it the front end.
+
+    Create it in the cell; its methods may be called from any thread.
+    """
+
+    def __init__(self, output: SavedOutput, line: str, front: Front) -> None:
+        self._output = output
+        self._line = line
+        self._line_id = secrets.token_hex(4)
+        self._front_id = secrets.token_hex(4)
+        self._front = front
+        data, metadata = front._repr_mimebundle_()
+        output.keep(standin_bundle(line), display_id=self._line_id)
+        output.show({**data, "text/plain": ""}, display_id=self._front_id, metadata=metadata)
+
+    def say(self, line: str) -> None:
+        """Change the static line."""
+        if line != self._line:
+            self._line = line
+            self._output.update(standin_bundle(line), self._line_id)
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        """Leave one static output. The other one is emptied, since no thread can remove the output of a cell."""
+        self._output.update({"text/plain": "", "text/html": ""}, self._front_id)
+        self._output.update(bundle, self._line_id, metadata=metadata)
+        self._front.change(dict.fromkeys(self._front.parts()) | {"closed": bundle["text/html"]})
+
+
+class CardScreen:
+    """The screen of a background run: a card in its cell's output. Made in that cell, drawn from another thread."""
+
+    def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._drawn = self._ticked = -STATUS_SECONDS
+        self._written = ""
+        self._front = card_front()
+        self._approvals = ApprovalCards(self._front, decide)
+        self._run: dict[str, Any] = {"icon": "agent", "name": "Agent", "state": mark("queued"), "amounts": ""}
+        self._front.change({"run": self._run})
+        self._live = LiveOutput(output, _line(""), self._front)
+
+    def cancels(self, cancel: Callable[[], object]) -> None:
+        """Set the action of the Cancel button; it must be quick and safe to call in any thread."""
+
+        def pressed(_: object, __: object) -> None:
+            self._front.remember({"run": {**self._run, "cancelling": True}})
+            cancel()
+
+        self._front.on("cancel", pressed)
+
+    def draw(self, view: RunView) -> None:
+        """Draw at most four times a second, though called ten times; seconds and text change once a second."""
+        now = self._clock()
+        if now - self._drawn < _DRAW_SECONDS:
+            return
+        self._drawn = now
+        self._run = {**self._run, "state": " · ".join(doing(view)), "cancelling": view.stopping}
+        if now - self._ticked >= STATUS_SECONDS:
+            self._ticked = now
+            self._run["amounts"] = " · ".join(amounts(view))
+            self._live.say(_line(view.run_id))
+            self._write(last_blocks(view.said))
+        self._front.change({"run": self._run})
+        self._approvals.show(view.asked, view.kernel)
+
+    def _write(self, text: str) -> None:
+        if text != self._written:
+            self._written = text
+            self._front.change({"text": to_html(text, coloured=False)})
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self._live.finish(bundle, metadata)
+
+    def clear(self) -> None:
+        pass  # the run was not started: `Background.left_alone` shows the error here instead
+
+
+class QuietScreen:
+    """The screen of a background run in a terminal: shows nothing; the answer is printed when its value is shown."""
+
+    def cancels(self, cancel: Callable[[], object]) -> None:
+        pass
+
+    def draw(self, view: RunView) -> None:
+        pass
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass
+
+
+def last_blocks(said: str) -> str:
+    """Return the last blocks of the answer so far as Markdown, of about `TAIL_CHARS` characters."""
+    text = plain(said).rstrip()
+    cut = len(text) - TAIL_CHARS
+    if cut <= 0:
+        return text
+    start = text.rfind("\n\n", max(0, cut - TAIL_CHARS), cut)  # a table or list that was cut is shown from its head
+    start = start if start >= 0 else max(cut, text.find("\n\n", cut))
+    fence = "```\n" if f"\n{text[:start]}".count("\n```") % 2 else ""
+    return f"…\n\n{fence}{text[start:].lstrip()}"
+
+
+def _line(run_id: str) -> str:
+    if not run_id:
+        return "Asked in the background. In a notebook that was opened again, `%runs` lists it once it has begun."
+    shown = label(run_id, 64)
+    return f"Asked in the background. In a notebook that was opened again, `%runs show {shown}` shows the answer."
+
+
+class BarsScreen:
+    """The bars of background jobs (`follower.JobScreen`), drawn from another thread.
+
+    Args:
+        output: the output of the jobs' cell; None to show `front` elsewhere.
+    """
+
+    def __init__(self, output: SavedOutput | None = None) -> None:
+        self.front = card_front()
+        self._output = output
+        self._live: LiveOutput | None = None
+        self._cancelling: set[str] = set()
+
+    def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        def pressed(content: Mapping[str, Any], _: object) -> None:
+            job_id = str(content.get("job"))
+            if any(job.job_id == job_id for job in jobs):
+                self._cancelling.add(job_id)
+                cancel(job_id)
+
+        self.front.on("cancel", pressed)
+        self.draw(jobs, {}, 0.0)
+        if self._output is not None:
+            self._live = LiveOutput(self._output, standing(jobs), self.front)
+
+    def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
+        parts: dict[str, Any] = {"more": f"… {len(jobs) - BARS} more" if len(jobs) > BARS else None}
+        for job in jobs[:BARS]:
+            result = results.get(job.job_id)
+            shown = {"end": result.shown["text/html"]} if result else self._bar(job, elapsed)
+            parts[f"job/{job.job_id}"] = shown
+        self.front.change(parts)
+
+    def _bar(self, job: Job, elapsed: float) -> dict[str, Any]:
+        amount = percent(job.progress.done, job.progress.total) if job.progress else ""
+        return {
+            "icon": next((icon for word, icon in _ICONS.items() if word in job.tool), "tool"),
+            "name": label(job.tool, 60),
+            "state": job_state(job),
+            "amounts": " · ".join(job_amounts(job, elapsed)),
+            "percent": int(amount[:-2]) if amount else None,
+            "cancelling": job.job_id in self._cancelling,
+        }
+
+    def finish(self, bundle: Bundle) -> None:
+        if self._live is not None:
+            self._live.finish(bundle)
+
+
+def standing(jobs: Sequence[Job]) -> str:
+    """Return the static line above the bars, which remains in a saved notebook."""
+    if len(jobs) == 1:
+        shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
+        return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."
+    return f"{len(jobs)} jobs in the background. In a notebook that was opened again, `%jobs` lists them."
+
+
+class AskingScreen(LiveScreen):
+    """A live screen with buttons for calls of its run for the kernel, below the code that it shows."""
+
+    def __init__(self, output: SavedOutput, reloads: Callable[[], int] = lambda: 0) -> None:
+        super().__init__(output, reloads=reloads)
+        self._front: Front | None = None
+        self._placed = ""
+
+    def _restart(self) -> None:
+        super()._restart()
+        self._placed = ""
+
+    def _draw_buttons(self, view: RunView) -> None:
+        if self._front is None:
+            if not any(call.state == "asked" for call in view.kernel):
+                return
+            self._front = card_front()
+            self._approvals = ApprovalCards(self._front, codes=False)
+        if not self._placed:
+            data = self._front._repr_mimebundle_()[0]
+            self._placed = self._put({**data, "text/plain": ""}, "")
+        self._approvals.show({}, view.kernel)
+
+    def finish(self, bundle: Bundle, metadata: object = None) -> None:
+        super().finish(bundle, metadata)  # type: ignore[arg-type]
+        self._leave()
+
+    def clear(self) -> None:
+        super().clear()
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._front is not None:
+            self._front.close()
+            self._front = None
