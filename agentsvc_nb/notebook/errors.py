@@ -6,12 +6,11 @@ with the magics: the client is imported for type checkers only.
 
 from __future__ import annotations
 
-import functools
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.key_forms import without_keys
 from agentsvc_nb.notebook.redaction import redacted
@@ -65,9 +64,6 @@ def _money(cents: object) -> str:
     return f"${cents / 100:,.2f}" if isinstance(cents, int | float) else "an unknown amount"
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 _BOLD, _OFF = "\x1b[1m", "\x1b[0m"  # red on the pink of a notebook's errors is hard to read
 
 
@@ -107,21 +103,6 @@ class RunFailed(_ShownBriefly, Exception):
 
 class RunStopped(_ShownBriefly, KeyboardInterrupt):
     """The run was stopped with the cell. A KeyboardInterrupt, so that nothing swallows it and Run All stops."""
-
-
-def interrupts_as_run_stopped(magic: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a magic so that a Ctrl-C anywhere in it raises `RunStopped`, which is shown in one line."""
-
-    @functools.wraps(magic)
-    def short(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return magic(*args, **kwargs)
-        except RunStopped:
-            raise
-        except KeyboardInterrupt:
-            raise RunStopped("The cell was interrupted.") from None
-
-    return short
 
 
 def to_ask_error(error: StefanBrainError, service: str) -> AskError:

@@ -11,10 +11,11 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
+    from agentsvc_nb.notebook.magics.base import MagicsContext
     from agentsvc_nb.notebook.state.journal import Place
     from agentsvc_nb.notebook.state.session import Session
 
@@ -73,17 +74,18 @@ def confirmer(shell: Any) -> Callable[[str], bool] | None:
 
 def cell_id(shell: Any) -> str:
     """Return the id of the running cell; empty if the host sends none."""
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else None
-    metadata = (parent or {}).get("metadata") or {}
-    return str(metadata.get("cellId") or "") if isinstance(metadata, Mapping) else ""
+    return str(_request(shell).get("metadata", {}).get("cellId") or "")
 
 
 def page(shell: Any) -> str:
     """Return the front end's connection that runs the cell: another one after the page was loaded again. Empty if the
     host tells none."""
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else None
-    header = (parent or {}).get("header") or {}
-    return str(header.get("session") or "") if isinstance(header, Mapping) else ""
+    return str(_request(shell).get("header", {}).get("session") or "")
+
+
+def _request(shell: Any) -> Mapping[str, Any]:
+    """Return the message that the running cell came with."""
+    return (shell.get_parent() if hasattr(shell, "get_parent") else None) or {}
 
 
 def place(shell: Any, body: str) -> Place:
@@ -102,17 +104,7 @@ def notebook(shell: Any) -> str | None:
     return os.environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__") or None
 
 
-class LoadedMagics(Protocol):
-    """The part of `magics.base.MagicsContext` that is used here."""
-
-    @property
-    def session(self) -> Session: ...
-    @property
-    def widgets(self) -> bool: ...
-    def kernel_offer(self, mode: Any = None, connection: str | None = None, *, between: bool = False) -> Any: ...
-
-
-contexts: WeakKeyDictionary[Any, LoadedMagics] = WeakKeyDictionary()
+contexts: WeakKeyDictionary[Any, MagicsContext] = WeakKeyDictionary()
 """The context of each shell in which the magics are loaded."""
 
 

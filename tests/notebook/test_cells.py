@@ -34,7 +34,7 @@ class PlayedPage:
         self.before_writing: Callable[[], object] = lambda: None
         parent = {"metadata": {"cellId": "c9"}, "header": {"session": "page"}}
         monkeypatch.setattr(shell, "get_parent", lambda: parent)
-        self._pages: Pages = host.contexts[shell].pages  # type: ignore[attr-defined]
+        self._pages: Pages = host.contexts[shell].pages
         self._pages._on_open(self, {"content": {"data": {"page": "page", "earlier": [], "subshell": True}}})
 
     def on_msg(self, callback: Callable[[Any], object]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from IPython.core.magic import line_cell_magic, magics_class
 from traitlets import Bool, Enum, Int, List, Unicode
 
-from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError, interrupts_as_run_stopped
+from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError
 from agentsvc_nb.notebook.magics import changing
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, group, leading, parse, takes
 from agentsvc_nb.wire.text import forbidden, label
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
     from agentsvc_nb.notebook.ask.background import Background
     from agentsvc_nb.notebook.ask.request import AskRequest
-    from agentsvc_nb.notebook.display.results import DisplayedResult
     from agentsvc_nb.notebook.kernel.desk import KernelOffer
     from agentsvc_nb.notebook.kernel.pages import Cell
 
@@ -140,8 +139,7 @@ class Ask(MagicsGroup):
         arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
     )
-    @interrupts_as_run_stopped
-    def ask(self, line: str, cell: str | None = None) -> DisplayedResult:
+    def ask(self, line: str, cell: str | None = None) -> Any:
         """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text. `%ask` asks on one
         line: `%ask Which product sold best?`
 
@@ -250,7 +248,7 @@ class Ask(MagicsGroup):
         card.cancels(background.cancel)
         return background
 
-    def _each(self, args: argparse.Namespace, cell: str) -> DisplayedResult:
+    def _each(self, args: argparse.Namespace, cell: str) -> Any:
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.previews.decoding import read_table
         from agentsvc_nb.notebook.widgets import outputs
