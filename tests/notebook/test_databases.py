@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
-from agentsvc_nb.notebook.kernel.duckdb_connection import DuckDb
+from agentsvc_nb.notebook.kernel.duckdb_database import fetch
 from agentsvc_nb.notebook.kernel.masking import Rules
 from agentsvc_nb.notebook.kernel.variables import BYTES
 from agentsvc_nb.testing import RunningService
@@ -137,7 +137,7 @@ def test_ctrl_c_before_a_query_has_begun_ends_it() -> None:
 
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        DuckDb(Watched())._fetched(Late())
+        fetch(Watched(), Late())
 
 
 # -- in a cell ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ pages     the pages of the notebook that have our extension: asked for its cells
 edits     a change of a cell: what it becomes, as a diff, and as a call of the agent
 cells     what an agent is offered of the cells
 calls     a call of the agent, from asked to answered, and how it is shown
-databases  connections that the agent may ask, by database_port: duckdb_connection, and sqlalchemy_connection with those
-           of SQLite and PostgreSQL; each judges what a query reads (docs/decisions/0098)
+databases  connections that the agent may ask, by database_port: duckdb_database and sqlalchemy_databases (SQLite,
+           PostgreSQL), whose engines judge what a query reads (docs/decisions/0098)
 desk      the calls of one run: taken in by the thread that reads, done on the main thread
 """

@@ -1,24 +1,24 @@
-"""What a database of the kernel is asked through. The docstrings are the contract."""
+"""What a database of the kernel is asked through, and what its connections share. The docstrings are the contract."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from agentsvc_nb.notebook.kernel.masking import Rules, telling
 
-Tables = Mapping[str, Sequence[tuple[str, str]]]
-"""The columns of each table, with their types; a table's name has its schema before it, unless that is the default."""
 QUERY_SECONDS: Final = 30.0
 """How long a query may take: it keeps the kernel busy."""
-STOPPED: Final = "The user stopped the query."
-TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
-WITHHELD: Final = (
-    "The query reads columns that the user does not offer, by name, `*`, NATURAL JOIN or the whole row. "
-    "Name only columns that database_schema lists."
-)
 ONE_SELECT: Final = "Only one SELECT that reads is run."
+_STOPPED: Final = "The user stopped the query."
+_TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
+
+Tables = Mapping[str, Sequence[tuple[str, str]]]
+"""The columns of each table, with their types; a table's name has its schema before it, unless that is the default."""
 
 
 class ApprovalNeeded(Exception):
@@ -87,3 +87,32 @@ def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
     if isinstance(tree, list):
         for part in tree:
             yield from plan_nodes(part)
+
+
+@contextmanager
+def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
+    """Call `stop`, in another thread, when a query takes too long."""
+    timer = threading.Timer(QUERY_SECONDS, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def errors_told(*errors: type[Exception]) -> Iterator[None]:
+    """Turn errors of a database into `LookupError` with a sentence. What ends a long query has no error of its own."""
+    begun = time.monotonic()
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise LookupError(_STOPPED) from None
+    except errors as error:
+        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's has the driver's
+        if time.monotonic() - begun > QUERY_SECONDS:
+            reason = _TOO_LONG
+        elif "interrupted" in reason:
+            reason = _STOPPED
+        raise LookupError(reason) from None

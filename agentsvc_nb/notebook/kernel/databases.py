@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
@@ -25,7 +25,7 @@ _NULLED: Final = "The query reads columns that are not told; NULL stands in the 
 
 
 def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
-    """The connection in the variable `name`. Raises `AskError` if there is none."""
+    """Return the connection in the variable `name`. Raises `AskError` if there is none."""
     if name not in variables:
         raise AskError(
             f"--connection {name}: there is no variable `{label(name, 80)}`; nothing was sent.",
@@ -33,35 +33,22 @@ def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
         )
     value = variables[name]
     if _is(value, "duckdb", "DuckDBPyConnection"):
-        from agentsvc_nb.notebook.kernel.duckdb_connection import DuckDb
+        from agentsvc_nb.notebook.kernel.duckdb_database import DuckDb
 
         return OfferedDatabase(name, DuckDb(value))
-    if _is(value, "sqlalchemy", "Engine") or _is(value, "sqlalchemy", "Connection"):
-        return OfferedDatabase(name, _of_sqlalchemy(name, value))
-    raise AskError(
-        f"--connection {name}: that is a {label(type(value).__name__, 80)}; nothing was sent.",
-        "Give a DuckDB connection, or an Engine or a Connection of SQLAlchemy (`create_engine(...)`).",
-    )
-
-
-def _of_sqlalchemy(name: str, bind: Any) -> Database:
-    kind = bind.dialect.name
-    if kind == "duckdb":
+    if not (_is(value, "sqlalchemy", "Engine") or _is(value, "sqlalchemy", "Connection")):
+        raise AskError(
+            f"--connection {name}: that is a {label(type(value).__name__, 80)}; nothing was sent.",
+            "Give a DuckDB connection, or an Engine or a Connection of SQLAlchemy (`create_engine(...)`).",
+        )
+    if value.dialect.name == "duckdb":
         raise AskError(
             f"--connection {name}: that is SQLAlchemy around DuckDB; nothing was sent.",
             "Give the connection of DuckDB itself (`duckdb.connect(...)`).",
         )
-    if kind == "sqlite" and bind.dialect.driver == "pysqlite":
-        from agentsvc_nb.notebook.kernel.sqlite_connection import Sqlite
+    from agentsvc_nb.notebook.kernel import sqlalchemy_databases
 
-        return Sqlite(bind)
-    if kind == "postgresql":
-        from agentsvc_nb.notebook.kernel.postgres_connection import Postgres
-
-        return Postgres(bind)
-    from agentsvc_nb.notebook.kernel.sqlalchemy_connection import AnyDatabase
-
-    return AnyDatabase(bind)
+    return OfferedDatabase(name, sqlalchemy_databases.of(value))
 
 
 def _is(value: Any, module: str, name: str) -> bool:
@@ -154,7 +141,7 @@ def query(database: Database, sql: str, rules: Rules, *, approved: bool = False)
     return bounded(told)
 
 
-def _row(columns: Sequence[str], row: Sequence[Any], kept: Iterable[int], rules: Rules) -> list[Any]:
+def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules: Rules) -> list[Any]:
     def is_withheld(at: int) -> bool:
         after_name = at > 0 and labels_secret(row[at - 1])
         return after_name or telling(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))

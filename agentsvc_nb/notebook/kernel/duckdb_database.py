@@ -1,0 +1,246 @@
+"""A DuckDB connection of the kernel: DuckDB itself says what a query reads, in an empty copy of the tables.
+
+The copy has no data, no files, no network and no Python variables, and its settings are locked. A query that DuckDB can
+bind there names tables of the connection alone; its plan lists the columns that it reads. Then it runs in a transaction
+that can't write. The user's connection and its settings stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import duckdb
+
+from agentsvc_nb.notebook.kernel.database_port import (
+    ONE_SELECT,
+    ApprovalNeeded,
+    Selected,
+    Tables,
+    errors_told,
+    hides_table,
+    is_withheld,
+    plan_nodes,
+    stopped_in_time,
+)
+from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.wire.text import label
+
+_OPEN: Final = "The user's transaction is open on this connection: ask again when it has ended."
+_WITHHELD: Final = (
+    "The query reads columns that the user does not offer, by name, `*`, NATURAL JOIN or the whole row. "
+    "Name only columns that database_schema lists."
+)
+_COLUMNS: Final = """
+    SELECT database_name, schema_name, table_name, column_name, data_type
+    FROM duckdb_columns() WHERE NOT internal ORDER BY 1, 2, 3, column_index
+"""
+_PLACE: Final = "SELECT current_database(), current_schema(), current_setting('search_path')"
+_ALL_FUNCTIONS: Final = "SELECT DISTINCT lower(function_name) FROM duckdb_functions()"
+_SETTINGS: Final = """
+    SET python_enable_replacements = false;
+    SET autoinstall_known_extensions = false;
+    SET autoload_known_extensions = false;
+    SET explain_output = 'physical_only';
+    SET enable_external_access = false;
+"""
+_COLUMNS_READ: Final = "unused_columns"
+"""The one optimizer that stays on: it drops the columns that a query does not read, and no others."""
+_TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
+_LEAVES_NAMES = "COLUMN_DATA_SCAN CTE_SCAN DELIM_SCAN DUMMY_SCAN EMPTY_RESULT EXPRESSION_SCAN REC_CTE_SCAN"
+_LEAVES: Final = frozenset(_LEAVES_NAMES.split())
+"""Steps of a plan that read no table."""
+
+# Which functions only compute is DuckDB's word, but for these.
+_PURE_FUNCTIONS: Final = """
+    SELECT lower(function_name) FROM duckdb_functions()
+    WHERE function_type IN ('scalar', 'aggregate', 'window') GROUP BY 1
+    HAVING bool_and(function_type = 'window' OR stability = 'CONSISTENT')
+    UNION SELECT lower(function_name) FROM duckdb_functions()
+    WHERE function_type = 'macro' AND (starts_with(function_name, 'list_') OR starts_with(function_name, 'array_'))
+"""
+_HARMLESS_NAMES = """
+    + - age century coalesce columns current_catalog current_database current_date current_localtime
+    current_localtimestamp current_schema current_user date_add date_diff date_part date_sub date_trunc datediff
+    datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade era gen_random_uuid get_current_time
+    get_current_timestamp grouping grouping_id hour isodow isoyear julian last_day make_timestamptz microsecond
+    millennium millisecond minute month monthname now quarter random second strftime time_bucket timezone
+    timezone_hour timezone_minute today transaction_timestamp unnest uuid week weekday weekofyear year yearweek
+    ago array_to_string days_in_month fdiv generate_subscripts geomean geometric_mean if json json_group_array
+    json_group_object md5_number_lower md5_number_upper nullif regexp_split_to_table split_part wavg weighted_avg
+"""
+_HARMLESS: Final = frozenset(_HARMLESS_NAMES.split())
+"""Functions and macros that depend on the clock, the time zone, chance or names, and on nothing else."""
+_HARMFUL_NAMES = """
+    json_deserialize_sql json_serialize_plan json_serialize_sql
+    array_resize bar format list_resize lpad printf repeat rpad
+"""
+_HARMFUL: Final = frozenset(_HARMFUL_NAMES.split())
+"""They read SQL, or make large values: DuckDB does not stop within `repeat('x', 3000000000)`, which takes 6 GB."""
+
+
+class DuckDb:
+    """A connection of DuckDB 2."""
+
+    product = "DuckDB"
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def tables(self) -> Tables:
+        with _errors_told():
+            catalog = _Catalog.of(self._connection)
+        found: dict[str, list[tuple[str, str]]] = {}
+        for (database, schema, table), columns in catalog.tables.items():
+            near = database in (catalog.database, "temp") and schema == catalog.schema
+            found.setdefault(table if near else f"{database}.{schema}.{table}", []).extend(columns)
+        return found
+
+    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
+        with _errors_told():
+            if [each.type for each in self._connection.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
+                raise LookupError(ONE_SELECT)
+            if not approved:
+                self._check(sql, rules)
+            with self._read_only(), stopped_in_time(self._connection.interrupt):
+                relation = self._connection.sql(sql).limit(rows + 1)
+                found = fetch(self._connection, relation)
+        return Selected(relation.columns, found[:rows], len(found) > rows)
+
+    def _check(self, sql: str, rules: Rules) -> None:
+        """Raise `LookupError` or `ApprovalNeeded` unless the query reads offered columns with harmless functions."""
+        with duckdb.connect(":memory:") as copy, stopped_in_time(copy.interrupt):
+            left_out = _make_empty_copy(copy, _Catalog.of(self._connection), rules)
+            if unknown := _unknown_function(copy, sql):
+                if (unknown,) in self._connection.sql(_ALL_FUNCTIONS).fetchall():
+                    raise ApprovalNeeded(f"The query uses the function {label(unknown, 80)}.")
+                raise LookupError(f"There is no function {label(unknown, 80)}.")
+            try:
+                [[_, plan]] = copy.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
+            except duckdb.InterruptException:
+                raise
+            except duckdb.Error:
+                if left_out:
+                    names = label(", ".join(left_out), 200)
+                    raise ApprovalNeeded(f"agentsvc does not know a type in {names}.") from None
+                raise
+            for node in plan_nodes(json.loads(plan)):
+                _check_node(node, rules)
+
+    @contextmanager
+    def _read_only(self) -> Iterator[None]:
+        """Begin a transaction that can't write. Within the user's it can't begin, and to try would end that."""
+        now = "SELECT txid_current()"
+        if self._connection.sql(now).fetchall() == self._connection.sql(now).fetchall():
+            raise LookupError(_OPEN)
+        self._connection.sql("BEGIN TRANSACTION READ ONLY")
+        try:
+            yield
+        finally:
+            self._connection.sql("ROLLBACK")
+
+
+def fetch(connection: Any, relation: Any) -> list[Any]:
+    """Return the rows, from another thread: the main one hears Ctrl-C only while it runs Python."""
+    with ThreadPoolExecutor(1) as thread:
+        rows: Future[list[Any]] = thread.submit(relation.fetchall)
+        try:
+            return rows.result()
+        finally:
+            # After Ctrl-C. DuckDB forgets an interrupt that comes before its query begins: one may not be enough.
+            while not wait([rows], 0.0).done:
+                connection.interrupt()
+                wait([rows], 0.05)
+
+
+def _errors_told() -> Any:
+    return errors_told(duckdb.Error, RuntimeError)  # the second is what DuckDB makes of an interrupt
+
+
+@dataclass(frozen=True)
+class _Catalog:
+    """The tables of a connection, by database, schema and name, and where it looks names up."""
+
+    database: str
+    schema: str
+    search_path: str
+    tables: dict[tuple[str, str, str], list[tuple[str, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, connection: Any) -> _Catalog:
+        [place] = connection.sql(_PLACE).fetchall()
+        catalog = cls(*place)
+        for database, schema, table, column, kind in connection.sql(_COLUMNS).fetchall():
+            catalog.tables.setdefault((database, schema, table), []).append((column, kind))
+        return catalog
+
+
+def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
+    """Make the tables that are offered, without data. Return the names of those that can't be made."""
+    for name in sorted({catalog.database, *(database for database, _, _ in catalog.tables)} - {"memory", "temp"}):
+        copy.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
+    copy.execute(_SETTINGS)
+    for place in sorted({(catalog.database, catalog.schema), *(key[:2] for key in catalog.tables)}):
+        copy.execute(f"CREATE SCHEMA IF NOT EXISTS {_quoted(*place)}")
+    left_out = []
+    for key, columns in catalog.tables.items():
+        if hides_table(".".join(key), rules):
+            continue
+        declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns)
+        temporary = "TEMPORARY " if key[0] == "temp" else ""
+        try:
+            copy.execute(f"CREATE {temporary}TABLE {_quoted(*key)} ({declared})")
+        except duckdb.Error:  # a type of an extension
+            left_out.append(key[2])
+    copy.execute(f"USE {_quoted(catalog.database, catalog.schema)}")
+    if catalog.search_path:
+        copy.execute(f"SET search_path = {_text(catalog.search_path)}")
+    others = [name for (name,) in copy.execute("FROM duckdb_optimizers()").fetchall() if name != _COLUMNS_READ]
+    copy.execute(f"SET disabled_optimizers = {_text(','.join(others))}")
+    copy.execute("SET lock_configuration = true")
+    return left_out
+
+
+def _unknown_function(copy: Any, sql: str) -> str:
+    """Return the name of a function that may do more than compute; empty if the query has none."""
+    [[serialized]] = copy.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()
+    tree = json.loads(serialized)
+    if tree.get("error"):
+        raise LookupError(label(tree.get("error_message") or ONE_SELECT, 400))
+    if len(tree["statements"]) != 1:
+        raise LookupError(ONE_SELECT)
+    harmless = ({name for (name,) in copy.execute(_PURE_FUNCTIONS).fetchall()} | _HARMLESS) - _HARMFUL
+    in_from = {id(node["function"]) for node in plan_nodes(tree) if node.get("type") == "TABLE_FUNCTION"}
+    for node in plan_nodes(tree):
+        name = str(node.get("function_name", "")).casefold()
+        if name and name not in (_TABLE_FUNCTIONS if id(node) in in_from else harmless):
+            return name
+    return ""
+
+
+def _check_node(node: dict[str, Any], rules: Rules) -> None:
+    """Raise `LookupError` or `ApprovalNeeded` if a step of the plan reads something that is not offered."""
+    info = node.get("extra_info", {})
+    if "Table" in info:
+        read = info.get("Projections") or []
+        for column in [read] if isinstance(read, str) else read:
+            # A part of a STRUCT is shown as `column.part`.
+            if any(is_withheld(part, rules) for part in (column, *column.split("."))):
+                raise LookupError(_WITHHELD)
+    elif "Function" in info:
+        if (function := str(info["Function"]).casefold()) not in _TABLE_FUNCTIONS:
+            raise ApprovalNeeded(f"The query reads {label(function, 80)}.")
+    elif not node.get("children") and "name" in node and node["name"] not in _LEAVES:
+        raise ApprovalNeeded(f"The plan of the query has the step {label(node['name'], 80)}.")
+
+
+def _quoted(*names: str) -> str:
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,293 @@
+"""A database connection of the kernel, as `%%ask --connection` offers it: its tables, and queries that only read.
+
+`duckdb_database` and `sqlalchemy_databases` hold the connections. Each has the engine judge what a query reads
+(docs/decisions/0098).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Protocol
+
+from pydantic import Field
+
+from agentsvc_nb.client.client_tools import ClientTool
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.kernel.calls import INVISIBLE, KernelCall, State
+from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, telling
+from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, bounded, said
+from agentsvc_nb.wire.text import forbidden, label
+
+QUERY_SECONDS: Final = 30.0
+"""How long a query may take: it keeps the kernel busy."""
+TABLES_LISTED: Final = 200
+COLUMNS_LISTED: Final = 100
+SQL_CHARS: Final = 10_000
+ONE_SELECT: Final = "Only one SELECT that reads is run."
+_STOPPED: Final = "The user stopped the query."
+_TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
+_NULLED: Final = "The query reads columns that are not told; NULL stands in the place of their values."
+
+Tables = Mapping[str, Sequence[tuple[str, str]]]
+"""The columns of each table, with their types; a table's name has its schema before it, unless that is the default."""
+
+
+class ApprovalNeeded(Exception):
+    """The database can't guarantee that a query reads only what is offered. The text tells the user why."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The first rows of a query.
+
+    Attributes:
+        more: whether the query has more rows.
+        nulled: whether the database put NULL in the place of withheld values.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    more: bool
+    nulled: bool = False
+
+
+class Database(Protocol):
+    """A connection. For the main thread. Its methods raise `LookupError` with a sentence for the agent."""
+
+    @property
+    def product(self) -> str:
+        """What it is, such as `PostgreSQL`."""
+        ...
+
+    def tables(self) -> Tables: ...
+
+    def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
+        """Return the first rows of a query. The database refuses to change anything meanwhile.
+
+        Args:
+            approved: the user has read and allowed this query.
+
+        Raises `ApprovalNeeded` if the user has to read the query first; then nothing was run.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class OfferedDatabase:
+    """A connection, and the variable that it is in."""
+
+    name: str
+    database: Database
+
+
+def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
+    """Return the connection in the variable `name`. Raises `AskError` if there is none."""
+    if name not in variables:
+        raise AskError(
+            f"--connection {name}: there is no variable `{label(name, 80)}`; nothing was sent.",
+            "Name the variable of a DuckDB connection, or of an Engine or a Connection of SQLAlchemy.",
+        )
+    value = variables[name]
+    if _is(value, "duckdb", "DuckDBPyConnection"):
+        from agentsvc_nb.notebook.kernel.duckdb_database import DuckDb
+
+        return OfferedDatabase(name, DuckDb(value))
+    if not (_is(value, "sqlalchemy", "Engine") or _is(value, "sqlalchemy", "Connection")):
+        raise AskError(
+            f"--connection {name}: that is a {label(type(value).__name__, 80)}; nothing was sent.",
+            "Give a DuckDB connection, or an Engine or a Connection of SQLAlchemy (`create_engine(...)`).",
+        )
+    if value.dialect.name == "duckdb":
+        raise AskError(
+            f"--connection {name}: that is SQLAlchemy around DuckDB; nothing was sent.",
+            "Give the connection of DuckDB itself (`duckdb.connect(...)`).",
+        )
+    from agentsvc_nb.notebook.kernel import sqlalchemy_databases
+
+    return OfferedDatabase(name, sqlalchemy_databases.of(value))
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
+
+
+# -- for the connections ------------------------------------------------------------------------------------------
+
+
+def hides_table(table: str, rules: Rules) -> bool:
+    """Return True if the rules hide a table, by its name or the name of its schema."""
+    return any(map(rules.hides, {table, *table.split(".")}))
+
+
+def is_withheld(column: str, rules: Rules) -> bool:
+    """Return True if the agent gets no values of a column of this name."""
+    return rules.hides(column) or telling(column)
+
+
+def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects of a query plan in JSON, parents first."""
+    if isinstance(tree, dict):
+        yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from plan_nodes(part)
+
+
+@contextmanager
+def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
+    """Call `stop`, in another thread, when a query takes too long."""
+    timer = threading.Timer(QUERY_SECONDS, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def errors_told(*errors: type[Exception]) -> Iterator[None]:
+    """Turn errors of a database into `LookupError` with a sentence. What ends a long query has no error of its own."""
+    begun = time.monotonic()
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise LookupError(_STOPPED) from None
+    except errors as error:
+        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's has the driver's
+        if time.monotonic() - begun > QUERY_SECONDS:
+            reason = _TOO_LONG
+        elif "interrupted" in reason:
+            reason = _STOPPED
+        raise LookupError(reason) from None
+
+
+# -- for the agent ------------------------------------------------------------------------------------------------
+
+
+def database_tools(
+    offered: OfferedDatabase,
+    rules: Rules,
+    on_main_thread: Callable[[Callable[[], Any]], Any],
+    after_approval: Callable[[str, str, Callable[[str], Any]], Any],
+) -> list[ClientTool]:
+    """Return the functions that the run is offered. With `rules.rows` 0 no query: what it counts would tell of values.
+
+    Args:
+        after_approval: shows a query and the reason to the user, and calls the function with what they approve.
+    """
+    rows, database = min(ROWS, rules.rows), offered.database
+
+    def database_schema(table: Annotated[str, Field(max_length=300)] = "") -> Any:
+        """Tell the tables of the user's database with their columns and types; of one table if it is named."""
+        return on_main_thread(lambda: schema(database, rules, table))
+
+    def query_database(sql: Annotated[str, Field(min_length=1, max_length=SQL_CHARS)]) -> Any:
+        def ask() -> Described | ApprovalNeeded:
+            try:
+                return query(database, sql, rules)
+            except ApprovalNeeded as reason:
+                return reason
+
+        found = on_main_thread(ask)
+        if isinstance(found, ApprovalNeeded):
+            return after_approval(sql, str(found), lambda shown: query(database, shown, rules, approved=True))
+        return found
+
+    query_database.__doc__ = (
+        f"Ask the user's database ({database.product}) one SELECT in its own SQL. You get the first {rows} rows at "
+        "most: aggregate, and order by what matters. Only reading is possible. Name tables and columns as "
+        "database_schema does. The user has to approve a query of other things, such as files or unusual functions."
+    )
+    tools = [ClientTool(database_schema, effect=False)]
+    return [*tools, ClientTool(query_database, effect=False)] if rows else tools
+
+
+def schema(database: Database, rules: Rules, table: str = "") -> Described:
+    """The tables that are not hidden, with their columns; without these where they would be too much."""
+    found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
+    if table:
+        found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}
+        if not found:
+            raise LookupError(f"There is no table {label(table, 80)}; database_schema tells which there are.")
+    told: Described = {"database": database.product}
+    listed = list(found.items())[:TABLES_LISTED]
+    if len(found) > len(listed):
+        told["not_listed"] = len(found) - len(listed)
+    whole = told | {"tables": [{"name": name} | _columns(columns, rules) for name, columns in listed]}
+    if table or len(json.dumps(whole)) <= BYTES:
+        return bounded(whole)
+    names = [{"name": label(name, 200), "columns": len(columns)} for name, columns in listed]
+    return bounded(told | {"tables": names, "note": "Give a table's name for its columns."})
+
+
+def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
+    kept = [(name, kind) for name, kind in columns if not rules.hides(name)]
+    shown = [{"name": label(name, 100), "type": label(kind, 60)} for name, kind in kept[:COLUMNS_LISTED]]
+    told: Described = {"columns": shown}
+    if len(kept) < len(columns):
+        told["hidden_columns"] = len(columns) - len(kept)
+    if len(kept) > len(shown):
+        told["columns_not_shown"] = len(kept) - len(shown)
+    return told
+
+
+def query(database: Database, sql: str, rules: Rules, *, approved: bool = False) -> Described:
+    """Return the first rows of a query, masked as those of a variable.
+
+    Raises `LookupError` with a sentence for the agent, and `ApprovalNeeded`.
+    """
+    if invisible := forbidden(sql):
+        raise LookupError(INVISIBLE.format("query", invisible))
+    found = database.select(sql.strip().rstrip(";"), min(ROWS, rules.rows), rules, approved=approved)
+    kept = [at for at, name in enumerate(found.columns) if not rules.hides(name)][:COLUMNS_LISTED]
+    rows = [_row(found.columns, row, kept, rules) for row in found.rows]
+    told: Described = {"columns": [label(found.columns[at], 100) for at in kept], "rows": rows}
+    if found.more:
+        told["more_rows"] = True
+    if found.nulled:
+        told["note"] = _NULLED
+    return bounded(told)
+
+
+def _row(columns: Sequence[str], row: Sequence[Any], kept: Iterable[int], rules: Rules) -> list[Any]:
+    def is_withheld(at: int) -> bool:
+        after_name = at > 0 and labels_secret(row[at - 1])
+        return after_name or telling(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))
+
+    return [MASKED if is_withheld(at) else said(row[at]) for at in kept]
+
+
+@dataclass(eq=False)
+class QueryCall(KernelCall):
+    """A query that the user has to approve, because the database can't guarantee what it reads."""
+
+    on_main_thread: ClassVar[bool] = False
+    tool: ClassVar[str] = "query_database"
+    language: ClassVar[str] = "sql"
+    yes: ClassVar[tuple[str, str]] = ("Run", "Send this query to your database")
+    no_tip: ClassVar[str] = "The query is not run; the agent is told and goes on"
+    question: ClassVar[str] = "Run this query in your database? [y]es, [n]o (and why): "
+    approved_line: ClassVar[str] = "Approved; the query runs as soon as no cell does."
+    refusal: ClassVar[str] = "The user refused to run this query."
+    heads: ClassVar[Mapping[State, str]] = {
+        "asked": "● The agent wants to run this query in your database",
+        "approved": "● The query runs in your database as soon as no cell runs",
+        "running": "● The query runs in your database",
+        "done": "✓ The query ran in your database",
+        "failed": "✗ The query failed in your database",
+        "refused": "■ Refused, the query was not run",
+        "stopped": "■ Stopped",
+    }
+
+    @property
+    def input(self) -> dict[str, Any]:
+        return {"sql": self.code, "why": self.why}
