@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.commands import Files, Gallery
     from agentsvc_nb.notebook.previews.decoding import read_table
     from agentsvc_nb.notebook.widgets.chat.chat import Chat as Chat
-    from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm as ToolForm
+    from agentsvc_nb.notebook.widgets.form import ToolForm as ToolForm
     from agentsvc_nb.wire.files import WorkspaceFile
     from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 
@@ -112,7 +112,7 @@ _MODULES = {
     "RetryNotice": "client.options",
     "Run": "client.models",
     "RunEvent": "client.events",
-    "ToolForm": "notebook.widgets.forms.tool_form",
+    "ToolForm": "notebook.widgets.form",
     "ToolResult": "wire.tools",
     "WaitNotice": "client.options",
     "WorkspaceFile": "wire.files",

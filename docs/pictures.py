@@ -179,10 +179,10 @@ def form(name: str) -> None:
             notebook.run_all()
             notebook.wait_idle()
             shown = notebook.page.locator(".asvc-form")
-            shown.get_by_label("To 1").fill("ana@example.com")
+            shown.get_by_label("To 1", exact=True).fill("ana@example.com")
             shown.get_by_label("Text").fill("The autumn plan is done.")
             shown.get_by_role("button", name="Run", exact=True).click()
-            shown.get_by_role("alert").first.wait_for()
+            shown.get_by_text("Nothing was sent.").wait_for()
             shown.screenshot(path=str(IMAGES / f"form-{name}.png"))
     print(f"took form-{name}.png")
 

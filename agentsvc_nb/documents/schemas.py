@@ -122,13 +122,13 @@ _forms: Final = ChildPool(__name__, LIMITS, count=1)
 atexit.register(_forms.close)
 
 
-def form_errors(schema: Schema, value: object, part: Schema | None = None) -> list[SchemaError]:
-    """Return the errors of a form's value by a schema, or by a part of it. Blocks for `FORM_SECONDS` at most.
+def form_errors(schema: Schema, value: object) -> list[SchemaError]:
+    """Return the errors of a form's value by a schema. Blocks for `FORM_SECONDS` at most.
 
     Raises:
         BadSchema: the schema can't be used, or checking by it takes too long.
     """
-    question = json.dumps({"errors": {"schema": schema, "value": value, "part": part}}, ensure_ascii=False)
+    question = json.dumps({"errors": {"schema": schema, "value": value}}, ensure_ascii=False)
     try:
         # Half of a surrogate pair is not JSON: it becomes a question mark.
         answer = json.loads(_forms.ask_now(question.encode("utf-8", "replace"), FORM_SECONDS, _ANSWER_BYTES))
@@ -193,29 +193,22 @@ def _answer(question: bytearray) -> bytes:
     return json.dumps(None).encode()
 
 
-def _errors(schema: Schema, value: object, part: Schema | None) -> list[dict[str, Any]]:
-    validator = _validator(schema, part, _form_formats())
+def _errors(schema: Schema, value: object) -> list[dict[str, Any]]:
+    validator = _validator(schema, _form_formats())
     return [asdict(_describe(error)) for error in islice(validator.iter_errors(value), _ERRORS_MAX)]
 
 
 def _validator(
-    schema: Schema, part: Schema | None = None, formats: dict[str, Callable[[str], bool]] | None = None
+    schema: Schema, formats: dict[str, Callable[[str], bool]] | None = None
 ) -> jsonschema_rs.Draft202012Validator:
-    """Return the validator of a schema, or of a part of it. Asserts `format` if there are `formats`."""
+    """Return the validator of a schema. Asserts `format` if there are `formats`."""
     import jsonschema_rs as rs
 
     # References are resolved from the root, so its own address has no meaning.
     root = {word: value for word, value in schema.items() if word not in ("$schema", "$id")}
-    registry = None
-    if part is not None:
-        # Under a name that no definition has, so that references of the part lead into the whole schema.
-        name = "part" + "_" * max(map(len, root.get("$defs", {})), default=0)
-        whole = {**root, "$defs": {**root.get("$defs", {}), name: part}}
-        root, registry = {"$ref": f"{_ROOT}#/$defs/{name}"}, rs.Registry([(_ROOT, whole)], draft=rs.Draft202012)
     try:
         return rs.Draft202012Validator(
             root,
-            registry=registry,
             formats=formats,
             validate_formats=formats is not None,
             pattern_options=rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS_MAX),

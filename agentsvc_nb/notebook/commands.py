@@ -50,7 +50,7 @@ from agentsvc_nb.notebook.jobs.servers import servers, servers_add, servers_remo
 from agentsvc_nb.notebook.jobs.tools import call, tools, tools_describe
 from agentsvc_nb.notebook.models import choose_model, models, switch_model
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
-from agentsvc_nb.notebook.widgets.forms.tool_form import ToolForm
+from agentsvc_nb.notebook.widgets.form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 from agentsvc_nb.wire.text import label
 

@@ -196,6 +196,19 @@ def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
 
 
 @pytest.mark.browser
+def test_a_visitor_fills_in_a_form(page: Page) -> None:
+    form = page.locator(".asvc-form")
+    expect(form.get_by_label("Brief")).to_have_value("Autumn sale")
+    form.get_by_label("Count").fill("0")
+    page.keyboard.press("Tab")
+    expect(form.get_by_text("At least 1.", exact=True)).to_be_visible()
+    form.get_by_label("Count").fill("1")
+    form.get_by_role("button", name="Create").click()
+    expect(form).to_contain_text("✓ succeeded")
+    expect(form.locator("figure img")).to_have_count(1)
+
+
+@pytest.mark.browser
 def test_a_visitor_talks_with_the_agent(page: Page) -> None:
     expect(page.get_by_label("Message")).to_be_visible()
     page.get_by_label("Message").fill(f"say **good** day {EVIL}\nwrite out/a.txt hi")

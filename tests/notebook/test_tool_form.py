@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,83 +11,79 @@ import agentsvc_nb
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.notebook.jobs.tools import tool_bundle
-from agentsvc_nb.notebook.widgets.forms.tool_form import _without_null_defaults
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.clicking import text
-from tests.notebook.driven_forms import named
 from tests.notebook.fronts import say
 from tests.notebook.test_hostile import HOSTILE
-from tests.notebook.widgets import html
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 
 
-def _pressed(form: Any) -> None:
-    """Press Run and wait for the answer."""
-    form.view.run_button.click()
-    until(lambda: not form.view.run_button.disabled)
+def _send(form: Any, **changed: Any) -> None:
+    """Fill in these fields and press the button."""
+    say(
+        form.front,
+        "send",
+        text=json.dumps(changed | {name: one for name, one in form.value.items() if name not in changed}),
+        unreadable=[],
+    )
 
 
-def test_a_form_calls_its_tool_and_the_cell_shows_the_answer(kernel: Any) -> None:
+def _sent(form: Any, **changed: Any) -> None:
+    """As `_send`; then wait for the answer."""
+    _send(form, **changed)
+    until(lambda: form.answer and not form.front.part("busy"))
+
+
+def test_a_form_calls_its_tool_and_the_answer_stays_in_the_notebook(kernel: Any) -> None:
     form = kernel.cell("%tools form ask_stefanbrain -o form", cell_id="c1")
     assert form is kernel.user_ns["form"]
-    summary, widgets, place = kernel.shown.outputs
-    assert "run the cell again" in summary["text/plain"]
+    summary, widget = kernel.shown.outputs
+    assert "brings this back" in summary["text/plain"]
     assert offences(summary["text/html"]) == []
-    assert "application/vnd.jupyter.widget-view+json" in widgets
-    named(form.view, "Message").value = "say hello <b>there</b>"
-    _pressed(form)
+    assert "application/vnd.jupyter.widget-view+json" in widget
+    _sent(form, message="say hello <b>there</b>")
     assert form.answer.data["answer"] == "hello <b>there</b>"
-    place = kernel.shown.outputs[2]
-    assert "hello &lt;b&gt;there" in place["text/html"]
+    saved, _ = kernel.shown.outputs
+    assert "hello &lt;b&gt;there" in saved["text/html"]
+    assert "hello &lt;b&gt;there" in form.front.part("answer")
     assert form.cell == "%%tool ask_stefanbrain\nmessage: say hello <b>there</b>\non_busy: reject"
-    _pressed(form)
-    assert len(kernel.shown.outputs) == 3, "the answer takes the place of the one before"
+    say(form.front, "cell", asked="1")
+    assert form.front.part("cell") == {"asked": "1", "source": form.cell}
 
 
-def test_in_voila_the_answer_stands_in_a_widget(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_voila_the_form_is_the_only_output(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOILA_BASE_URL", "/")
     form = kernel.cell("%tools form ask_stefanbrain")
-    _, place = kernel.shown.outputs
-    named(form.view, "Message").value = "say hello"
-    _pressed(form)
-    assert "<p>hello</p>" in "".join(html(place))
-    assert len(kernel.shown.outputs) == 2
+    _sent(form, message="say hello")
+    assert "<p>hello</p>" in form.front.part("answer")
+    assert len(kernel.shown.outputs) == 1
 
 
 def test_a_job_is_followed_and_what_fails_is_told(kernel: Any) -> None:
-    form = kernel.cell(
-        "import agentsvc_nb\nform = agentsvc_nb.ToolForm('echo_job', {'files': {'out/x.txt': 'x'}})\nform"
-    )
     form = agentsvc_nb.ToolForm("echo_job", {"files": {"out/x.txt": "x"}})
-    _pressed(form)
+    _sent(form)
     assert isinstance(form.answer, JobResult)
     assert (form.answer.status, form.answer.files[0].path) == ("succeeded", "out/x.txt")
     other = kernel.cell("import agentsvc_nb\nagentsvc_nb.ToolForm('ask_stefanbrain')", cell_id="c1")
-    named(other.view, "Message").value = "fail agent_error It broke"
-    _pressed(other)
+    _sent(other, message="fail agent_error It broke")
     assert other.answer.result.error.code == "agent_error"
-    assert "It broke" in kernel.shown.outputs[2]["text/plain"]
+    assert "It broke" in kernel.shown.outputs[0]["text/plain"]
 
 
-def test_a_job_moves_in_the_form_and_is_cancelled_there(kernel: Any) -> None:
+def test_a_job_has_a_bar_in_the_form_and_is_cancelled_there(kernel: Any) -> None:
     form = kernel.cell("%tools form echo_job -o form", cell_id="c1")
-    named(form.view, "Steps").value, named(form.view, "Seconds").value = "100", "100"
-    form.view.run_button.click()
-    (bar,) = until(lambda: form.view.moving.children)
-    until(lambda: "1 of 100" in str(bar.parts("job/")))
-    shown = kernel.shown.outputs
-    assert "`%jobs show " in shown[2]["text/plain"], "a notebook saved now says how to go on"
-    (name,) = bar.parts("job/")
-    say(bar, "cancel", job=name.removeprefix("job/"))
-    until(lambda: not form.view.run_button.disabled)
+    _send(form, steps=100, seconds=100)
+    until(lambda: "1 of 100" in (form.front.part("job") or {"text": ""})["text"])
+    _send(form, steps=100, seconds=100)  # while a call goes on, another is not made
+    assert "`%jobs show " in kernel.shown.outputs[0]["text/plain"], "a notebook saved now says how to go on"
+    say(form.front, "cancel")
+    until(lambda: not form.front.part("busy"))
     assert form.answer.status == "cancelled"
-    assert "cancelled" in kernel.shown.outputs[2]["text/plain"]
-    assert "It was cancelled." in text(form.view.box)
-    assert form.view.moving.children == ()
+    assert "cancelled" in kernel.shown.outputs[0]["text/plain"]
+    assert form.front.part("job") is None
 
 
 def test_a_tool_that_becomes_a_job_is_cancelled_in_the_form(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,33 +91,24 @@ def test_a_tool_that_becomes_a_job_is_cancelled_in_the_form(kernel: Any, monkeyp
         monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
         monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
         form = kernel.cell("%tools form ask_stefanbrain -o form", cell_id="c1")
-        named(form.view, "Message").value = "wait 60"
-        form.view.run_button.click()
-        (bar,) = until(lambda: form.view.moving.children)
-        (name,) = until(lambda: bar.parts("job/"))
-        say(bar, "cancel", job=name.removeprefix("job/"))
-        until(lambda: not form.view.run_button.disabled)
+        _send(form, message="wait 60")
+        until(lambda: form.front.part("job"))
+        say(form.front, "cancel")
+        until(lambda: not form.front.part("busy"))
         assert form.answer.status == "cancelled"
-
-
-def test_a_form_that_is_not_right_sends_nothing(kernel: Any) -> None:
-    form = kernel.cell("%tools form web_search", cell_id="c1")
-    assert form.problems == {"query": "This is required."}
-    form.view.run_button.click()
-    assert (form.view.run_button.disabled, form.answer) == (False, None)
 
 
 def test_files_of_the_chat_are_offered(kernel: Any) -> None:
     kernel.cell("%%ask\nwrite images/new.png x")
     form = kernel.cell("%tools form edit_image", cell_id="c1")
-    assert named(form.view, "Path").options == ("images/new.png",)
+    assert form.front.part("files") == ["images/new.png"]
 
 
 def test_without_widgets_it_is_a_list_of_fields_and_a_cell(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     form = terminal.cell("%tools form create_images")
     said = capsys.readouterr().out
     assert "%%job create_images\nrequest.kind: static_ad\nrequest.brief:" in said
-    assert offences(form._repr_html_()) == []
+    assert offences(form._repr_mimebundle_()["text/html"]) == []
     with pytest.raises(AskError, match="tool_not_found"):
         terminal.cell("%tools form no_such_tool")
     with pytest.raises(AskError, match="Name one tool"):
@@ -141,8 +129,3 @@ def test_where_outputs_are_not_updated_it_is_one_static_output(kernel: Any) -> N
     (shown,) = kernel.shown.outputs
     assert set(shown) == {"text/plain", "text/html"}
     assert "%%tool web_search" in shown["text/plain"]
-
-
-def test_a_field_that_may_be_anything_keeps_its_null() -> None:
-    schema = {"properties": {"any": True, "left": {"default": None}}}
-    assert _without_null_defaults({"any": None, "left": None, "more": None}, schema, {}) == {"any": None, "more": None}

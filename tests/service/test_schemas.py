@@ -172,13 +172,11 @@ def test_a_misfit_is_a_place_and_a_sentence(schema: dict[str, Any], value: Any, 
 
 
 def test_a_form_that_takes_too_long_to_check_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    part = {"$ref": "#/$defs/0"}
-    schema = {"properties": {"a": part}, "$defs": DOUBLING | {"30": False}}
+    schema = {"properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": DOUBLING | {"30": False}}
     assert form_errors(schema, {"b": 1}) == []
     monkeypatch.setattr(schemas, "FORM_SECONDS", 0.5)
-    for value, of in (({"a": 1}, None), (1, part)):
-        with pytest.raises(BadSchema, match="takes too long"):
-            form_errors(schema, value, of)
+    with pytest.raises(BadSchema, match="takes too long"):
+        form_errors(schema, {"a": 1})
 
 
 SCALARS: list[Any] = [None, True, False, -1, 0, 1, 2, 3, 0.5, 1.0, 1e300, 2**70, "", "a", "ab", "bb", "é1"]

@@ -217,7 +217,12 @@ def field(part: object, root: Schema, *, name: str = "", title: str = "", requir
     called = own.get("title") if isinstance(own.get("title"), str) and name else ""
     called = _spoken(name) if called == name.replace("_", " ").title() else called
     return Field(
-        name, label(called or title or name or "Value", 120) or "?", kind_of(schema, root), schema, root, required
+        name,
+        label(called or title or _spoken(name) or "Value", 120) or "?",
+        kind_of(schema, root),
+        schema,
+        root,
+        required,
     )
 
 
@@ -306,6 +311,6 @@ def _bounds(schema: Schema) -> Iterator[str]:
         elif isinstance(most, int | float):
             yield what.format(f"At most {most:,}") + "."
         elif isinstance(least, int | float):
-            yield what.format(f"At least {least:,}") + "."
+            yield what.format(f"At least {least:,}").replace(" 1 items", " 1 item") + "."
     if isinstance(named := schema.get("format"), str) and named != FILE_FORMAT:
         yield f"Format: {label(named, 40)}."

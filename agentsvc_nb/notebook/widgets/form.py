@@ -1,0 +1,426 @@
+"""A form for a tool's input: what the page draws (`front/form.js`), what is wrong with it, and the call.
+
+`FormPlanner` turns a JSON Schema into the plan of a form. The page sends the input back as one JSON text, so that no
+number loses digits on the way. Schemas are untrusted: their texts are labels, and `form_errors` validates in a child.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.documents.schemas import Path, form_errors
+from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.display.render import Bundle, error_bundle, note_bundle, percent, stacked
+from agentsvc_nb.notebook.display.screens import SavedOutput
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.workspace import listed
+from agentsvc_nb.notebook.host import here
+from agentsvc_nb.notebook.jobs import cell_input
+from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, limits, same, shown
+from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, accept, refusal, submit
+from agentsvc_nb.notebook.jobs.output import job_amounts, job_state
+from agentsvc_nb.notebook.jobs.tools import ToolAnswer, invoke, tool_answer, tool_bundle
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets import outputs
+from agentsvc_nb.wire.reading import read_json
+from agentsvc_nb.wire.text import label, plain
+from agentsvc_nb.wire.tools import Job, JobAccepted, ToolDescription, ToolResult
+
+if TYPE_CHECKING:
+    from agentsvc_nb.notebook.widgets.front import Front
+
+Node = dict[str, Any]
+"""What the page draws for one field: its input (`kind`), its words, its value, and the JSON that an empty one sends."""
+
+DEPTH_MAX: Final = 6
+FIELDS_MAX: Final = 300
+ITEMS_MAX: Final = 100
+PROBLEMS_MAX: Final = 50
+_BLANKS: Final[Mapping[str, Any]] = {
+    "line": "",
+    "lines": "",
+    "file": "",
+    "list": [],
+    "checks": [],
+    "object": {},
+    "rows": {},
+}
+"""The empty value of an input, by its kind."""
+_LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+
+
+class FormPlanner:
+    """Plans the inputs for a schema, at most `FIELDS_MAX` in `DEPTH_MAX` levels; anything beyond is edited as JSON."""
+
+    def __init__(self) -> None:
+        self._left = FIELDS_MAX
+
+    def plan(self, of: Field, start: Any = MISSING, depth: int = 0) -> tuple[Node, Any]:
+        """Return the plan of a field, and the value that the page sends until somebody changes it (or MISSING)."""
+        start = of.default if start is MISSING else start
+        null_is_default = of.default is None and not of.required
+        value = MISSING if start is None and (of.nullable or null_is_default) else start
+        inner = of.nullable or of
+        self._left -= 1 + len(inner.schema.get("properties") or ()) * (inner.kind == "object")
+        kind = _input_kind(inner, value) if depth <= DEPTH_MAX and self._left >= 0 else "json"
+        empty = _empty_value(of, kind, start)
+        about = of.schema.get("description")
+        node: Node = {
+            "kind": kind,
+            "name": of.name,
+            "title": of.title if of.name or depth else "",
+            "about": label(about, 600) if isinstance(about, str) else "",
+            "rule": "" if kind == "lines" or not (of.name or depth) else " ".join(limits(of)),
+            "required": of.required and bool(of.name),
+            "empty": None if empty is MISSING else json.dumps(empty),
+            "example": label(inner.example, 80) if isinstance(inner.example, str) else "",
+        }
+        match kind:
+            case "object":
+                given = {} if value is MISSING else value
+                planned = [
+                    (one.name, *self.plan(one, given.get(one.name, MISSING), depth + 1)) for one in inner.properties()
+                ]
+                node["fields"] = [part for _, part, _ in planned]
+                sent = {name: each for name, _, each in planned if each is not MISSING}
+                if of.nullable or not (of.required or _may_be_left_out(inner)):
+                    node["on"] = value is not MISSING
+                    return node, sent if node["on"] else empty
+                return node, sent or empty
+            case "list" | "rows":
+                item = (kind == "rows" and inner.others()) or inner.item()
+                given = () if value is MISSING else value
+                pairs = given.items() if isinstance(given, dict) else [("", one) for one in given]
+                planned = [(name, *self.plan(item, one, depth + 1)) for name, one in pairs]
+                node["items"] = [[name, part] for name, part, _ in planned]
+                node["item"] = self.plan(item, MISSING, depth + 1)[0]
+                node["most"] = ITEMS_MAX
+                if value is not MISSING:
+                    value = (
+                        {name: sent for name, _, sent in planned} if kind == "rows" else [sent for *_, sent in planned]
+                    )
+            case "choice" | "checks":
+                options = [(name, one) for name, one in _options(inner) if one is not None or not null_is_default]
+                node["options"] = [[name, json.dumps(one)] for name, one in options]
+                chosen = value if isinstance(value, list) and kind == "checks" else [] if value is MISSING else [value]
+                node["on"] = [at for at, (_, one) in enumerate(options) if any(same(one, each) for each in chosen)]
+            case "line" | "lines" | "file":
+                node |= {
+                    "text": "" if value is MISSING else value,
+                    "least": inner.schema.get("minLength"),
+                    "most": inner.schema.get("maxLength"),
+                }
+            case "number":
+                node |= {"least": inner.schema.get("minimum"), "most": inner.schema.get("maximum")}
+            case "switch" | "fixed" if value is MISSING:
+                value = inner.schema.get("const") if kind == "fixed" else False
+        if "text" not in node:
+            node["text"] = "" if value is MISSING else json.dumps(value, indent=2, ensure_ascii=False)
+        return node, empty if value is MISSING else value
+
+
+def _input_kind(of: Field, value: Any) -> str:
+    """Return the page's input for a field; `json` if none can hold its value unchanged."""
+    absent = value is MISSING
+    match of.kind:
+        case "text" if absent or (isinstance(value, str) and plain(value) == value):
+            return "lines" if of.is_long or (not absent and "\n" in value) else "line"
+        case "file" if absent or (isinstance(value, str) and plain(value) == value):
+            return "file"
+        case "number" | "integer" if absent or (type(value) in (int, float) and math.isfinite(value)):
+            return "number"
+        case "flag" if absent or isinstance(value, bool):
+            return "switch" if of.required or not absent else "choice"
+        case "const" | "nothing" if absent or same(value, of.schema.get("const")):
+            return "fixed" if of.required or not absent else "choice"
+        case "choice" if absent or any(same(value, one) for _, one in of.options):
+            return "choice"
+        case "choices" if absent or same([one for _, one in of.options if one in value], value):
+            return "checks"
+        case "array" if absent or (isinstance(value, list) and len(value) <= ITEMS_MAX):
+            return "list"
+        case "object" if absent or isinstance(value, dict):
+            known = {one.name for one in of.properties()}
+            if known or of.others() is None:
+                return "object" if absent or known >= value.keys() else "json"
+            rows = absent or (len(value) <= ITEMS_MAX and all(name and plain(name) == name for name in value))
+            return "rows" if rows else "json"
+    return "json"
+
+
+def _empty_value(of: Field, kind: str, start: Any) -> Any:
+    """Return the value that an empty input stands for, or MISSING if the field is then left out."""
+    blank = _BLANKS.get(kind, MISSING)
+    if blank is not MISSING and start == blank:
+        return blank
+    if of.nullable and (of.required or (of.default is not None and (start is None or of.default is not MISSING))):
+        return None
+    kept = of.default not in (MISSING, None) or (of.required and not isinstance(blank, str))
+    return blank if kept else MISSING
+
+
+def _options(of: Field) -> list[tuple[str, Any]]:
+    if of.kind == "flag":
+        return [("yes", True), ("no", False)]
+    constant = of.schema.get("const")
+    return [(shown(constant), constant)] if of.kind in ("const", "nothing") else of.options
+
+
+def _may_be_left_out(of: Field) -> bool:
+    """Return True if an object needs no switch to be left out: nothing in it is required, and no field has fields."""
+    return all(not one.required and one.kind not in ("object", "array", "variants", "json") for one in of.properties())
+
+
+def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
+    """Return the first error of each invalid field, at most about `PROBLEMS_MAX`.
+
+    Raises `ValueError` if the schema cannot be used, or checking takes too long.
+    """
+    found: dict[Path, str] = {}
+    left = form_errors(schema, value)
+    while left and len(found) < PROBLEMS_MAX:
+        error = left.pop(0)
+        # Of alternatives, mostly a value or null, those count that the type of the value fits.
+        fitting = [
+            one for one in error.alternatives if all(each.path != error.path or each.keyword != "type" for each in one)
+        ]
+        if fitting:
+            left[:0] = fitting[0]
+            continue
+        path, said = error.path, label(error.message, 300)
+        if error.missing is not None:
+            path, said = (*path, error.missing), "This is required."
+        elif error.is_blank:
+            said = "This must not be empty."
+        elif error.keyword in ("anyOf", "oneOf"):
+            said = "This fits none of what it may be, or several where it must be one."
+        elif error.keyword in _LIMITS:  # "0 is less than the minimum of 1"
+            bound = said.rpartition(" than ")[2].removeprefix("the minimum of ").removeprefix("the maximum of ")
+            said = f"{'At least' if error.keyword.startswith('min') else 'At most'} {bound}."
+        found.setdefault(path, said)
+    return found
+
+
+def _written(path: Path) -> str:
+    """Return a path as users write it: `outputs.count`, `sizes[0]`."""
+    keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return label(keys.removeprefix("."), 120)
+
+
+class ToolForm(Showing):
+    """A form for a tool's input: fill it in and press the button; the answer is shown below, and `form.answer` has it.
+
+    A terminal, a script, nbconvert and GitHub show the fields and the call to make instead.
+
+    Args:
+        tool: its name.
+        given: values to begin with; the other fields begin with the tool's defaults.
+        session: the notebook's own if it is left out.
+
+    Raises:
+        AskError: there is no such tool, or no service.
+
+    Example:
+        form = ToolForm("create_images", {"request": {"brief": "Autumn sale"}})
+        form            # shows it
+        form.value      # the input as it is now
+        form.answer     # the answer to the last call
+    """
+
+    def __init__(
+        self, tool: str | ToolDescription, given: Mapping[str, Any] | None = None, *, session: Session | None = None
+    ) -> None:
+        self._session = session or here()[0]
+        try:
+            self.tool = tool if isinstance(tool, ToolDescription) else self._session.client().tools.describe(tool)
+        except StefanBrainError as error:
+            raise refusal(self._session, error, str(tool), jobs=False) from None
+        self.answer: ToolAnswer | JobResult | None = None
+        self._given = dict(given or {})
+        self._plan, self._value = self._planned(self._given or MISSING)
+        self._unreadable: dict[Path, str] = {}
+        self._fault = ""
+        self._calling = threading.Lock()
+        self._saved: tuple[SavedOutput, str] | None = None
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The input as it is now."""
+        value: dict[str, Any] = self._value
+        return value
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """What is wrong with the input, by field (`outputs.count`, `sizes[0]`); empty if it can be sent."""
+        return {_written(path): said for path, said in self._errors()}
+
+    def _errors(self) -> list[tuple[Path, str]]:
+        """Return the first error of each invalid field. If the schema cannot be used, only the service validates."""
+        found: dict[Path, str] = {} if isinstance(self._value, dict) else {(): "The input of a tool is an object."}
+        try:
+            found = {} if self._fault else field_errors(self.tool.input_schema, self._value) | found
+        except (ValueError, TypeError, RecursionError) as error:  # the schema may be no schema, or no JSON
+            self._fault = f"The input can't be checked here (the schema {label(error, 100)}): only the service can."
+        return [*(found | self._unreadable).items()]
+
+    @property
+    def cell(self) -> str:
+        """The cell that sends the same input."""
+        return cell_input.as_cell(self.tool.name, self.tool.asynchronous, self.value)
+
+    def __repr__(self) -> str:
+        return self._mimebundle()["text/plain"]
+
+    def _mimebundle(self) -> Bundle:
+        from IPython.core.getipython import get_ipython
+
+        return tool_bundle(self.tool, self._given, magics=get_ipython() is not None)
+
+    def _summary(self) -> Bundle:
+        name = label(self.tool.name, 64)
+        return outputs.fallback(f"A form for {name}.", f"`agentsvc_nb.ToolForm({name!r})`", self._mimebundle())
+
+    def _ipython_display_(self) -> None:
+        """Two outputs: what stays in a saved notebook, later with the answer, and the form."""
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+
+        if not here()[1]:
+            display(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
+            return
+        shell = get_ipython()
+        output, place = outputs.output(shell, host.mode(shell)), secrets.token_hex(4)
+        output.keep(self._summary(), display_id=place)
+        data, metadata = self.front._repr_mimebundle_()
+        output.show({**data, "text/plain": ""}, metadata=metadata)
+        self._saved = output, place
+
+    def _display_(self) -> Any:
+        """Both, for marimo, which calls this and shows anywidgets."""
+        import marimo
+
+        return marimo.vstack([marimo.Html(self._summary()["text/html"]), self.front])
+
+    @functools.cached_property
+    def front(self) -> Front:
+        """The widget."""
+        from agentsvc_nb.notebook.widgets.front import Front
+
+        front, tool = Front("form"), self.tool
+        front.on("change", lambda content, _: self._change(content))
+        front.on("send", lambda content, _: self._send(content))
+        front.on(
+            "cell", lambda content, _: front.change({"cell": {"source": self.cell, "asked": content.get("asked")}})
+        )
+        facts = ["runs as a job"] * tool.asynchronous + ["acts outside the workspace"] * tool.effect
+        facts += ["not configured on this service"] * (not tool.available)
+        head = {
+            "title": label(tool.name, 64),
+            "press": "Create" if tool.asynchronous else "Run",
+            "facts": " · ".join(facts),
+        }
+        front.remember({"head": head, "files": self._files(), "plan": self._plan, "errors": self._errors()})
+        return front
+
+    def _planned(self, start: Any) -> tuple[Node, Any]:
+        schema = self.tool.input_schema
+        root, value = FormPlanner().plan(field(schema, schema), start)
+        match root.get("fields"):
+            case [{"kind": "object"} as only] if "on" not in only:
+                only["title"] = ""  # a frame around all fields would say nothing
+        return root, {} if value is MISSING else value
+
+    def _files(self) -> list[str]:
+        """Return the paths of the chat's files if the tool takes one; none if they cannot be listed."""
+        if FILE_FORMAT not in str(self.tool.input_schema):
+            return []
+        try:
+            found = self._session.known.files or [file.path for file in listed(self._session)]
+        except AskError:
+            return []
+        return [path for path in found if plain(path) == path]
+
+    def _change(self, content: Mapping[str, Any]) -> None:
+        self._unreadable = {tuple(path): str(said) for path, said in content["unreadable"]}
+        try:
+            self._value = read_json(content["text"])
+        except ValueError as error:  # such as a number of thousands of digits
+            self._unreadable[()] = f"The input can't be read: {error}."
+        else:
+            self.front.remember({"plan": self._planned(self._value)[0]})  # for a page that is loaded again
+        self.front.change({"errors": self._errors(), "status": {"text": self._fault}})
+
+    def _send(self, content: Mapping[str, Any]) -> None:
+        self._change(content)
+        wrong = [f"{path}: {said}" if path else said for path, said in self.problems.items()]
+        if wrong:
+            more = f" ({len(wrong) - 1} more)" * (len(wrong) > 1)
+            self.front.change({"status": {"text": f"Nothing was sent. {wrong[0]}{more}", "wrong": True}})
+        elif self._calling.acquire(blocking=False):
+            threading.Thread(target=self._call, args=(self.value,), name="agentsvc-form", daemon=True).start()
+
+    def _call(self, given: dict[str, Any]) -> None:
+        """Call the tool, in a thread of its own."""
+        session, tool = self._session, self.tool.name
+        self.front.change({"busy": True, "status": None})
+        try:
+            came = submit(session, tool, given) if self.tool.asynchronous else invoke(session, tool, given)
+            if isinstance(came, ToolResult):
+                self.answer, bundle = tool_answer(session, came)
+            else:
+                self.answer = self._follow(accept(session, came) if isinstance(came, JobAccepted) else came)
+                bundle = self.answer.shown
+            session.known.wrote(file.path for file in self.answer.files)
+            self._show(bundle)
+        except AskError as error:
+            self._show(error_bundle(str(error), error.hint))
+        except Exception as error:  # an error in a thread would go unseen
+            self._show(error_bundle(f"{type(error).__name__}: {error}", ""))
+        finally:
+            self._calling.release()
+            self.front.change({"busy": None, "job": None})
+
+    def _follow(self, job: Job) -> JobResult:
+        self._save(note_bundle(f"A job was started: `%jobs show {label(job.job_id, 64)}` shows what it made."))
+        screen = _FormScreen(self.front)
+        follower = JobFollower(self._session, [job], screen, notes=self._session.take_notes())
+        screen.begin([job], follower.cancel)
+        (result,) = follower.follow()
+        return result
+
+    def _show(self, bundle: Bundle) -> None:
+        """Show an answer below the form, and keep it in the saved notebook."""
+        self.front.change({"answer": bundle["text/html"]})
+        self._save(bundle)
+
+    def _save(self, bundle: Bundle) -> None:
+        if self._saved:
+            output, place = self._saved
+            output.update(stacked([self._summary(), bundle]), place)
+
+
+class _FormScreen:
+    """The bar of a form's job (`follower.JobScreen`)."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+
+    def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
+        self._front.on("cancel", lambda *_: cancel(jobs[0].job_id))
+        self.draw(jobs, {}, 0.0)
+
+    def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
+        (job,) = jobs
+        done = percent(job.progress.done, job.progress.total) if job.progress else ""
+        self._front.change({"job": {"text": " · ".join([job_state(job), *job_amounts(job, elapsed)]), "done": done}})
+
+    def finish(self, bundle: Bundle) -> None:
+        pass
