@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from agentsvc_nb import Chat
-from agentsvc_nb.notebook.widgets.chat.page import ChatPage
+from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.testing import RunningService
 from tests.browser import axe
 from tests.browser.anyhost import ADDRESS, Host, HostComm, hosting
@@ -69,16 +69,16 @@ def nothing_ran(host: Host, page: Page) -> None:
 
 
 def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> None:
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in ("Close", "Conversation", "Message"):
+        page.keyboard.press("Tab")
     expect(page.get_by_label("Message")).to_be_focused()
     put_files(page, "drop", ".asvc-chat", "dropped.txt")
     put_files(page, "paste", ".asvc-chat textarea", "pasted.png")
     for name in ("dropped.txt", "pasted.png"):
-        page.get_by_role("button", name=f"✕ {name}").wait_for()
-    page.get_by_role("button", name="✕ pasted.png").press("Enter")
-    expect(page.get_by_role("button", name="✕ pasted.png")).to_have_count(0)
-    expect(page.get_by_role("button", name="✕")).to_have_text("✕ dropped.txt")
+        page.get_by_role("button", name=f"Remove {name}").wait_for()
+    page.get_by_role("button", name="Remove pasted.png").press("Enter")
+    expect(page.get_by_role("button", name="Remove pasted.png")).to_have_count(0)
+    expect(page.get_by_label("Attachments")).to_have_text("dropped.txt")
     page.get_by_label("Message").focus()
     page.keyboard.type("say | a | b |")
     for line in ("say |---|--:|", "say | x | 1,200 |", "wait 1", "say", "say ```python", "say x = 1", "say ```"):
@@ -90,7 +90,7 @@ def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> Non
     page.keyboard.press("Enter")
     first = page.get_by_role("group", name="Turn 1")
     expect(first).to_contain_text("✓ completed")
-    expect(first).to_contain_text("with dropped.txt")
+    expect(first.get_by_label("Attached")).to_have_text("dropped.txt")
     expect(first.locator("td", has_text="1,200")).to_have_css("text-align", "right")
     expect(page.get_by_label("Message")).to_have_value("typed meanwhile")
     page.get_by_role("button", name="Copy this code").press("Enter")
@@ -126,7 +126,7 @@ def put_files(page: Page, event: str, where: str, name: str) -> None:
 def test_a_chip_that_is_pressed_stays_while_another_comes_and_the_focus_goes_on(page: Page) -> None:
     for name in ("one.txt", "two.txt"):
         put_files(page, "drop", ".asvc-chat", name)
-    one, two, three = (page.get_by_role("button", name=f"✕ {name}.txt") for name in ("one", "two", "three"))
+    one, two, three = (page.get_by_role("button", name=f"Remove {name}.txt") for name in ("one", "two", "three"))
     one.hover()
     page.mouse.down()
     put_files(page, "drop", ".asvc-chat", "three.txt")
@@ -178,7 +178,7 @@ def test_a_wide_table_scrolls_by_itself_and_its_words_stay_whole(page: Page) -> 
     page.get_by_label("Message").press("Enter")
     expect(page.get_by_role("group", name="Turn 1")).to_contain_text("✓ completed")
     page.set_viewport_size({"width": axe.NARROW, "height": 900})
-    table = page.get_by_role("group", name="Table")
+    table = page.get_by_role("group", name="Table").first
     assert table.evaluate("box => box.scrollWidth > box.clientWidth")
     lines = table.get_by_role("cell").first.evaluate(
         "cell => { const range = document.createRange();"
@@ -207,11 +207,11 @@ def test_what_grows_below_the_end_is_no_scrolling_by_the_reader(page: Page) -> N
 
 
 def test_a_turn_that_is_read_later_takes_its_place(host: Host) -> None:
-    chat = ChatPage(lambda *_: None)
-    page = host.open(chat.front)
-    turn = {"asked": "asked", "answer": "", "cell": "", "actions": []}
-    chat.front.change({"turn/1": turn, "turn/2": turn, "order": [1, 2]})
-    chat.front.change({"turn/1": {**turn, "answer": "read"}})
+    front = Front("live", "writing", "chat")
+    page = host.open(front)
+    turn = {"asked": "asked", "files": [], "answer": "", "cell": "", "again": False}
+    front.change({"turn/1": turn, "turn/2": turn, "order": [1, 2]})
+    front.change({"turn/1": {**turn, "answer": "read"}})
     expect(page.get_by_role("group", name="Turn 1")).to_contain_text("read")
     names = page.get_by_role("group").evaluate_all("all => all.map(one => one.ariaLabel)")
     assert names == ["Turn 1", "Turn 2"]
@@ -228,20 +228,22 @@ def test_hostile_text_of_an_agent_runs_nothing_and_fetches_nothing(host: Host, p
 
 def test_the_page_itself_shows_only_what_is_listed_whatever_it_is_sent(host: Host) -> None:
     """As if a renderer of ours had failed, in a page that forbids nothing."""
-    chat = ChatPage(lambda *_: None)
-    page = host.open(chat.front, policy="")
+    front = Front("live", "writing", "chat")
+    page = host.open(front, policy="")
     watched(page)
     host.requests.clear()
     for number, text in enumerate(RAW, 1):
-        turn: dict[str, Any] = {"asked": text, "answer": text, "cell": text, "actions": [[text, text, text]]}
-        card = {"shown": text, "tool": text, "code": text, "failed": text}
-        chat.front.change({f"turn/{number}": turn, f"live/{number}": text, f"asked/{text}": card, "note": text})
-    chat.front.change({"order": [*range(1, len(RAW) + 1)], "live": RAW[0], "ran": "".join(RAW), "heard": RAW[0]})
-    chat.front.change({"chips": [[RAW[0], RAW[0]]], "files": [[RAW[0], RAW[0]]], "draft": RAW[0]})
-    expect(page.get_by_role("button", name="✕")).to_have_count(1)
+        turn: dict[str, Any] = {"asked": text, "files": [text], "answer": text, "cell": text, "again": True}
+        card = {"shown": text, "tool": text, "code": text, "failed": text, "yes": [text, text], "no": text}
+        front.change({f"turn/{number}": turn, f"live/{number}": text, f"asked/{text}": card, "note": text})
+    front.change({"order": [*range(1, len(RAW) + 1)], "ran": "".join(RAW), "steps": "".join(RAW), "heard": RAW[0]})
+    front.change({"live": {"asked": RAW[0], "files": [RAW[0]]}, "doing": [RAW[0], 1], "head": [RAW[0], RAW[0]]})
+    front.change({"chips": [[RAW[0], RAW[0]]], "files": [[RAW[0], RAW[0]]], "draft": RAW[0]})
+    expect(page.get_by_role("button", name="Remove")).to_have_count(1)
     page.wait_for_timeout(300)
     found = page.locator(".asvc").locator(LISTED).evaluate_all("all => all.map(one => one.outerHTML.slice(0, 200))")
-    links = [each for each in found if not each.startswith(('<a href="http', '<a href="mailto:'))]
+    known = ('<a href="http', '<a href="mailto:', '<svg viewBox="0 0 16 16" class="asvc-icon"')
+    links = [each for each in found if not each.startswith(known)]
     assert links == []
     styled = page.locator(".asvc [style*='url']").count()
     assert styled == 0
@@ -280,6 +282,6 @@ def test_a_folder_that_is_dropped_is_said_and_the_files_beside_it_come(page: Pag
         }""",
         page.locator(".asvc-chat").element_handle(),
     )
-    page.get_by_role("button", name="✕ file.txt").wait_for()
+    page.get_by_role("button", name="Remove file.txt").wait_for()
     expect(page.locator(".asvc-chat")).to_contain_text("folder can't be read; folders can't be dropped")
     assert host.errors == []

@@ -220,7 +220,7 @@ def test_a_visitor_talks_with_the_agent(page: Page) -> None:
     page.set_input_files(
         ".asvc-chat input[type=file]", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"mine"}
     )
-    page.get_by_role("button", name="✕ notes.txt").wait_for()
+    page.get_by_role("button", name="Remove notes.txt").wait_for()
     page.get_by_label("Message").fill("say got it")
     page.get_by_role("button", name="Send").click()
     expect(chat).to_contain_text("with notes.txt")

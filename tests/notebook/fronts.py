@@ -40,17 +40,10 @@ def attach(front: Front, name: str, content: bytes, slice_bytes: int = 4, size: 
         say(front, "file", content[at : at + slice_bytes], id=id, name=name, size=whole, at=at)
 
 
-def actions(front: Front) -> list[tuple[int, str, str]]:
-    """The buttons of the turns: turn, key, name."""
-    turns = ((number, front.part(f"turn/{number}")) for number in front.part("order") or ())
-    return [(number, key, name) for number, turn in turns for key, name, _ in turn["actions"]]
-
-
-def press(front: Front, name: str) -> None:
-    """Press the last button of a turn whose name begins so."""
-    found = [(turn, key) for turn, key, called in actions(front) if called.startswith(name)]
-    assert found, f"no {name!r} among {actions(front)}"
-    say(front, "press", turn=found[-1][0], action=found[-1][1])
+def press_again(front: Front) -> None:
+    """Press "Ask again" of the last turn that has it."""
+    *_, turn = (number for number in front.part("order") if front.part(f"turn/{number}")["again"])
+    say(front, "again", turn=turn)
 
 
 def decide(front: Front, approved: bool, **more: Any) -> None:
@@ -62,9 +55,11 @@ def decide(front: Front, approved: bool, **more: Any) -> None:
 def _pieces(front: Front) -> Iterator[str]:
     parts = front.parts()
     for number in parts.get("order") or ():
-        turn = parts.get(f"turn/{number}") or {"asked": "", "answer": ""}
-        yield turn["asked"] + turn["answer"]
-    yield parts.get("live") or ""
+        turn = parts.get(f"turn/{number}") or {"asked": "", "files": [], "answer": ""}
+        yield _asked(turn) + turn["answer"]
+    yield _asked(parts["live"]) if "live" in parts else ""
+    yield html.escape(str(parts.get("doing") or ""))
+    yield parts.get("steps") or ""
     blocks = {int(name.removeprefix("live/")): value for name, value in parts.items() if name.startswith("live/")}
     yield from (blocks[number] for number in sorted(blocks))
     yield parts.get("ran") or ""
@@ -77,6 +72,11 @@ def _pieces(front: Front) -> Iterator[str]:
     yield parts.get("closed") or ""
 
 
+def _asked(turn: dict[str, Any]) -> str:
+    """A question, which a page shows as text."""
+    return html.escape(" ".join([turn["asked"], *turn["files"]]))
+
+
 def markup(front: Front) -> str:
     """All HTML that a page shows, in its order."""
     return "\n".join(_pieces(front))
@@ -86,12 +86,10 @@ def words(front: Front) -> list[str]:
     """All that a page shows as text: names, tooltips, what is announced."""
     parts = front.parts()
     named = [name for _, name in (*(parts.get("chips") or ()), *(parts.get("files") or ()))]
-    of_turns = [value["actions"] for name, value in parts.items() if name.startswith("turn/")]
-    titles = [part for offered in of_turns for _, *both in offered for part in both]
     tools = [card["tool"] for name, card in parts.items() if name.startswith("asked/")]
     work = [value for name, value in parts.items() if name == "run" or name.startswith("job/")]
     doing = [bar.get(word, "") for bar in work for word in ("name", "state", "amounts")]
-    return [*named, *titles, *tools, *doing, parts.get("more") or "", parts.get("heard") or ""]
+    return [*named, *tools, *doing, *(parts.get("head") or ()), parts.get("more") or "", parts.get("heard") or ""]
 
 
 def text(front: Front) -> str:

@@ -10,18 +10,15 @@ import pytest
 from tests.notebook.jupyter import Jupyter, jupyter
 from tests.waiting import until
 
-BUTTON = """
-from agentsvc_nb.notebook.widgets import design
+VIEW = """
+from agentsvc_nb.notebook.widgets.front import Front
 
-def pressed(button):
-    button.description += "!"
-
-box, button = design.frame([]), design.button("Press", "")
-button.on_click(pressed)
-box.children = (*box.children, design.row([button]))
-print(button.comm.comm_id)
+front, heard = Front("live", "writing", "chat"), []
+front.on("press", lambda content, _: (heard.append(content), front.change({"heard": str(len(heard))})))
+print(front.comm.comm_id)
 """
-CLICK = {"method": "custom", "content": {"event": "click"}}
+PRESS = {"method": "custom", "content": {"do": "press"}}
+HEARD = "print(len(heard))"
 
 
 @pytest.fixture
@@ -30,11 +27,12 @@ def kernel(tmp_path: Path) -> Iterator[Jupyter]:
         yield started
 
 
-def test_a_button_is_heard_when_the_subshell_that_it_spoke_to_is_gone(kernel: Jupyter) -> None:
-    button = kernel.run(BUTTON).printed.strip()
+def test_a_press_is_heard_when_the_subshell_that_was_answered_is_gone(kernel: Jupyter) -> None:
+    view = kernel.run(VIEW).printed.strip()
     pages = [kernel.control("create_subshell_request")["subshell_id"] for _ in range(2)]
-    kernel.say_to(button, CLICK, pages[0])
-    until(lambda: kernel.run("print(button.description)").printed.strip() == "Press!")
+    kernel.say_to(view, PRESS, pages[0])
+    until(lambda: kernel.run(HEARD).printed.strip() == "1")
     kernel.control("delete_subshell_request", subshell_id=pages[0])
-    kernel.say_to(button, CLICK, pages[1])
-    assert until(lambda: kernel.run("print(button.description)").printed.strip() == "Press!!")
+    kernel.say_to(view, PRESS, pages[1])
+    assert until(lambda: kernel.run(HEARD).printed.strip() == "2")
+    kernel.run("front.close()")

@@ -12,10 +12,10 @@ from agentsvc_nb import AgentService, Chat
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.ask.history import decide
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.widgets.chat import state as chat_state
+from agentsvc_nb.notebook.widgets.chat import turns as chat_turns
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
-from tests.notebook.fronts import actions, ask, attach, markup, press, say, text
+from tests.notebook.fronts import ask, attach, markup, press_again, say, text
 from tests.notebook.fronts import decide as answer_call
 from tests.notebook.shells import KernelShell, loaded
 from tests.waiting import until
@@ -30,8 +30,7 @@ class Used:
     def __init__(self, kernel: Any, call: str = "Chat()") -> None:
         kernel.cell(f"import agentsvc_nb\nchat = agentsvc_nb.{call}\nchat", cell_id="c1")
         self.outputs, self.chat = kernel.shown, kernel.user_ns["chat"]
-        page = self.chat._page
-        self.front: Any = page.front if page else None
+        self.front: Any = self.chat.front
 
     def ask(self, message: str) -> None:
         ask(self.front, message)
@@ -120,7 +119,7 @@ def test_what_is_attached_and_chosen_goes_along(used: Used, client: AgentService
     assert (a, b) == ("a.txt", "b.txt")
     say(used.front, "unattach", key=key)
     used.ask("say got it\nwrite out/made.txt 1")
-    assert "with a.txt" in used.answered("got it")
+    assert "a.txt" in used.answered("got it")
     chat = str(used.chat._conversation.chat)
     assert {file.path for file in client.files.list(chat)} == {"uploads/a.txt", "out/made.txt"}
     assert client.files.head("uploads/a.txt", 100, chat=chat) == b"hello, in slices"
@@ -132,32 +131,52 @@ def test_what_is_attached_and_chosen_goes_along(used: Used, client: AgentService
     assert used.front.part("chips") is None
 
 
-def test_a_busy_chat_offers_choices(used: Used, kernel: Any, client: AgentService) -> None:
+def test_a_question_waits_for_the_run_of_another_machine_and_can_be_given_up(used: Used, client: AgentService) -> None:
     used.ask("say first")
     used.answered("first")
-    busy = client.runs.start("say elsewhere\nwait 1.5", chat=str(used.chat._conversation.chat))
+    busy = client.runs.start("say elsewhere\nwait 60", chat=str(used.chat._conversation.chat))
     used.ask("say mine")
-    read = until(lambda: text(used.front), lambda read: "is busy with run" in read)
-    assert busy.run_id in read
-    until(lambda: "Follow run" in str(actions(used.front)))
-    press(used.front, "Follow run")
-    assert "elsewhere" in until(lambda: text(used.front), lambda read: "elsewhere" in read)
-    until(lambda: used.idle)
-    press(used.front, "Ask when")
-    used.answered("mine")
-    assert text(used.front).count("say mine") == 1
-
-
-def test_a_run_that_holds_the_chat_can_be_stopped(used: Used, client: AgentService) -> None:
-    used.ask("say first")
-    used.answered("first")
+    until(lambda: f"waiting for run {busy.run_id}" in text(used.front))
+    client.runs.cancel(busy.run_id)
+    assert "✓ completed" in used.answered("mine").split("say mine")[1]
+    until(lambda: "■ cancelled" in text(used.front))
     busy = client.runs.start("wait 60", chat=str(used.chat._conversation.chat))
-    used.ask("say mine")
-    until(lambda: "Stop run" in str(actions(used.front)))
-    press(used.front, "Stop run")
-    assert client.runs.wait(busy.run_id, poll=0.02).status == "cancelled"
-    press(used.front, "Ask when")
-    used.answered("mine")
+    used.ask("say never")
+    until(lambda: "waiting for run" in text(used.front))
+    say(used.front, "stop")
+    until(lambda: used.idle)
+    assert used.front.part("draft") == "say never"
+    client.runs.cancel(busy.run_id)
+
+
+def test_an_open_chat_shows_the_turns_of_cells_of_other_chats_and_of_other_machines(
+    kernel: Any, client: AgentService
+) -> None:
+    used, other = Used(kernel), Used(kernel)
+    for each in (used, other):
+        say(each.front, "hello", view="page")
+    chat = kernel.cell("%%ask\nsay of a cell").chat
+    for each in (used, other):
+        each.answered("of a cell")
+    used.ask("say of the first\nwait 1")
+    until(lambda: other.front.part("active") == "running" and "of the first" in text(other.front))
+    used.answered("of the first")
+    other.answered("of the first")
+    client.runs.wait(client.runs.start("say of elsewhere", chat=chat).run_id, poll=0.05)
+    say(used.front, "look")
+    until(lambda: text(used.front).count("✓ completed") == 3)
+    assert [front["again"] for front in used.front.parts("turn/").values()] == [True, True, False]
+    assert kernel.cell("%%ask\nsay the last").chat == chat
+    for each in (used, other):
+        read = until(lambda each=each: text(each.front), lambda read: read.count("✓ completed") == 4)  # type: ignore[misc]
+        places = [read.index(words) for words in ("of a cell", "of the first", "of elsewhere", "the last")]
+        assert places == sorted(places)
+    say(other.front, "bye", view="page")
+    kernel.cell("%%ask\nsay unseen")
+    until(lambda: text(used.front).count("✓ completed") == 5)
+    assert "unseen" not in text(other.front), "nobody looks at it"
+    say(other.front, "look")
+    until(lambda: text(other.front).count("✓ completed") == 5)
 
 
 def test_close_leaves_one_static_conversation(used: Used, kernel: Any) -> None:
@@ -177,7 +196,7 @@ def test_close_leaves_one_static_conversation(used: Used, kernel: Any) -> None:
 
 def test_a_run_goes_on_after_close_and_its_answer_still_comes(used: Used) -> None:
     used.ask("say begun\nwait 1\nsay all of it")
-    until(lambda: "● running" in text(used.front))
+    until(lambda: "begun" in text(used.front).split("all of it")[-1])
     say(used.front, "close")
     assert "%runs attach" in used.outputs.outputs[1]["text/plain"]
     until(lambda: "✓ completed" in used.outputs.outputs[1]["text/plain"])
@@ -189,9 +208,10 @@ def test_a_turn_as_a_cell_and_asked_again(used: Used, kernel: Any) -> None:
     cell = used.front.part("turn/1")["cell"]
     assert cell == "%%ask\nsay a \\{{name}}\nsay b"
     assert kernel.cell(cell).text == "a {{name}}\nb"
-    press(used.front, "Ask again")
-    until(lambda: used.idle and text(used.front).count("✓ completed") == 2)
-    assert [turn.message for turn in used.chat._conversation.turns] == ["say a {{name}}\nsay b"] * 2
+    press_again(used.front)
+    until(lambda: used.idle and text(used.front).count("✓ completed") == 3)
+    first, last, of_the_cell = until(lambda: used.chat._conversation.turns, lambda turns: len(turns) == 3)
+    assert first.message == last.message == of_the_cell.message.strip() == "say a {{name}}\nsay b"
 
 
 def test_a_page_that_is_opened_again_is_sent_all_of_it(used: Used, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +258,7 @@ def test_the_last_turns_are_there_and_what_goes_on_is_followed(notebook: Any) ->
     first = Used(notebook)
     until(lambda: "answer 5" in text(first.front))
     first.ask("say begun\nwait 2\nsay the end")
-    until(lambda: "● running" in text(first.front))
+    until(lambda: "begun" in text(first.front).split("the end")[-1])
     again = Used(notebook)
     read = until(lambda: text(again.front), lambda read: "begun" in read and "answer 5" in read and "answer 2" in read)
     assert "answer 1" not in read
@@ -339,8 +359,8 @@ def test_a_service_that_is_killed_in_the_middle_loses_nothing(careful: Used, ask
 
 
 def test_a_long_chat_stays_as_large_as_it_was(used: Used, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_state, "SHOWN", 4)
-    monkeypatch.setattr(chat_state, "KEPT", 2)
+    monkeypatch.setattr(chat_turns, "SHOWN", 4)
+    monkeypatch.setattr(chat_turns, "KEPT", 2)
     for number in range(1, 9):
         used.ask(f"say answer {number}.")
         used.answered(f" answer {number}.")

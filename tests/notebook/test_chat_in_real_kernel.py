@@ -36,7 +36,7 @@ def test_a_message_has_code_run_and_the_database_asked(kernel: Jupyter, service:
     assert kernel.run(CHAT, cell_id="c1").error is None
     asked = json.dumps({"sql": "SELECT sold FROM sales"})
     script = f"call query_database {asked}\ncall run_in_kernel {json.dumps({'code': FIGURE})}\nsay All done."
-    kernel.run(f"ask(chat._page.front, {script!r})", cell_id="c2")
+    kernel.run(f"ask(chat.front, {script!r})", cell_id="c2")
     run_id = until(lambda: kernel.run("print(chat._conversation.turns[-1].run_id)").printed.strip())
     with AgentService(service.api_key, service.base_url) as client:
 
@@ -45,7 +45,7 @@ def test_a_message_has_code_run_and_the_database_asked(kernel: Jupyter, service:
 
         # No cell runs while it waits for the query, which only an idle kernel does.
         until(lambda: "run_in_kernel" in [call["tool"] for call in told("client_call.waiting")])
-        until(lambda: kernel.run("decide(chat._page.front, True)").error is None)
+        until(lambda: kernel.run("decide(chat.front, True)").error is None)
         run = until(lambda: client.runs.get(run_id), lambda run: run.ended)
         found, ran = told("tool.result")
         assert found["content"][0]["json"]["rows"] == [[42]]
@@ -53,8 +53,8 @@ def test_a_message_has_code_run_and_the_database_asked(kernel: Jupyter, service:
         said, picture = ran["content"]
         assert said["text"].startswith("drawn")
         assert client.files.head(picture["path"], 4, chat=run.chat) == b"\x89PNG"
-    until(lambda: kernel.run("print('completed' in text(chat._page.front))").printed == "True\n")
-    assert kernel.run("print('data:image/png' in markup(chat._page.front))").printed == "True\n"
+    until(lambda: kernel.run("print('completed' in text(chat.front))").printed == "True\n")
+    assert kernel.run("print('data:image/png' in markup(chat.front))").printed == "True\n"
     left = kernel.run("chat.close(); print(chat._mimebundle()['text/html'])").printed
     assert "data:image/png;base64" in left
     assert "All done." in left

@@ -10,14 +10,19 @@ import pytest
 from comm.base_comm import BaseComm
 
 from agentsvc_nb.client.approvals import WaitingCall
+from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.render import answer_bundle, error_bundle, text_bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import KernelCall
-from agentsvc_nb.notebook.widgets.chat import state as chat_state
-from agentsvc_nb.notebook.widgets.chat.attach import Attaching
-from agentsvc_nb.notebook.widgets.chat.page import ChatPage, PageOutput, TurnScreen
-from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell, summary, transcript
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
+from agentsvc_nb.notebook.widgets.chat import turns as chat_turns
+from agentsvc_nb.notebook.widgets.chat.attachments import Attachments
+from agentsvc_nb.notebook.widgets.chat.controller import ChatController
+from agentsvc_nb.notebook.widgets.chat.screen import PartsOutput, TurnScreen
+from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, summary, transcript
 from agentsvc_nb.notebook.widgets.front import Front
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import attach, decide, markup, say, text, words
@@ -41,9 +46,14 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: sum(seen)
 
 
+def controlled(talk: Conversation | None = None) -> ChatController:
+    """The controller of a chat that nothing is asked in."""
+    return ChatController(Session(journal=Journal(None)), talk or Conversation(), AskRequest("-"), lambda: None)
+
+
 def played(text: str, chars_per_second: int, front: Front) -> Script:
     clock, script = Clock(), Script()
-    screen = LiveScreen(PageOutput(front), clock)
+    screen = LiveScreen(PartsOutput(front), clock)
     began, step = clock.now, max(1, chars_per_second // 10)
     for start in range(0, len(text), step):
         script.say(text[start : start + step])
@@ -58,7 +68,7 @@ def played(text: str, chars_per_second: int, front: Front) -> Script:
 @pytest.mark.parametrize("speed", [250])
 @pytest.mark.parametrize("text", [PARAGRAPHS, ENDLESS, FENCE, TABLE], ids=["blocks", "paragraph", "fence", "table"])
 def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, sent: Callable[[], int]) -> None:
-    front = Front("writing", "chat")
+    front = Front("live", "writing", "chat")
     script = played(text, speed, front)
     cost = sent() / len(text)
     print(f"{len(text):,} characters at {speed} a second: {cost:.0f} bytes each")
@@ -67,8 +77,8 @@ def test_a_long_answer_costs_under_80_bytes_a_character(text: str, speed: int, s
 
 
 def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
-    front, clock, script = Front("writing", "chat"), Clock(), Script()
-    screen = LiveScreen(PageOutput(front), clock)
+    front, clock, script = Front("live", "writing", "chat"), Clock(), Script()
+    screen = LiveScreen(PartsOutput(front), clock)
     blocks = [f"Paragraph {number} {'word ' * 40}\n\n" for number in range(9)]
     for block in blocks:
         script.say(block)
@@ -85,7 +95,7 @@ def test_what_is_shown_on_the_way_is_the_answer_in_settled_parts() -> None:
 
 
 def test_only_what_changed_is_sent(sent: Callable[[], int]) -> None:
-    front = Front("writing", "chat")
+    front = Front("live", "writing", "chat")
     front.change({"a": "x" * 5_000, "b": None})
     before = sent()
     front.change({"a": "x" * 5_000, "b": "y"})
@@ -95,12 +105,12 @@ def test_only_what_changed_is_sent(sent: Callable[[], int]) -> None:
 
 
 def test_a_message_that_no_page_of_ours_sends_does_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    front = ChatPage(lambda *_: None).front
+    front = controlled().front
     before = front.parts()
-    odd: tuple[Any, ...] = (None, "x", [], {}, {"do": None}, {"do": "steal"}, {"do": "press", "turn": [], "action": {}})
+    odd: tuple[Any, ...] = (None, "x", [], {}, {"do": None}, {"do": "steal"}, {"do": "again", "turn": []})
     for content in odd:
         front._handle_custom_msg(content, [])
-    for do in ("file", "choose", "unattach", "decide", "press"):
+    for do in ("file", "choose", "unattach", "decide", "again"):
         say(front, do)
     assert front.parts("asked/") == {}
     assert {**front.parts(), "note": None, "chips": None} == {**before, "note": None, "chips": None}
@@ -108,8 +118,8 @@ def test_a_message_that_no_page_of_ours_sends_does_nothing(caplog: pytest.LogCap
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_state, "SHOWN", 4)
-    monkeypatch.setattr(chat_state, "KEPT", 2)
+    monkeypatch.setattr(chat_turns, "SHOWN", 4)
+    monkeypatch.setattr(chat_turns, "KEPT", 2)
 
 
 @pytest.mark.usefixtures("few")
@@ -136,15 +146,20 @@ def answered(talk: Conversation, count: int) -> list[ChatTurn]:
 
 
 def test_a_turn_that_is_added_sends_nothing_of_the_others(sent: Callable[[], int]) -> None:
-    page, talk = ChatPage(lambda *_: None), Conversation()
-    page.show(answered(talk, 1), lambda turn: (), lambda turn: "")
+    talk = Conversation()
+    chat = controlled(talk)
+    answered(talk, 1)
+    chat.show()
     once = sent()
-    page.show(answered(talk, 30), lambda turn: (), lambda turn: "")
+    answered(talk, 30)
+    chat.show()
     before = sent()
-    page.show(answered(talk, 1), lambda turn: (), lambda turn: "")
+    answered(talk, 1)
+    chat.show()
     assert sent() - before < once + 500
-    page.show(talk.turns[-2:], lambda turn: (), lambda turn: "")
-    assert len(page.front.parts("turn/")) == 2
+    talk.turns = talk.turns[-2:]
+    chat.show()
+    assert len(chat.front.parts("turn/")) == 2
 
 
 def test_a_turn_is_a_cell_that_asks_the_same() -> None:
@@ -169,58 +184,58 @@ def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     def refused(*_: object) -> None:
         raise AskError(text, text)
 
-    page = ChatPage(refused)
-    watched = TurnScreen(turn, page.live)
-    page.live.begin(turn)
+    chat = controlled(talk)
+    watched = TurnScreen(chat.front, ApprovalCards(chat.front, refused), turn)
     waiting = Script()
     waiting.event("approval.requested", call_id=text, tool=text, input={text: [text]})
     watched.draw(waiting.view)
-    decide(page.front, True, reason=text)
+    decide(chat.front, True, reason=text)
     unfinished = transcript(talk)
-    until(lambda: page.front.part(f"asked/{text}")["failed"])
-    assert list(_judged(page.front)) == []
+    until(lambda: chat.front.part(f"asked/{text}")["failed"])
+    assert list(_judged(chat.front)) == []
     waiting.view.kernel = [KernelCall(text, text, text, text), KernelCall("b", text, text, state="failed", reason=text)]
     watched.draw(waiting.view)
-    assert len(page.front.parts("asked/")) in (1, 2)
-    assert list(_judged(page.front)) == []
+    assert len(chat.front.parts("asked/")) in (1, 2)
+    assert list(_judged(chat.front)) == []
     watched.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))
-    page.show([turn], lambda _: [(text, text, text, lambda: "")], lambda turn: as_cell(turn, None))
-    page.live.end()
-    page.say(text)
-    page.attaching.give_back((), [text])
-    page.attaching.offer([text])
-    attach(page.front, text, b"")
-    page.attaching.say(text)
+    chat.show()
+    watched.end()
+    attachments = chat.attachments
+    say(chat.front, "choose", path=text)
+    attachments.offer([text])
+    attach(chat.front, text, b"")
+    attachments.say(text)
     for bundle in (unfinished, transcript(talk), summary(talk)):
         assert offences(bundle["text/html"]) == []
         assert FORBIDDEN.findall(bundle["text/plain"]) == []
-    assert list(_judged(page.front)) == []
-    assert page.front.part("turn/1")["cell"].endswith(talk.turns[0].typed), "to be copied as it was typed"
-    page.end(transcript(talk))
-    assert list(_judged(page.front)) == []
+    assert list(_judged(chat.front)) == []
+    assert as_cell(turn, None).endswith(turn.typed), "to be copied as it was typed"
+    chat.show_closed()
+    assert list(_judged(chat.front)) == []
 
 
 def test_a_call_of_a_tool_and_code_are_decided_each_in_its_way() -> None:
     told: list[object] = []
-    page, script = ChatPage(lambda *given: told.append(given)), Script()
+    front, script = Front("live", "writing", "chat"), Script()
+    screen = TurnScreen(front, ApprovalCards(front, lambda *given: told.append(given)), Conversation().ask("x"))
     call = KernelCall("k", "run", "x = 1")
     script.view.kernel = [call]
-    page.live.draw(script.view)
-    assert page.front.part("asked/k")["code"] == "x = 1"
-    decide(page.front, True, code="x = 2", reason="")
+    screen.draw(script.view)
+    assert front.part("asked/k")["code"] == "x = 1"
+    decide(front, True, code="x = 2", reason="")
     assert (call.state, call.code, call.edited) == ("approved", "x = 2", True)
     script.view.kernel = []
     script.view.asked = {"t": WaitingCall("run", "t", "send_email", {"to": "a"}, "")}
-    page.live.draw(script.view)
-    assert [*page.front.parts("asked/")] == ["asked/t"]
-    decide(page.front, False, reason="no")
+    screen.draw(script.view)
+    assert [*front.parts("asked/")] == ["asked/t"]
+    decide(front, False, reason="no")
     until(lambda: told)
     assert told == [(script.view.asked["t"], False, "no")]
 
 
 def test_what_can_be_chosen_and_attached_is_bounded() -> None:
-    front = Front("writing", "chat")
-    attaching = Attaching(front)
+    front = Front("live", "writing", "chat")
+    attaching = Attachments(front)
     attaching.offer([f"{number}.txt" for number in range(1_000)])
     assert len(front.part("files")) == 200
     attaching.offer([])
@@ -236,8 +251,8 @@ def test_what_can_be_chosen_and_attached_is_bounded() -> None:
 
 
 def test_a_file_whose_page_was_closed_can_be_removed_and_blocks_no_other() -> None:
-    front = Front("writing", "chat")
-    attaching = Attaching(front)
+    front = Front("live", "writing", "chat")
+    attaching = Attachments(front)
     say(front, "file", b"x", id="left", name="left.bin", size=19_000_000, at=0)
     assert front.part("chips") == [["left", "left.bin …"]]
     attach(front, "other.bin", b"y" * 2_000_000, slice_bytes=1_000_000)
@@ -254,22 +269,13 @@ def test_a_file_whose_page_was_closed_can_be_removed_and_blocks_no_other() -> No
 
 
 def test_the_next_turn_begins_with_nothing_of_the_last() -> None:
-    page, talk, script = ChatPage(lambda *_: None), Conversation(), Script()
+    front, talk, script = Front("live", "writing", "chat"), Conversation(), Script()
     for word in ("first", "second"):
-        turn = talk.ask(f"ask {word}")
-        page.live.begin(turn)
+        screen = TurnScreen(front, ApprovalCards(front), talk.ask(f"ask {word}"))
         script.event("run.resumed", attempt=2, discard_after=0)
         script.say(word)
-        TurnScreen(turn, page.live).draw(script.view)
-        assert text(page.front).split().count(word) == 2
-        assert ("first" in text(page.front)) == (word == "first")
-        page.live.end()
-        assert text(page.front).strip() == ""
-
-
-def test_a_turn_that_is_asked_again_is_the_last_one() -> None:
-    talk = Conversation()
-    first, second = answered(talk, 2)
-    talk.begin(first)
-    assert talk.turns == [second, first]
-    assert first.bundle is None
+        screen.draw(script.view)
+        assert text(front).split().count(word) == 2
+        assert ("first" in text(front)) == (word == "first")
+        screen.end()
+        assert text(front).strip() == ""

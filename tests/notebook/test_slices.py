@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.notebook.widgets.chat.attach import Attaching
+from agentsvc_nb.notebook.widgets.chat.attachments import Attachments
 from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.notebook.widgets.uploads import Uploads
 from tests.notebook.fronts import say, text
@@ -33,7 +33,7 @@ class Page:
     def __init__(self, slices: Sequence[tuple[int, bytes]], size: int) -> None:
         self.come: list[tuple[str, Path]] = []
         self.refused: list[str] = []
-        self.front = Front("writing", "chat")
+        self.front = Front("live", "writing", "chat")
         self.uploads = Uploads(self.front, lambda key, path: self.come.append((key, path)), self.refused.append)
         self.send(slices, size)
 
@@ -52,8 +52,8 @@ def test_an_upload_arrives_once_and_whole(slices: Sequence[tuple[int, bytes]], r
 
 @pytest.mark.parametrize(("slices", "refused"), CASES.values(), ids=CASES)
 def test_an_attachment_is_there_once_and_whole(slices: Sequence[tuple[int, bytes]], refused: str) -> None:
-    front = Front("writing", "chat")
-    attaching = Attaching(front)
+    front = Front("live", "writing", "chat")
+    attaching = Attachments(front)
     for at, content in slices:
         say(front, "file", content, id="1", name="a.txt", size=4, at=at)
     assert [file.data for file in attaching.take()[0]] == [b"abcd"]

@@ -140,6 +140,8 @@ class Session:
         """The last background question of this kernel, by the address it went to."""
         self.apart: set[str] = set()
         """Ids of jobs that were started in the background and that `%jobs watch` has not watched since."""
+        self.turn_listeners: set[Callable[[], object]] = set()
+        """Called, in any thread, when a run of this kernel has begun: chats that are open show it."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
@@ -284,9 +286,11 @@ class Session:
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
     def learn(self, address: ChatAddress, chat: str | None) -> None:
-        """Remember the chat that the service reported for an address."""
+        """Remember the chat that the service reported for an address, and tell the listeners of its turn."""
         if chat and address.session:
             self._chats[address] = chat
+        for listener in [*self.turn_listeners]:
+            listener()
 
     def move(self, chat: str) -> None:
         """Make another chat the notebook's chat, until the kernel ends."""

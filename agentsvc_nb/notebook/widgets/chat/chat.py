@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,11 +17,12 @@ from agentsvc_nb.notebook.display.screens import SavedOutput
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.host import here, kernel_offer_here
 from agentsvc_nb.notebook.widgets import outputs
-from agentsvc_nb.notebook.widgets.chat.state import Conversation, summary, transcript
+from agentsvc_nb.notebook.widgets.chat.turns import Conversation, summary, transcript
 from agentsvc_nb.wire.runs import Effort
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.widgets.chat.page import ChatPage
+    from agentsvc_nb.notebook.widgets.chat.controller import ChatController
+    from agentsvc_nb.notebook.widgets.front import Front
 
 _NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
 _NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
@@ -32,8 +32,9 @@ _INSTALL: Final = f"`%{pip_install('lab')}`, then load the page again; without `
 class Chat(Showing):
     """Talk with the agent: several turns, streamed, with files, Stop, and approval of what has an effect.
 
-    Its turns go into the notebook's own chat, those of `%%ask`, unless another is named. The turns that this machine
-    knows of the chat are there already. Close leaves the conversation as one static output.
+    Its turns go into the notebook's own chat, those of `%%ask`, unless another is named. It shows all turns of the
+    chat, also those that cells, other windows and other machines add while it is open. Close leaves the conversation
+    as one static output.
 
     It is shown in Jupyter, in voila, and in marimo.
 
@@ -72,11 +73,9 @@ class Chat(Showing):
         self._where = where
         self._shell = get_ipython()
         self._session, _ = here()
-        address = self._session.address(chat, new, project=project)
-        known = None if new else self._session.known_chat(address)
-        self._conversation = Conversation(known)
+        self._conversation = Conversation(chat)
         self._shown: list[tuple[SavedOutput, str]] = []
-        self._page: ChatPage | None = None
+        self._controller: ChatController | None = None
 
     def _ipython_display_(self) -> None:
         """Two outputs: a line that stays in a saved notebook, and the widget, or later the conversation."""
@@ -87,7 +86,7 @@ class Chat(Showing):
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
-        front = self._opened().front  # before `summary`: it reads the turns that the summary counts
+        front = self.front  # before `summary`: it reads the turns that the summary counts
         line = summary(self._conversation)
         output.keep(line, display_id=place)
         if self._where == "side":
@@ -118,33 +117,31 @@ class Chat(Showing):
         if self._conversation.closed:
             return
         self._conversation.closed = True
-        if self._page is not None:
+        if self._controller is not None:
             self._controller.close()
-        self._tell()
+        self._update()
 
     def _display_(self) -> Any:
         """The widget, for marimo, which shows anywidgets and calls this."""
-        return self._opened().front
+        return self.front
 
-    def _opened(self) -> ChatPage:
-        from agentsvc_nb.notebook.ask.history import decide
+    @property
+    def front(self) -> Front:
+        """The widget, without the line above it. Raises `AskError` when there is no connection."""
         from agentsvc_nb.notebook.widgets.chat.controller import ChatController
-        from agentsvc_nb.notebook.widgets.chat.page import ChatPage
 
-        if self._page is None:
+        if self._controller is None:
             self._session.client()  # a missing service or key must fail the cell
-            self._page = ChatPage(partial(decide, self._session))
-            self._controller = ChatController(self._session, self._conversation, self._first, self._page, self._tell)
-            self._page.front.on("close", lambda *_: self.close())
+            self._controller = ChatController(self._session, self._conversation, self._first, self._update)
+            self._controller.front.on("close", lambda *_: self.close())
             self._controller.begin()
-        return self._page
+        return self._controller.front
 
-    def _tell(self) -> None:
+    def _update(self) -> None:
         """Update the saved outputs after a turn has ended or the chat was closed. May be called from any thread."""
         for output, place in self._shown:
             output.update(summary(self._conversation), place)
             if self._conversation.closed:
                 output.update(transcript(self._conversation), f"{place}-chat")
-        if self._conversation.closed and self._page is not None:
-            # In the widget, too: a reloaded page gets updates of widgets, but not of outputs.
-            self._page.end(transcript(self._conversation))
+        if self._conversation.closed and self._controller is not None:
+            self._controller.show_closed()

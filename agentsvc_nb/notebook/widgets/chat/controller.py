@@ -1,61 +1,42 @@
-"""The controller of a chat: ask, follow, stop, show earlier turns. Called in any thread; a lock guards its state."""
+"""The controller of a chat: ask, follow, stop, show turns of others. Called in any thread; a lock guards its state."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.background import Background, prepare_ask, prepare_attach
+from agentsvc_nb.notebook.ask.history import decide
 from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.ask.review import show
-from agentsvc_nb.notebook.display.render import error_bundle
-from agentsvc_nb.notebook.errors import AskError, to_ask_error
+from agentsvc_nb.notebook.display.render import error_bundle, price
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile
-from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.chat.attach import OFFERED
-from agentsvc_nb.notebook.widgets.chat.page import ChatPage, TurnAction, TurnScreen
-from agentsvc_nb.notebook.widgets.chat.state import ChatTurn, Conversation, as_cell
-from agentsvc_nb.wire.text import label
-
-
-def stop_run(session: Session, run_id: str) -> str:
-    """Cancel a run; return the error as a sentence, or an empty string."""
-    return _error_of(session, lambda: session.client().runs.cancel(run_id))
-
-
-def paths(session: Session, chat: str, count: int) -> list[str]:
-    """Return the paths of a chat's first files; none on an error, since the next message will report it again."""
-    found: list[str] = []
-    _error_of(session, lambda: found.extend(file.path for file in islice(session.client().files.list(chat), count)))
-    return found
-
-
-def holder_of(failure: BaseException | None) -> str:
-    """Return the id of the run that kept the chat busy, if the start failed for that reason; else empty."""
-    error = failure.error if isinstance(failure, AskError) else None
-    return (error.active_run_id or "") if error is not None else ""
-
-
-def _error_of(session: Session, act: Callable[[], object]) -> str:
-    try:
-        act()
-    except (StefanBrainError, AskError) as error:
-        shown = to_ask_error(error, session.base_url) if isinstance(error, StefanBrainError) else error
-        return f"{shown} {shown.hint}".strip()
-    return ""
-
+from agentsvc_nb.notebook.state.session import EMBEDDED, Session
+from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
+from agentsvc_nb.notebook.widgets.chat.attachments import OFFERED, Attachments
+from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
+from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, asked_part, transcript
+from agentsvc_nb.notebook.widgets.design import SAID_CHARS
+from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.wire.text import label, plain
 
 AT_ONCE: Final = 5
 """The number of earlier turns that are loaded at the beginning and with each click."""
+LISTED: Final = 500
+"""The number of runs of a chat that are listed at the beginning."""
+NEWEST: Final = 20
+"""The number of runs that are listed when somebody else may have asked."""
 
 
 @dataclass
 class ActiveTurn:
-    """The turn whose run is being watched; `question` is None for a run that was not started by this widget.
+    """The turn whose run is being watched; `question` is None for a run that was not started by this chat.
 
     `open` starts or attaches to the run; `stopped` is set by Stop, which may be pressed before there is a `background`.
     """
@@ -68,208 +49,202 @@ class ActiveTurn:
 
 
 class ChatController:
-    """Connects the session and the page of one chat. `changed` is called when a turn has ended.
+    """Connects the session and the front end of one chat. `changed` is called when a turn has ended.
 
     `first` is the template of each question, with the ids that `Chat` was given.
     """
 
     def __init__(
-        self,
-        session: Session,
-        conversation: Conversation,
-        first: AskRequest,
-        page: ChatPage,
-        changed: Callable[[], None],
+        self, session: Session, conversation: Conversation, first: AskRequest, changed: Callable[[], None]
     ) -> None:
         self._session = session
         self.conversation = conversation
         self._first = first
-        self._page = page
         self._changed = changed
         self._lock = threading.RLock()
-        self._refused: dict[int, tuple[AskRequest, str]] = {}  # by turn: the question, and the run that holds the chat
         self._active: ActiveTurn | None = None
-        page.front.on("send", lambda content, _: self.send(str(content.get("text") or "")))
-        page.front.on("stop", lambda *_: self.stop())
-        page.front.on("earlier", lambda *_: self.show_earlier())
+        self._costs: dict[str, int] = {}  # in micro-cents, by run id
+        self._model = ""
+        self.front = front = Front("live", "writing", "chat")
+        self.attachments = Attachments(front)
+        self._approvals = ApprovalCards(front, partial(decide, session))
+        front.on("send", lambda content, _: self.send(str(content.get("text") or "")))
+        front.on("stop", lambda *_: self.stop())
+        front.on("earlier", lambda *_: self.show_earlier())
+        front.on("again", lambda content, _: self._ask_again(content.get("turn")))
+        front.on("draft", lambda content, _: front.remember({"draft": str(content.get("text")) or None}))
+        front.on("look", lambda *_: self._thread(self._join))
+        session.turn_listeners.add(self._heard)
 
     def begin(self) -> None:
-        """Show the last turns in the journal, and follow a run that is still active."""
-        chat = self.conversation.chat
-        if chat:
-            rows = self._session.journal.turns(self._session.base_url, chat)
-            self.conversation.earlier = [
-                ChatTurn(number, row["typed"], run_id=row["run_id"]) for number, row in enumerate(rows, 1)
-            ]
+        """Show the last turns of the chat, and follow a run that is still active."""
+        self._learn(LISTED)
+        self.conversation.earlier, self.conversation.turns = self.conversation.turns, []
         self.show_earlier()
 
     def send(self, message: str) -> None:
         """Ask this question, with what is attached."""
         message = message.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8
         with self._lock:
-            page = self._page
-            page.sent()
+            self.front.remember({"draft": None})  # the page has cleared its input
+            self.attachments.say("")
             if self._active or self.conversation.closed:
-                page.give_back(message)
+                self._give_back(message)
             elif message.strip():
-                files, paths = page.attaching.take()
-                message += (
-                    f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}" if paths else ""
-                )
-                turn = self.conversation.ask(message, tuple(file.path.name for file in files))
-                self._ask(turn, self._question(turn, files))
+                files, paths = self.attachments.take()
+                if paths:
+                    message += f"\n\nFiles of this chat: {', '.join(f'`{label(path, 400)}`' for path in paths)}"
+                self._ask(self.conversation.ask(message, tuple(file.path.name for file in files)), files)
             else:
-                page.attaching.say("Write a message first.")
+                self.attachments.say("Write a message first.")
 
     def stop(self) -> None:
         """Cancel the active run on the service."""
         with self._lock:
-            if going := self._active:
-                going.stopped = True
-                self._page.set_active("stopping")
-                if going.background is not None:
-                    going.background.cancel()
+            if active := self._active:
+                active.stopped = True
+                self.front.change({"active": "stopping"})
+                if active.background is not None:
+                    active.background.cancel()
 
     def show_earlier(self) -> None:
         """Load and show more of the earlier turns."""
         with self._lock:
             found = self.conversation.call_back(AT_ONCE)
-            self._show()
+            self.show()
         if found:
-            self._thread(lambda: self._read(found))
+            self._thread(partial(self._read, found))
 
     def close(self) -> None:
         """Stop drawing. A run goes on, and `changed` is still called when it ends."""
         with self._lock:
+            self._session.turn_listeners.discard(self._heard)
             self.conversation.closed = True
-            self._page.live.close()
+            if self._active:
+                self._active.screen.close()
+
+    def show_closed(self) -> None:
+        """Leave the static conversation in the place of the chat: a reloaded page gets no updates of outputs."""
+        gone = dict.fromkeys(self.front.parts())
+        self.front.change(gone | {"closed": transcript(self.conversation)["text/html"]})
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
-    def _question(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> AskRequest:
-        asked = replace(self._first, message=turn.message, typed=turn.typed, files=files)
-        chat = self.conversation.chat
-        return replace(asked, chat=chat, new_chat=False, project=None) if chat else asked
-
-    def _ask(self, turn: ChatTurn, question: AskRequest) -> None:
-        screen = TurnScreen(turn, self._page.live)
+    def _ask(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> None:
+        """Ask a turn's question; while a run from elsewhere holds the chat, it waits."""
+        question = replace(self._first, message=turn.message, typed=turn.typed, files=files, wait=True)
+        if chat := self.conversation.chat:
+            question = replace(question, chat=chat, new_chat=False, project=None)
+        screen = TurnScreen(self.front, self._approvals, turn)
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
-    def _follow(self, turn: ChatTurn, run_id: str) -> None:
-        screen = TurnScreen(turn, self._page.live)
+    def _ask_again(self, number: object) -> None:
+        """Ask a turn's question once more. Its attachments are files of the chat since."""
+        with self._lock:
+            turn = next((turn for turn in self.conversation.turns if turn.number == number), None)
+            if turn and self._can_ask(turn) and not self._active and not self.conversation.closed:
+                self._ask(self.conversation.ask(turn.message), ())
 
-        self._watch(ActiveTurn(screen, lambda: prepare_attach(self._session, run_id, screen)))
+    def _follow(self, turn: ChatTurn) -> None:
+        """Follow a turn's run, which somebody else has started."""
+        screen = TurnScreen(self.front, self._approvals, turn)
+        self._watch(ActiveTurn(screen, lambda: prepare_attach(self._session, turn.run_id, screen)))
 
-    def _watch(self, going: ActiveTurn) -> None:
+    def _watch(self, active: ActiveTurn) -> None:
         """Follow a run in a thread. The caller holds the lock."""
-        turn = going.screen.turn
-        self._active = going
-        self._refused.pop(turn.number, None)
-        self.conversation.begin(turn)
-        self._page.live.begin(turn)
-        self._show()
-        self._page.set_active("running")
-        self._page.say("The answer is being written.")
-        self._thread(lambda: self._run(going))
+        self._active = active
+        self.show()
+        self.front.change({"active": "running", "heard": "The answer is being written."})
+        self._thread(partial(self._run, active))
 
-    def _run(self, going: ActiveTurn) -> None:
+    def _run(self, active: ActiveTurn) -> None:
         failure: BaseException | None = None
         try:
-            background = going.open()
+            background = active.open()
             with self._lock:
-                going.background = background
-            if going.stopped:  # Stop was pressed before there was a run to cancel
+                active.background = background
+            if active.stopped:  # Stop was pressed before there was a run to cancel
                 background.cancel()
             background.run_here()
         except BaseException as error:  # nothing else would report an error of this thread
             failure = error
-        self._ended(going, failure)
+        self._end(active, failure)
 
-    def _ended(self, going: ActiveTurn, failure: BaseException | None) -> None:
-        screen = going.screen
+    def _end(self, active: ActiveTurn, failure: BaseException | None) -> None:
+        screen, turn, conversation = active.screen, active.screen.turn, self.conversation
         with self._lock:
-            if screen.turn.bundle is None:
-                screen.finish(error_bundle(str(failure), getattr(failure, "hint", "")))
+            if turn.bundle is None:
+                turn.bundle = error_bundle(str(failure), getattr(failure, "hint", ""))
             self._active = None
-            self.conversation.chat = screen.chat or self.conversation.chat
-            if not self.conversation.closed:
-                self._settle(going, failure)
+            conversation.chat = screen.chat or conversation.chat
+            self._model = screen.model or self._model
+            self._costs[turn.run_id] = screen.cost
+            if not conversation.closed:
+                if not turn.run_id and active.question is not None:  # nothing was asked: what was typed is there again
+                    self.attachments.give_back(active.question.files)
+                    self._give_back(turn.message)
+                conversation.surplus()
+                self.show()
+                screen.end()
+                said = "The answer is complete." if failure is None else str(failure)  # a failed turn is there, too
+                self.front.change({"active": None, "heard": label(said, SAID_CHARS)})
         self._changed()
-        if (screen.wrote or screen.turn.files) and not self.conversation.closed:
+        if conversation.closed:
+            return
+        if screen.wrote or turn.files:
             self._offer_files()
+        self._join()  # somebody may have asked while the chat was busy with this turn
 
-    def _settle(self, going: ActiveTurn, failure: BaseException | None) -> None:
-        turn, page = going.screen.turn, self._page
-        holder = holder_of(failure)
-        if holder and going.question is not None:
-            self._refused[turn.number] = going.question, holder
-        elif not turn.run_id and going.question is not None:  # nothing was asked: what was typed is there again
-            page.attaching.give_back(going.question.files, ())
-            page.give_back(turn.message)
-        for gone in self.conversation.surplus():
-            self._refused.pop(gone.number, None)
-        self._show()
-        page.live.end()
-        page.set_active(None)
-        page.say("The answer is complete." if failure is None else f"{failure}")  # a failed turn is there, too
+    def _give_back(self, message: str) -> None:
+        """Put a message that was not asked into the input again, if it is empty."""
+        self.front.change({"draft": plain(message)})
 
-    def _show(self) -> None:
-        """Show the ended turns with their buttons; the active turn draws itself."""
-        going = self._active.screen.turn if self._active else None
-        turns = [turn for turn in self.conversation.turns if turn is not going]
-        self._page.show(turns, self._choices, self._as_cell)
-        self._page.has_earlier(len(self.conversation.earlier))
+    # -- turns of others ---------------------------------------------------------------------------------------------
 
-    # -- the buttons of a turn ---------------------------------------------------------------------------------------
+    def _heard(self) -> None:
+        """A run has begun in this kernel, maybe in this chat. A chat that no page shows joins when one does."""
+        if self.front.views:
+            self._thread(self._join)
 
-    def _choices(self, turn: ChatTurn) -> Sequence[TurnAction]:
-        if turn.number in self._refused:
-            return self._choices_of_refused(turn, *self._refused[turn.number])
-        if turn.bundle is None or not turn.typed:
-            return ()
-        return [("again", "Ask again", "Ask the same question as a new turn", lambda: self._ask_again(turn))]
-
-    def _ask_again(self, turn: ChatTurn) -> None:
-        """Ask a turn's question once more. Its attachments are files of the chat since."""
+    def _join(self) -> None:
+        """Show the turns that cells, other windows and other machines have added to the chat."""
         with self._lock:
-            if not self._active and not self.conversation.closed:
-                again = self.conversation.ask(turn.message)
-                self._ask(again, self._question(again, ()))
+            if self._active or self.conversation.closed:
+                return  # called again when the active turn has ended
+            found = self._learn(NEWEST)
+            if not found:
+                return
+            self.conversation.surplus()
+            self.show()
+        self._changed()
+        self._read([turn for turn in found if turn in self.conversation.turns])
 
-    def _as_cell(self, turn: ChatTurn) -> str:
-        """The turn as a cell; empty for one that can't be asked, or has not been read."""
-        if turn.bundle is None or not turn.typed or turn.number in self._refused:
-            return ""
-        own = self._session.known_chat(self._session.address())
-        return as_cell(turn, None if self.conversation.chat in (None, own) else self.conversation.chat)
+    def _learn(self, most: int) -> list[ChatTurn]:
+        """Append the chat's turns that are not known yet, and return them.
 
-    def _choices_of_refused(self, turn: ChatTurn, question: AskRequest, holder: str) -> Sequence[TurnAction]:
-        def wait() -> None:
-            with self._lock:
-                if not self._active:
-                    self._ask(turn, replace(question, wait=True))
-
-        def follow() -> None:
-            with self._lock:
-                if not self._active:
-                    self._refused[turn.number] = question, ""  # it may be asked later, but its holder is followed now
-                    self._follow(self.conversation.ask("", ()), holder)
-
-        def stop() -> None:
-            self._thread(lambda: self._page.attaching.say(stop_run(self._session, holder)))
-
-        again = ("wait", "Ask when it has ended", "Wait for the run that holds the chat, then ask", wait)
-        name = label(holder, 13)
-        of_holder = [
-            ("follow", f"Follow run {name}", "Show the run that holds the chat", follow),
-            ("stop", f"Stop run {name}", "Stop the run that holds the chat", stop),
+        The service lists all of them; the journal has what was typed, of those that were asked on this machine.
+        """
+        session, conversation, first = self._session, self.conversation, self._first
+        if conversation.chat is None and not first.new_chat:
+            conversation.chat = session.known_chat(session.address(first.chat, project=first.project))
+        if conversation.chat is None:
+            return []
+        typed = {row["run_id"]: row["typed"] for row in session.journal.turns(session.base_url, conversation.chat)}
+        try:
+            listed = [*islice(session.client().runs.list(chat=conversation.chat), most)][::-1]
+        except (StefanBrainError, AskError):  # the next question tells what is wrong
+            listed = []
+        said = {run.run_id: run.message for run in listed} or dict(list(typed.items())[-most:])
+        self._costs |= {run.run_id: run.usage.cost_microcents for run in listed}
+        self._model = next((run.model for run in reversed(listed) if run.model), self._model)
+        return [
+            conversation.append(typed.get(run_id, message), run_id=run_id, elsewhere=run_id not in typed)
+            for run_id, message in said.items()
+            if not conversation.knows(run_id)
         ]
-        return [again, *(of_holder if holder else ())]
-
-    # -- earlier turns -----------------------------------------------------------------------------------------------
 
     def _read(self, turns: Sequence[ChatTurn]) -> None:
-        """Load the answers of earlier turns, the newest first, and follow a run that is still active."""
+        """Load the answers of turns, the newest first, and follow a run that is still active."""
         for turn in reversed(turns):
             try:
                 answer = show(self._session, turn.run_id)
@@ -280,19 +255,55 @@ class ChatController:
                 if self.conversation.closed:
                     return
                 if active and not self._active:
-                    self._follow(turn, turn.run_id)
-                else:
+                    self._follow(turn)
+                elif self._active is None or self._active.screen.turn is not turn:
                     turn.bundle = bundle
-                    self._show()
+                    self.show()
         self._offer_files()
 
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Show the ended turns and the head; the active turn draws itself."""
+        active = self._active.screen.turn if self._active else None
+        turns = [turn for turn in self.conversation.turns if turn is not active]
+        parts: dict[str, Any] = dict.fromkeys(self.front.parts("turn/"))
+        parts |= {f"turn/{turn.number}": self._turn_part(turn) for turn in turns}
+        known = [label(self._model, 60)] if self._model else []
+        if self._costs:
+            known.append(price(sum(self._costs.values()), self._model, self._session.base_url == EMBEDDED))
+        self.front.change(
+            parts
+            | {
+                "order": [turn.number for turn in turns],
+                "earlier": len(self.conversation.earlier) or None,
+                "head": [self.conversation.title, " · ".join(known)],
+            }
+        )
+
+    def _turn_part(self, turn: ChatTurn) -> dict[str, Any]:
+        ask = self._can_ask(turn)
+        chat = self.conversation.chat
+        if ask and chat == self._session.known_chat(self._session.address()):
+            chat = None  # a cell asks there anyway
+        answer = turn.bundle["text/html"] if turn.bundle else ""
+        return {**asked_part(turn), "answer": answer, "again": ask, "cell": as_cell(turn, chat) if ask else ""}
+
+    @staticmethod
+    def _can_ask(turn: ChatTurn) -> bool:
+        """Return True if the whole question is known, and has its answer."""
+        return bool(turn.bundle and turn.typed and turn.run_id and not turn.elsewhere)
+
     def _offer_files(self) -> None:
-        if not (chat := self.conversation.chat):
+        """Offer the files of the chat to be attached; on an error none, since the next question reports it again."""
+        try:
+            chat = self.conversation.chat
+            found = [file.path for file in islice(self._session.client().files.list(chat), OFFERED)] if chat else []
+        except (StefanBrainError, AskError):
             return
-        found = paths(self._session, chat, OFFERED)
         with self._lock:
             if not self.conversation.closed:
-                self._page.attaching.offer(found)
+                self.attachments.offer(found)
 
-    def _thread(self, work: Callable[[], None]) -> None:
+    def _thread(self, work: Callable[[], object]) -> None:
         threading.Thread(target=work, name="agentsvc-chat", daemon=True).start()

@@ -1,12 +1,17 @@
-// The chat: turns that ended, the one that goes on, and what is written next. Put behind common.js, live.js and writing.js.
-// Parts: order, turn/N, live, live/N, ran, asked/KEY, active, earlier, chips, files, limit, note, heard, draft, closed.
+// The chat: turns that ended, the one that goes on, and what is written next. Put behind common.js, live.js and
+// writing.js.
+// Parts: head, order, turn/N, live, doing, steps, live/N, ran, asked/KEY, earlier, heard, closed; those of writing.js.
+
+const LOOK_AGAIN = 3_000; // milliseconds between two questions whether others have asked
 
 function render({ model, el }) {
   const chat = new ChatView(model, el);
   const undress = dress(el, model.get("sheet"));
   const release = keepKeys(chat.root);
   const leave = follow(model, chat.root, () => chat.reset(), (parts) => chat.show(parts));
+  const unwatch = whenLookedAt(() => model.send({ do: "look" }));
   return () => {
+    unwatch();
     leave();
     release();
     undress();
@@ -14,17 +19,37 @@ function render({ model, el }) {
   };
 }
 
+/** Act when the window gets attention again: meanwhile somebody may have asked elsewhere. */
+function whenLookedAt(act) {
+  let last = 0;
+  const look = () => {
+    if (document.visibilityState === "hidden" || Date.now() - last < LOOK_AGAIN) return;
+    last = Date.now();
+    act();
+  };
+  addEventListener("focus", look);
+  document.addEventListener("visibilitychange", look);
+  look();
+  return () => {
+    removeEventListener("focus", look);
+    document.removeEventListener("visibilitychange", look);
+  };
+}
+
 class ChatView {
   constructor(model, el) {
     this.model = model;
-    this.log = new Log();
-    this.earlier = button("Show earlier", "Show turns before these", () => this.say({ do: "earlier" }));
+    this.title = element("span", { className: "asvc-title", dir: "auto" });
+    this.facts = element("span", { className: "asvc-quiet asvc-facts" });
+    const close = iconButton("close", "Leave the conversation as a static output", () => this.say({ do: "close" }), "", "Close");
+    this.head = element("div", { className: "asvc-head" }, this.title, this.facts, close);
+    this.log = new Log(() => this.say({ do: "earlier" }));
     this.heard = element("div", { className: "asvc-heard", role: "status" });
     this.writing = new Writing(model, (message) => {
       this.say(message);
       if (message.do === "send") this.log.toEnd(); // who asks looks for what comes
     });
-    this.root = element("div", { className: "asvc asvc-card asvc-chat" });
+    this.root = element("div", { className: "asvc asvc-panel asvc-chat" });
     takeDrops(this.root, (files) => this.writing.attach(files));
     el.append(this.root);
     this.reset();
@@ -43,11 +68,10 @@ class ChatView {
   reset() {
     this.turns = new Map();
     this.numbers = [];
-    this.live = new Live(this.model, (message) => this.answered(message));
+    this.live = new Live(this.model, this.root, (message) => this.answered(message));
     this.log.empty(this.live.box);
     this.writing.reset();
-    this.earlier.hidden = true;
-    this.root.replaceChildren(this.earlier, this.log.box, this.heard, this.writing.box);
+    this.root.replaceChildren(this.head, this.log.box, this.heard, this.writing.box);
   }
 
   show(parts) {
@@ -61,18 +85,17 @@ class ChatView {
     const [kind, key] = name.split(/\/(.*)/s);
     if (kind === "turn") this.turn(Number(key), value);
     else if (kind === "order") this.numbers = value ?? [];
-    else if (kind === "live" || kind === "ran" || kind === "asked") this.live.part(kind, key, value);
-    else if (kind === "earlier") {
-      this.earlier.hidden = !value;
-      this.earlier.textContent = `Show earlier (${value})`;
-    } else if (kind === "heard") this.heard.textContent = value ?? "";
+    else if (["live", "doing", "steps", "ran", "asked"].includes(kind)) this.live.part(kind, key, value);
+    else if (kind === "earlier") this.log.offerEarlier(value);
+    else if (kind === "head") [this.title.textContent, this.facts.textContent] = value ?? ["", ""];
+    else if (kind === "heard") this.heard.textContent = value ?? "";
     else if (kind === "closed") this.end(value ?? "");
     else this.writing.part(kind, value);
   }
 
   end(html) {
     const focused = focusedIn(this.root);
-    this.root.replaceChildren(rendered(this.model, html));
+    this.root.replaceChildren(element("div", { className: "asvc-ended" }, rendered(this.model, this.root, html)));
     if (!focused) return;
     this.root.tabIndex = -1;
     this.root.focus();
@@ -87,68 +110,98 @@ class ChatView {
   order() {
     // Only what is not in its place is moved: what is moved loses its focus and selection.
     let place = this.log.turns.firstElementChild;
-    for (const turn of this.numbers.map((number) => this.turns.get(number)).filter(Boolean)) {
+    const turns = this.numbers.map((number) => this.turns.get(number)).filter(Boolean);
+    for (const turn of turns) {
       if (turn === place) place = place.nextElementSibling;
       else this.log.turns.insertBefore(turn, place ?? this.live.box);
     }
+    this.log.welcome.hidden = turns.length > 0 || !this.live.box.hidden;
+    this.writing.last = turns.findLast((turn) => turn.asked)?.asked ?? "";
   }
 
-  ended(number, { asked, answer, cell, actions }) {
-    const shown = rendered(this.model, answer ?? "");
-    const said = element("span", { role: "status" });
-    const row = element("div", { className: "asvc-row asvc-actions" });
+  ended(number, { asked, files, answer, cell, again }) {
     const turn = element("div", { className: "asvc-turn", role: "group", "aria-label": `Turn ${number}` });
-    const act = (name, title, press) => {
-      const made = button(name, title, press);
-      made.setAttribute("aria-label", `${name}, turn ${number}`);
-      row.append(made);
-    };
+    const said = element("span", { className: "asvc-quiet", role: "status" });
+    const row = element("div", { className: "asvc-actions" });
     const tell = (words) => (said.textContent = words);
-    if (answer) act("Copy", "Copy the answer", async () => tell(await copy(shown, turn)));
-    for (const [key, name, title] of actions) act(name, title, () => this.answered({ do: "press", turn: number, action: key }));
-    if (cell) act("As a cell", "Insert it as an %%ask cell below, or copy it", async () => {
+    const act = (shown, name, title, press) => row.append(iconButton(shown, title, press, "", `${name}, turn ${number}`));
+    turn.asked = asked;
+    turn.append(question(asked, files));
+    if (!answer) return turn;
+    const shown = rendered(this.model, this.root, answer);
+    const who = agent();
+    // In a cell the status is above the answer, here it is behind the agent's name. It changes no more, so it is not told.
+    const status = shown.querySelector("[role=status]");
+    status?.removeAttribute("role");
+    if (status) who.append(status);
+    const steps = shown.querySelector(".asvc-steps");
+    if (steps) shown.prepend(steps);
+    act("copy", "Copy", "Copy the answer", async () => tell(await copy(shown, turn)));
+    if (again) act("again", "Ask again", "Ask the same question as a new turn", () => this.answered({ do: "again", turn: number }));
+    if (cell) act("cell", "As a cell", "Insert it as an %%ask cell below, or copy it", async () => {
       tell(inserted(this.model, this.root, cell) ? "It is in a cell below." : await copy(cell, turn));
     });
     row.append(said);
-    turn.append(markup(asked), shown, ...(row.childElementCount > 1 ? [row] : []));
+    turn.append(who, shown, row);
     return turn;
   }
 }
 
-/** HTML of an answer, in the host's own look, with a button on each block of code. */
-function rendered(model, html) {
+/** What the user has asked, with its files. */
+function question(asked, files) {
+  const made = element("div", { className: "asvc-mine" });
+  if (asked) made.append(element("div", { className: "asvc-me", dir: "auto" }, asked));
+  if (files?.length) made.append(element("div", { className: "asvc-chips", role: "group", "aria-label": "Attached" }, ...files.map((name) => chip(name))));
+  return made;
+}
+
+/** The line above an answer: who writes it. */
+function agent() {
+  const avatar = element("span", { className: "asvc-avatar" }, icon("agent"));
+  return element("div", { className: "asvc-who" }, avatar, element("span", { className: "asvc-name", textContent: "Agent" }));
+}
+
+/** HTML of an answer, in the host's own look, with what one can do with its code, tables and pictures. */
+function rendered(model, root, html) {
   const shown = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
-  scrolling(shown);
-  for (const code of shown.querySelectorAll("pre")) codeCopied(code);
-  requestAnimationFrame(() => typeset(model, shown));
+  furnish(model, root, shown);
   return shown;
 }
 
-/** Tables that are wider than the chat scroll by themselves; their words and numbers stay whole. */
-function scrolling(within) {
-  for (const table of within.querySelectorAll("table")) {
-    const frame = element("div", { className: "asvc-wide", tabIndex: 0, role: "group", "aria-label": "Table" });
-    table.replaceWith(frame);
-    frame.append(table);
+function furnish(model, root, shown) {
+  // A table that is wider than the chat scrolls by itself; its words and numbers stay whole.
+  for (const table of shown.querySelectorAll("table")) {
+    let frame = table.closest(".asvc-tablebox");
+    if (!frame) {
+      frame = element("div", { className: "asvc-tablebox" });
+      table.replaceWith(frame);
+      frame.append(table);
+    }
+    Object.assign(frame, { tabIndex: 0, role: "group", ariaLabel: "Table" });
   }
-}
-
-function codeCopied(code) {
-  const text = code.textContent.replace(/\n$/, "");
-  const made = button("Copy", "Copy this code", async () => (made.textContent = await copy(text, code.parentElement)));
-  made.className = "asvc-copy";
-  made.setAttribute("aria-label", "Copy this code");
-  const frame = element("div", { className: "asvc-code" });
-  code.replaceWith(frame);
-  frame.append(code, made);
+  for (const pre of shown.querySelectorAll("pre")) withCopy(pre);
+  const pictures = [...shown.querySelectorAll("img")];
+  for (const [at, each] of pictures.entries()) {
+    const open = element("button", { type: "button", className: "asvc-picture", title: "Show it large" });
+    open.setAttribute("aria-label", `Show large: ${each.alt}`);
+    open.addEventListener("click", () => showLarge(root, pictures, at));
+    each.replaceWith(open);
+    open.append(each);
+  }
+  for (const each of shown.querySelectorAll("p, li, ul, ol, h1, h2, h3, h4, h5, h6, blockquote, th, td")) each.dir = "auto";
+  requestAnimationFrame(() => typeset(model, shown));
 }
 
 /** What scrolls: it follows what is written at its end while the reader is there, and else stays where they are. */
 class Log {
-  constructor() {
+  constructor(earlier) {
     this.turns = element("div", { className: "asvc-turns" });
-    this.scrolled = element("div", { className: "asvc-log", tabIndex: 0, role: "region", "aria-label": "Conversation" }, this.turns);
-    this.newest = button("↓ Newest", "Go to the end of the conversation", () => this.toEnd(), "asvc-newest");
+    this.earlier = button("", "Show turns before these", earlier, "asvc-chip asvc-earlier");
+    this.welcome = element("div", { className: "asvc-welcome" }, element("span", { className: "asvc-avatar" }, icon("agent")));
+    this.welcome.append(element("div", { className: "asvc-quiet", textContent: "Ask a question, or drop files here." }));
+    this.scrolled = element("div", { className: "asvc-log", tabIndex: 0, role: "region", "aria-label": "Conversation" });
+    this.scrolled.append(this.earlier, this.welcome, this.turns);
+    this.newest = iconButton("down", "Go to the end of the conversation", () => this.toEnd(), "asvc-newest", "Newest");
     this.box = element("div", { className: "asvc-logs" }, this.scrolled, this.newest);
     this.atEnd = true;
     this.newest.hidden = true;
@@ -172,7 +225,13 @@ class Log {
 
   empty(last) {
     this.turns.replaceChildren(last);
+    this.offerEarlier(0);
     this.toEnd();
+  }
+
+  offerEarlier(count) {
+    this.earlier.hidden = !count;
+    this.earlier.textContent = `Show earlier (${count})`;
   }
 
   toEnd() {
@@ -195,41 +254,65 @@ class Log {
 
 /** The turn that goes on: the question, the answer in blocks as they settle, and what waits for the user. */
 class Live {
-  constructor(model, say) {
+  constructor(model, root, say) {
     this.model = model;
-    this.question = element("div");
+    this.root = root;
+    this.asked = element("div");
+    this.doing = element("span");
+    this.steps = element("div");
     this.page = element("div", { className: "asvc-page jp-RenderedHTMLCommon" });
     this.approvals = new Approvals(say);
+    this.caret = element("span", { className: "asvc-caret" });
     this.blocks = new Map();
+    const who = agent();
+    who.append(this.doing);
     this.box = element("div", { className: "asvc-turn", role: "group", "aria-label": "The turn that goes on" });
-    this.box.append(this.question, this.page, this.approvals.box);
+    this.box.append(this.asked, who, this.steps, this.page, this.approvals.box);
     this.box.hidden = true;
   }
 
   part(kind, key, value) {
     if (kind === "ran" || kind === "asked") this.approvals.part(kind, key, value);
-    else if (key === undefined) {
-      this.question.replaceChildren(markup(value ?? ""));
-      this.box.hidden = value === null;
-    } else this.block(Number(key), value);
+    else if (kind === "doing") this.doing.textContent = value ? value.join(" · ") : "";
+    else if (kind === "steps") this.step(value);
+    else if (key !== undefined) this.block(Number(key), value);
+    else {
+      this.asked.replaceChildren(...(value ? [question(value.asked, value.files)] : []));
+      this.box.hidden = !value;
+      this.point();
+    }
+  }
+
+  step(html) {
+    const open = this.steps.querySelector("details")?.open ?? false;
+    this.steps.replaceChildren(markup(html ?? ""));
+    for (const each of this.steps.querySelectorAll("details")) each.open = open;
   }
 
   block(number, html) {
-    const shown = this.blocks.get(number);
+    let shown = this.blocks.get(number);
     if (html === null) {
       shown?.remove();
       this.blocks.delete(number);
-    } else if (shown) {
-      shown.replaceChildren(markup(html));
-      scrolling(shown);
-      typeset(this.model, shown);
     } else {
-      const made = element("div", {}, markup(html));
-      scrolling(made);
-      this.blocks.set(number, made);
-      this.page.append(made);
-      typeset(this.model, made);
+      if (!shown) {
+        shown = element("div");
+        this.blocks.set(number, shown);
+        this.page.append(shown);
+      }
+      shown.replaceChildren(markup(html));
+      furnish(this.model, this.root, shown);
     }
+    this.point();
+  }
+
+  /** Put the caret where the next word comes. */
+  point() {
+    let place = this.page;
+    while (/^(DIV|P|UL|OL|LI|BLOCKQUOTE|H\d)$/.test(place.lastElementChild?.tagName) && !place.lastElementChild.matches(".asvc-code, .asvc-tablebox")) {
+      place = place.lastElementChild;
+    }
+    place.append(this.caret);
   }
 }
 

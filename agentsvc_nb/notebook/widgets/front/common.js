@@ -80,6 +80,19 @@ function button(name, title, press, look = "") {
   return element("button", { type: "button", textContent: name, title, className: look, onclick: pressed });
 }
 
+/** A button that is an icon alone; its title is its name, and what a screen reader says unless `name` is given. */
+function iconButton(shown, title, press, look = "", name = title) {
+  const made = button("", title, press, `asvc-iconbutton ${look}`);
+  made.setAttribute("aria-label", name);
+  made.append(icon(shown));
+  return made;
+}
+
+/** A file as a chip: its icon and name, and what is `after` it. */
+function chip(name, ...after) {
+  return element("span", { className: "asvc-chip", title: name, dir: "auto" }, icon(iconOf(name)), element("span", { className: "asvc-cut" }, ...inTheMiddle(name)), ...after);
+}
+
 /** A picture of which only the alternative text is shown unless it is one of ours: a data URI. */
 function picture(uri, alt, look = "") {
   return element("img", { src: IMAGE.test(uri ?? "") ? uri : "", alt, className: look });
@@ -133,6 +146,36 @@ function dress(el, css) {
   };
 }
 
+/** Show pictures large, one after the other, over the page; Escape closes, the arrows go on. */
+function showLarge(root, pictures, first) {
+  let at = first;
+  const shown = element("img", { className: "asvc-largest" });
+  const said = element("div", { className: "asvc-quiet", role: "status" });
+  const go = (step) => {
+    at = (at + step + pictures.length) % pictures.length;
+    shown.src = pictures[at].src;
+    shown.alt = pictures[at].alt;
+    said.textContent = pictures.length > 1 ? `${shown.alt} · ${at + 1} of ${pictures.length}` : shown.alt;
+  };
+  const dialog = element("dialog", {
+    className: "asvc-large",
+    "aria-label": "Pictures",
+    onclose: () => dialog.remove(),
+    onclick: ({ target }) => (target === dialog || target === shown) && dialog.close(),
+    onkeydown: ({ key }) => {
+      if (key === "ArrowLeft" || key === "ArrowRight") go(key === "ArrowLeft" ? -1 : 1);
+    },
+  });
+  const before = iconButton("left", "Previous picture", () => go(-1));
+  const after = iconButton("right", "Next picture", () => go(1));
+  before.hidden = after.hidden = pictures.length < 2;
+  const close = iconButton("close", "Close", () => dialog.close());
+  dialog.append(shown, element("div", { className: "asvc-row" }, before, said, after, close));
+  go(0);
+  root.append(dialog);
+  dialog.showModal(); // gives the focus back when it closes
+}
+
 const KEYS = new Set("Enter, ,ArrowUp,ArrowDown,ArrowLeft,ArrowRight,Home,End,PageUp,PageDown,Escape".split(","));
 
 /** Keep these keys, and those that are `also` used, from the shortcuts of JupyterLab, which takes them before they come
@@ -175,6 +218,7 @@ function follow(model, root, reset, show) {
   model.on("comm_live_update", lost);
   model.send({ do: "hello", view });
   return () => {
+    model.send({ do: "bye", view });
     model.off("msg:custom", heard);
     model.off("comm_live_update", lost);
     gone.remove();
@@ -201,6 +245,17 @@ async function copy(what, place) {
     shown.select();
     return document.execCommand("copy") ? "Copied." : "Press Ctrl+C to copy.";
   }
+}
+
+/** Put a button to copy it on a block of code. */
+function withCopy(pre) {
+  const text = pre.textContent.replace(/\n$/, "");
+  const made = iconButton("copy", "Copy this code", async () => {
+    if ((await copy(text, frame)) === "Copied.") made.replaceChildren(icon("check"));
+  }, "asvc-copy");
+  const frame = element("div", { className: "asvc-code" });
+  pre.replaceWith(frame);
+  frame.append(pre, made);
 }
 
 /** The plain text and the HTML of an element, without its buttons. */

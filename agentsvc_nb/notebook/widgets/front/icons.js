@@ -39,16 +39,16 @@ const PATHS = {
 };
 
 const KINDS = [
-  [/^image\//, "picture"],
-  [/^(audio)\//, "sound"],
-  [/^(video)\//, "film"],
-  [/pdf$/, "pdf"],
-  [/csv|tab-separated|spreadsheet|excel|parquet/, "table"],
-  [/json|javascript|python|sql|xml/, "code"],
-  [/^text\/|word|presentation/, "text"],
+  [/^image\/|\.(png|jpe?g|gif|webp|svg)$/i, "picture"],
+  [/^audio\/|\.(mp3|wav|ogg|m4a|flac)$/i, "sound"],
+  [/^video\/|\.(mp4|webm|mov|mkv)$/i, "film"],
+  [/pdf$/i, "pdf"],
+  [/csv|tab-separated|spreadsheet|excel|parquet|\.(tsv|xlsx?|ods)$/i, "table"],
+  [/json|javascript|python|sql|xml|\.(js|py|ya?ml|ipynb)$/i, "code"],
+  [/^text\/|word|presentation|\.(txt|md|docx?|pptx?|html?|rtf|odt)$/i, "text"],
 ];
 
-/** An icon by its name; of a file by its media type with `iconOf`. */
+/** An icon by its name; of a file by its media type or its own name with `iconOf`. */
 function icon(name) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   made.setAttribute("viewBox", "0 0 16 16");
@@ -60,7 +60,7 @@ function icon(name) {
   return made;
 }
 
-/** The name of the icon for a file of this media type. */
+/** The name of the icon for a file of this media type or name. */
 function iconOf(type) {
   return KINDS.find(([kinds]) => kinds.test(type ?? ""))?.[1] ?? "file";
 }

@@ -28,7 +28,8 @@ class Approvals {
 
 /** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
 function approval(key, { shown, code, tool, yes, no, failed }, say) {
-  const reason = element("input", { type: "text", placeholder: "the agent is told", maxLength: 2000 });
+  const reason = element("input", { type: "text", placeholder: "Why not? The agent is told.", maxLength: 2000 });
+  reason.setAttribute("aria-label", "Reason to refuse");
   const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
   const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
   const wrong = element("div", { className: "asvc-wrong", role: "alert" });
@@ -38,7 +39,7 @@ function approval(key, { shown, code, tool, yes, no, failed }, say) {
     say({ do: "decide", key, approved, reason: reason.value, code: approved && !text.hidden ? edited.value : null });
   };
   const approve = button(...yes, () => decide(true), "asvc-primary");
-  const refuse = button("Refuse", no, () => decide(false), "asvc-danger");
+  const refuse = button("Refuse", no, () => decide(false));
   const edit = button("Edit", "Change the code before it runs", () => {
     text.hidden = false;
     edit.disabled = true;
@@ -46,10 +47,11 @@ function approval(key, { shown, code, tool, yes, no, failed }, say) {
     edited.focus();
   });
   const buttons = code === null ? [approve, refuse] : [approve, edit, refuse];
-  const row = element("div", { className: "asvc-row" }, ...buttons);
-  const label = element("label", { className: "asvc-field asvc-reason" }, "Reason to refuse", reason);
-  const card = element("div", { className: "asvc-card", role: "group", "aria-label": `${tool} waits for your approval` });
-  card.append(markup(shown), text, label, row, wrong);
+  const row = element("div", { className: "asvc-row" }, ...buttons, reason);
+  const card = element("div", { className: "asvc-card asvc-waits", role: "group", "aria-label": `${tool} waits for your approval` });
+  const asked = element("div", { className: "asvc-page" }, markup(shown));
+  for (const pre of asked.querySelectorAll("pre")) withCopy(pre);
+  card.append(asked, text, row, wrong);
   const tell = (words) => {
     wrong.replaceChildren(markup(words));
     for (const each of buttons) each.disabled = !words && each.disabled;

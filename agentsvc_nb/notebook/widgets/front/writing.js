@@ -1,12 +1,14 @@
 // What is written next: the message, its attachments, and the buttons below. Put behind common.js.
 
+const HIGHEST = 240; // pixels, beyond which a long message scrolls
+
 /** The attachments of the next message. A chip stays the same element, so that one that is pressed keeps the focus. */
 class Chips {
   constructor(remove, leave) {
     this.remove = remove;
     this.leave = leave;
     this.made = new Map();
-    this.row = element("div", { className: "asvc-row" });
+    this.row = element("div", { className: "asvc-chips", role: "group", "aria-label": "Attachments" });
   }
 
   show(wanted) {
@@ -15,6 +17,7 @@ class Chips {
     const focused = all.find((key) => this.made.get(key) === focusedIn(this.row));
     for (const [key, name] of wanted) if (!this.made.has(key)) this.add(key, name);
     for (const key of all) if (!keys.includes(key)) this.drop(key);
+    this.row.hidden = !wanted.length;
     if (focused === undefined || this.made.has(focused)) return;
     const next = all.slice(all.indexOf(focused)).find((key) => this.made.has(key)) ?? keys.at(-1);
     if (next === undefined) this.leave();
@@ -22,13 +25,13 @@ class Chips {
   }
 
   add(key, name) {
-    const made = button(`✕ ${name}`, `Remove ${name}`, () => this.remove(key));
+    const made = iconButton("close", `Remove ${name}`, () => this.remove(key));
     this.made.set(key, made);
-    this.row.append(made);
+    this.row.append(chip(name, made));
   }
 
   drop(key) {
-    this.made.get(key).remove();
+    this.made.get(key).parentElement.remove();
     this.made.delete(key);
   }
 }
@@ -38,30 +41,39 @@ class Writing {
   constructor(model, say) {
     this.model = model;
     this.say = say;
+    this.last = ""; // the last question, to be edited
     this.chips = new Chips((key) => say({ do: "unattach", key }), () => this.input.focus());
     this.note = element("div", { className: "asvc-wrong", role: "status" });
-    this.input = element("textarea", { rows: 3, placeholder: "Enter sends, Shift+Enter begins a new line" });
-    this.send = button("Send", "Send the message (Enter)", () => this.sent(), "asvc-primary");
-    this.stop = button("Stop", "Stop the run on the service", () => say({ do: "stop" }), "asvc-danger");
-    this.close = button("Close", "Leave the conversation as a static output", () => say({ do: "close" }));
+    this.input = element("textarea", { rows: 1, placeholder: "Ask the agent…", "aria-label": "Message", dir: "auto" });
+    this.send = iconButton("send", "Send the message (Enter)", () => this.sent(), "asvc-primary asvc-round", "Send");
+    this.stop = button("Stop", "Stop the run on the service", () => say({ do: "stop" }), "asvc-stop");
     this.chosen = element("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to attach" });
-    this.upload = button("Attach", "Attach files of your machine; they can be dropped or pasted, too", () => this.chosen.click());
+    const title = "Attach files of your machine; they can be dropped or pasted, too";
+    this.upload = iconButton("attach", title, () => this.chosen.click(), "", "Attach");
     this.choose = element("select", { "aria-label": "Attach a file of this chat" });
-    const field = element("label", { className: "asvc-area" }, "Message", this.input);
-    // Stop is last because it comes and goes: a button after it would slide under the pointer.
-    const row = element("div", { className: "asvc-row" }, this.send, this.upload, this.choose, this.close, this.stop);
-    this.box = element("div", { className: "asvc-writing" }, this.chips.row, this.note, field, this.chosen, row);
-    this.listen();
+    // Stop comes and goes before Send, which stays where it is: no button slides under the pointer.
+    const row = element("div", { className: "asvc-row" }, this.upload, this.choose, element("span", { className: "asvc-between" }), this.stop, this.send);
+    const field = element("div", { className: "asvc-box" }, this.chips.row, this.input, this.chosen, row);
+    const hint = element("div", { className: "asvc-quiet asvc-hint", textContent: "Enter sends · Shift+Enter breaks · ↑ edits the last question" });
+    this.box = element("div", { className: "asvc-writing" }, this.note, field, hint);
+    this.listen(field);
   }
 
-  listen() {
+  listen(field) {
     this.input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.isComposing) return;
+      if (event.isComposing || event.keyCode === 229) return; // Enter takes what an input method offers; Safari says 229
+      if (event.key === "ArrowUp" && !this.input.value && this.last) {
+        event.preventDefault();
+        this.write(this.last);
+      }
+      if (event.key !== "Enter") return;
       event.preventDefault();
       if (event.shiftKey) document.execCommand("insertText", false, "\n"); // JupyterLab prevents the browser's own
       else this.sent();
     });
+    this.input.addEventListener("input", () => this.grow());
     this.input.addEventListener("change", () => this.say({ do: "draft", text: this.input.value }));
+    field.addEventListener("click", ({ target }) => target === field && this.input.focus());
     takePasted(this.input, (files) => this.attach(files));
     this.chosen.addEventListener("change", () => {
       this.attach([...this.chosen.files]);
@@ -88,16 +100,27 @@ class Writing {
     else if (kind === "chips") this.chips.show(value ?? []);
     else if (kind === "files") {
       this.choose.hidden = !value?.length;
-      const none = element("option", { value: "", textContent: "A file of this chat" });
+      const none = element("option", { value: "", textContent: "File of this chat" });
       const option = ([path, name]) => element("option", { value: path, textContent: name });
       this.choose.replaceChildren(none, ...(value ?? []).map(option));
     }
   }
 
+  write(text) {
+    this.input.value = text;
+    this.grow();
+  }
+
+  /** Be as high as the text, up to a limit. */
+  grow() {
+    this.input.style.height = "auto";
+    this.input.style.height = `${Math.min(HIGHEST, this.input.scrollHeight)}px`;
+  }
+
   giveBack(text) {
     if (!text) return;
     this.pending = null;
-    if (!this.input.value) this.input.value = text;
+    if (!this.input.value) this.write(text);
   }
 
   tell(html) {
@@ -111,13 +134,13 @@ class Writing {
     this.stop.hidden = !state;
     this.stop.disabled = state === "stopping";
     this.stop.textContent = state === "stopping" ? "Stopping" : "Stop";
-    this.send.setAttribute("aria-disabled", String(!!state)); // not `disabled`, which would lose the focus
+    offered(this.send, !state); // not `disabled`, which would lose the focus
   }
 
   /** The kernel has the message: what was written since then stays. */
   taken() {
     const { value } = this.input;
-    if (this.pending !== null && value.startsWith(this.pending)) this.input.value = value.slice(this.pending.length);
+    if (this.pending !== null && value.startsWith(this.pending)) this.write(value.slice(this.pending.length));
     this.pending = null;
   }
 

@@ -1,4 +1,4 @@
-"""Attachments of the next message: files that the page sends in slices, and files of the chat."""
+"""The attachments of the next message: files that the page sends in slices, and files of the chat."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ArrivingAttachment:
         return bytes(self.data[start:end])
 
 
-class Attaching:
+class Attachments:
     """The attachments of the next message, and their chips on the page. All methods may be called from any thread."""
 
     def __init__(self, front: Front) -> None:
@@ -66,11 +66,10 @@ class Attaching:
             self.say("")
         return taken
 
-    def give_back(self, files: Sequence[AttachedFile], paths: Sequence[str]) -> None:
-        """Restore attachments that were taken but not sent."""
+    def give_back(self, files: Sequence[AttachedFile]) -> None:
+        """Restore uploads that were taken but not sent; the chosen paths are in the message."""
         with self._lock:
             self._files = [*files, *self._files]
-            self._paths = [*paths, *self._paths]
             self._show()
 
     def say(self, words: str) -> None:

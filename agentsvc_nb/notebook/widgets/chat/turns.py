@@ -1,10 +1,10 @@
-"""The state of a chat: its turns, their static output, and a turn as a cell. No widgets, no I/O."""
+"""The turns of a chat, their static output, and a turn as a cell. No widgets, no I/O."""
 
 from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.notebook.display.markdown import SMALL
@@ -16,8 +16,10 @@ SHOWN: Final = 40
 KEPT: Final = 20
 """The number of turns kept once there are more than `SHOWN`: fewer, because each is then sent to the page again."""
 MESSAGE_CHARS: Final = 4_000
-_ASKED: Final = "white-space:pre-wrap;overflow-wrap:anywhere;margin:12px 0 4px;padding:2px 10px;"
-_EDGE: Final = "border-left:3px solid var(--jp-brand-color1,#1976d2)"
+_ASKED: Final = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;width:fit-content;max-width:85%;margin:14px 0 8px auto;"
+    "padding:8px 13px;border-radius:14px 14px 4px 14px;border:1px solid var(--jp-border-color2,#8884)"
+)
 
 
 @dataclass
@@ -29,6 +31,7 @@ class ChatTurn:
         typed: the message as it would be typed in a cell (see `as_typed`).
         files: the names of its attachments.
         bundle: the answer, once the run has ended and is loaded.
+        elsewhere: it was asked from another machine or page, and only the beginning of its message is known.
     """
 
     number: int
@@ -36,6 +39,7 @@ class ChatTurn:
     files: tuple[str, ...] = ()
     run_id: str = ""
     bundle: Bundle | None = None
+    elsewhere: bool = False
 
     @property
     def message(self) -> str:
@@ -56,30 +60,38 @@ class Conversation:
     def count(self) -> int:
         return len(self.earlier) + len(self.turns)
 
+    @property
+    def title(self) -> str:
+        """The beginning of its first question."""
+        first = next(iter((*self.earlier, *self.turns)), None)
+        return label(first.message.strip().partition("\n")[0], 80) if first else "New chat"
+
     def ask(self, message: str, files: tuple[str, ...] = ()) -> ChatTurn:
         """Append a turn for this message, and return it."""
+        return self.append(as_typed(message), files=files)
+
+    def append(self, typed: str, **more: Any) -> ChatTurn:
+        """Append a turn for a message as it is typed in a cell, and return it."""
         last = max((turn.number for turn in (*self.earlier, *self.turns)), default=0)
-        self.turns.append(ChatTurn(last + 1, as_typed(message), files))
+        self.turns.append(ChatTurn(last + 1, typed, **more))
         return self.turns[-1]
 
-    def begin(self, turn: ChatTurn) -> None:
-        """Move a turn to the end and clear its answer, because a run of it begins (a retry, maybe)."""
-        turn.bundle = None
-        self.turns = [*(other for other in self.turns if other is not turn), turn]
+    def knows(self, run_id: str) -> bool:
+        """Return True if a turn, shown or earlier, has this run."""
+        return any(turn.run_id == run_id for turn in (*self.earlier, *self.turns))
 
-    def surplus(self) -> list[ChatTurn]:
-        """If there are more than `SHOWN` turns, remove all but the last `KEPT`, and return those removed.
+    def surplus(self) -> None:
+        """If there are more than `SHOWN` turns, remove all but the last `KEPT`.
 
         Turns that have a run become `earlier` ones, since they can be loaded again.
         """
         if len(self.turns) <= SHOWN:
-            return []
+            return
         gone = self.turns[:-KEPT]
         self.turns = self.turns[-KEPT:]
         for turn in gone:
             turn.bundle = None
         self.earlier += [turn for turn in gone if turn.run_id]
-        return gone
 
     def call_back(self, count: int) -> list[ChatTurn]:
         """Move the newest `count` of the earlier turns before the shown ones, and return them."""
@@ -103,14 +115,13 @@ def as_cell(turn: ChatTurn, chat: str | None) -> str:
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 
-def asked_html(turn: ChatTurn) -> str:
-    """Return the question and the names of its attachments as HTML."""
-    files = f'<div style="{SMALL}">with {escape(", ".join(turn.files), 400)}</div>' if turn.files else ""
-    return f'<div style="{_ASKED}{_EDGE}">{html.escape(excerpt(turn.message, MESSAGE_CHARS))}{files}</div>'
+def asked_part(turn: ChatTurn) -> dict[str, Any]:
+    """Return the question and the names of its attachments for the front end, which shows them as text."""
+    return {"asked": excerpt(turn.message, MESSAGE_CHARS), "files": [label(name, 80) for name in turn.files]}
 
 
 def summary(conversation: Conversation) -> Bundle:
-    """The static line above the widget, which remains in a saved notebook."""
+    """Return the static line above the widget, which remains in a saved notebook."""
     where = f"Chat {label(conversation.chat, 64)}" if conversation.chat else "A new chat"
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:
@@ -119,24 +130,24 @@ def summary(conversation: Conversation) -> Bundle:
 
 
 def transcript(conversation: Conversation) -> Bundle:
-    """The conversation as one static output."""
+    """Return the conversation as one static output."""
     rest = len(conversation.earlier)
     known = f"{rest} earlier turn{'s' * (rest != 1)} not shown here; `%runs` lists them." if rest else ""
     parts = [_line(known)] if known else []
     for turn in conversation.turns:
-        files = f"\n(with {label(', '.join(turn.files), 400)})" if turn.files else ""
-        said = f"You: {excerpt(turn.message, MESSAGE_CHARS)}{files}"
-        parts += [{"text/plain": said, "text/html": asked_html(turn)}, turn.bundle or _unfinished(turn)]
+        files = label(", ".join(turn.files), 400)
+        said = excerpt(turn.message, MESSAGE_CHARS)
+        small = f'<div style="{SMALL}">with {escape(files, 400)}</div>' if files else ""
+        plain = f"You: {said}" + (f"\n(with {files})" if files else "")
+        parts.append({"text/plain": plain, "text/html": f'<div style="{_ASKED}">{html.escape(said)}{small}</div>'})
+        unfinished = f"Not ended yet; `%runs attach {label(turn.run_id, 64)}` follows it."
+        parts.append(turn.bundle or _line(unfinished if turn.run_id else "Not begun."))
     shown = parts or [_line("Nothing was asked.")]
     body = "".join(part["text/html"] for part in shown)
     return {
         "text/plain": "\n\n".join(part["text/plain"] for part in shown),
         "text/html": f'<div role="region" aria-label="Chat {escape(conversation.chat or "", 64)}">{body}</div>',
     }
-
-
-def _unfinished(turn: ChatTurn) -> Bundle:
-    return _line(f"Not ended yet; `%runs attach {label(turn.run_id, 64)}` follows it." if turn.run_id else "Not begun.")
 
 
 def _line(words: str) -> Bundle:

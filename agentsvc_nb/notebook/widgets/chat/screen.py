@@ -1,0 +1,108 @@
+"""The run of a chat's last turn, drawn as parts of the front end: what it does, its text, its calls that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentsvc_nb.notebook.display.render import Bundle, doing
+from agentsvc_nb.notebook.display.screens import LiveScreen
+from agentsvc_nb.notebook.display.timeline import timeline_html
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
+from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, asked_part
+from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.wire.text import label
+
+
+class PartsOutput:
+    """An output area (`screens.Output`) made of the numbered parts `live/N`."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._places: dict[str, str] = {}
+        self._count = 0
+        self._clearing = False
+
+    def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        if self._clearing:
+            # The numbers go on: a new block under the number of a removed one would be shown in the old one's place.
+            self._front.remove("live/")
+            self._clearing = False
+            self._places = {}
+        self._count += 1
+        place = self._places[display_id or ""] = f"live/{self._count}"
+        self._front.change({place: bundle["text/html"]})
+
+    def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
+        self._front.change({self._places[display_id]: bundle["text/html"]})
+
+    def clear(self) -> None:
+        self._clearing = True
+
+
+class TurnScreen(LiveScreen):
+    """Draws a run as the turn that goes on. For one thread.
+
+    Attributes:
+        chat: the run's chat, once known.
+        wrote: the paths of the files that the run has written.
+        cost: what the run has cost, in micro-cents, once it has ended.
+    """
+
+    def __init__(self, front: Front, approvals: ApprovalCards, turn: ChatTurn) -> None:
+        super().__init__(PartsOutput(front))
+        self._front = front
+        self._approvals = approvals
+        self.turn = turn
+        self.chat: str | None = None
+        self.wrote: tuple[str, ...] = ()
+        self.model = ""
+        self.cost = 0
+        self._closed = False
+        self._steps: tuple[int, int] = (0, 0)
+        front.remove("live")
+        front.change({"live": asked_part(turn)})
+
+    def draw(self, view: RunView) -> None:
+        self.turn.run_id = view.run_id
+        self.chat = view.chat
+        self.wrote = tuple(view.files)
+        self.model = view.model
+        self.cost = view.run.usage.cost_microcents if view.run else 0
+        if not self._closed:
+            super().draw(view)
+
+    def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        self.turn.bundle = bundle
+
+    def clear(self) -> None:
+        """Do nothing: the run was not started, and `finish` is called with the error instead."""
+
+    def end(self) -> None:
+        """Remove the turn that goes on: it has ended, and is shown as one of the others."""
+        self._closed = True
+        self._approvals.show({}, ())
+        gone = [name for prefix in ("live", "doing", "steps") for name in self._front.parts(prefix)]
+        self._front.change(dict.fromkeys(gone))
+
+    def close(self) -> None:
+        """Draw no more."""
+        self._closed = True
+
+    # -- hooks of LiveScreen -----------------------------------------------------------------------------------------
+
+    def _draw_status(self, view: RunView, now: float) -> None:
+        seconds = int(view.elapsed) if view.elapsed < 60 else int(view.elapsed) // 5 * 5
+        words = " · ".join(doing(view)[1:]) or ("writing" if view.said else label(doing(view)[0].lstrip("●○◌ "), 40))
+        self._front.change({"doing": [words, f"{seconds} s"] if seconds else [words]})
+        steps = len(view.marks), sum(1 + (call.failed is not None) for call in view.calls)
+        if steps != self._steps:
+            self._steps = steps
+            self._front.change({"steps": timeline_html(view) or None})
+
+    def _draw_asked(self, view: RunView) -> None:
+        """Draw nothing: `_draw_kernel` shows the cards of all calls."""
+
+    def _draw_kernel(self, view: RunView) -> None:
+        self._approvals.show(view.asked, view.kernel)
