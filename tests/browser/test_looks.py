@@ -60,7 +60,7 @@ def test_nothing_that_we_show_violates_a_rule_in_any_look(place: Place) -> None:
     for cell in range(len(CELLS)):
         notebook.run(cell)
         notebook.wait_idle()
-    until(lambda: notebook.output(BARS).count("running") == 2 and "of an answer" in notebook.output(CARD))
+    until(lambda: notebook.output(BARS).count("step") == 2 and "of an answer" in notebook.output(CARD))
     assert "in the background" not in notebook.output(CARD) + notebook.output(BARS), "that is for a saved notebook"
     assert "brings this back" not in notebook.output(GALLERY), "that, too"
     assert "2 failed" in notebook.output(1)

@@ -93,7 +93,7 @@ def test_what_goes_on_is_seen_going_on_and_cancelled(served: Served, browser: Br
     expect(place["card"].get_by_role("button", name="Cancel")).to_be_hidden()
     place["bars"].get_by_role("button", name="Cancel").first.click()
     expect(seen(place["first bar"], "■ cancelled")).to_have_count(1)
-    expect(place["second bar"]).to_contain_text("running")
+    expect(place["second bar"]).to_contain_text("step")
     place["second bar"].get_by_role("button", name="Cancel").focus()
     page.keyboard.press("Space")
     expect(seen(place["bars"], "■ cancelled")).to_have_count(2)

@@ -18,7 +18,10 @@ from agentsvc_nb.wire.tools import Job, ToolResult
 BARS: Final = 20
 """The most jobs in one output. Further jobs are followed as well, but only counted below the others."""
 DATA_CHARS: Final = 8_000
-_PANEL: Final = "border:1px solid var(--jp-border-color2,#8884);border-radius:12px;padding:10px 12px;margin:4px 0"
+_PANEL: Final = (
+    "border:1px solid var(--jp-border-color2,#8884);border-radius:12px;padding:10px 12px;margin:4px 0;"
+    "box-sizing:border-box;max-width:760px"
+)
 _ROW: Final = "display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 8px"
 _BAR: Final = "display:block;width:100%;height:6px;margin-top:8px;accent-color:var(--jp-brand-color1,#1976d2)"
 

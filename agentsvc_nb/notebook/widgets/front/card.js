@@ -83,7 +83,7 @@ class CardView {
     });
     const told = element("div", { className: "asvc-wrong", role: "alert" }, markup(wrong ?? ""));
     const row = element("div", { className: "asvc-row" }, ...made);
-    this.choice.replaceChildren(element("div", { className: "asvc-card" }, markup(shown), row, told));
+    this.choice.replaceChildren(element("div", { className: "asvc-card asvc-waits" }, markup(shown), row, told));
   }
 
   end(html) {
@@ -105,8 +105,7 @@ class Work {
       cancel();
     });
     this.bar = element("div", { className: "asvc-bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, element("div"));
-    const words = element("div", { className: "asvc-words" }, this.name, this.state, this.amounts);
-    const head = element("div", { className: "asvc-work-head" }, this.sign, words, this.button);
+    const head = element("div", { className: "asvc-workhead" }, this.sign, this.name, this.state, this.amounts, this.button);
     this.box = element("div", { className: "asvc-panel asvc-work", role: "group" }, head, this.bar);
   }
 
