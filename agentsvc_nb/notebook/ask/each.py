@@ -10,6 +10,7 @@ from typing import Any, Final
 from agentsvc_nb.client.batch import CONCURRENCY, MapProgress, MapStopped
 from agentsvc_nb.client.batch_rows import ABOUT, adapt, referenced_columns
 from agentsvc_nb.notebook.ask.request import AskRequest
+from agentsvc_nb.notebook.display.progress import progress_html
 from agentsvc_nb.notebook.display.render import FREE, Bundle, percent, price
 from agentsvc_nb.notebook.display.results import DisplayedResult, grid
 from agentsvc_nb.notebook.display.screens import Bar, Output
@@ -19,7 +20,6 @@ from agentsvc_nb.notebook.host import Mode
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire.limits import WAIT_SECONDS
 from agentsvc_nb.wire.runs import CENT
-from agentsvc_nb.wire.text import escape
 
 DRAW_SECONDS: Final = 0.2
 _STEPS: Final = 10
@@ -151,9 +151,8 @@ def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
         pieces.append(f"about {f'{left:.0f} s' if left < 90 else f'{left / 60:.0f} min'} left")
     if progress.waiting:
         pieces.append(f"the service is busy: waiting {progress.waiting:.0f} s")
-    line, value = " · ".join(pieces), f' value="{amount[:-2]}"' if amount else ""
-    html = f'<progress max="100"{value} aria-label="rows">{amount}</progress>'
-    return {"text/plain": line, "text/html": f'{html} <span role="status">{escape(line, 400)}</span>'}
+    line = " · ".join(pieces)
+    return {"text/plain": line, "text/html": progress_html("Rows", line, percent=amount)}
 
 
 def _spent(cents: float, models: Sequence[str], own: bool) -> str:

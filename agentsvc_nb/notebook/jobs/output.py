@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, SMALL, WRAPPED, line_html, to_html
+from agentsvc_nb.notebook.display.progress import progress_html
 from agentsvc_nb.notebook.display.render import Bundle, headed, mark, percent, seconds_of, stacked, status_html
 from agentsvc_nb.notebook.display.timeline import seconds_between
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
@@ -18,12 +19,6 @@ from agentsvc_nb.wire.tools import Job, ToolResult
 BARS: Final = 20
 """The most jobs in one output. Further jobs are followed as well, but only counted below the others."""
 DATA_CHARS: Final = 8_000
-_PANEL: Final = (
-    "border:1px solid var(--jp-border-color2,#8884);border-radius:12px;padding:10px 12px;margin:4px 0;"
-    "box-sizing:border-box;max-width:760px"
-)
-_ROW: Final = "display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 8px"
-_BAR: Final = "display:block;width:100%;height:6px;margin-top:8px;accent-color:var(--jp-brand-color1,#1976d2)"
 
 
 def job_state(job: Job) -> str:
@@ -60,7 +55,7 @@ def job_bundle(
         said[:0] = [f"{label(job.error.code, 80)}: {plain(job.error.message)}"] * why
     tables, lines = [files] if files else [], [label(note, LINE_CHARS) for note in notes]
     html_parts = [
-        status_html(pieces) if job.ended else progress_html(job, elapsed),
+        status_html(pieces) if job.ended else _bar_html(job, elapsed),
         *map(line_html, lines),
         *(to_html(text) for text in said),
         *(table["text/html"] for table in tables),
@@ -69,17 +64,9 @@ def job_bundle(
     return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
 
 
-def progress_html(job: Job, elapsed: float) -> str:
-    """Return the panel of a job that goes on: the same look as the widget's, by inline styles."""
+def _bar_html(job: Job, elapsed: float) -> str:
     amount = percent(job.progress.done, job.progress.total) if job.progress else ""
-    value = f' value="{amount[:-2]}"' if amount else ""
-    amounts = escape(" · ".join(job_amounts(job, elapsed)))
-    return (
-        f'<div style="{_PANEL}"><div style="{_ROW}"><strong>{escape(job.tool, 60)}</strong>'
-        f'<span role="status" style="{SMALL}">{escape(job_state(job))}</span>'
-        f'<span style="{SMALL}">{amounts}</span></div>'
-        f'<progress max="100"{value} aria-label="{escape(job.tool, 60)}" style="{_BAR}">{amount}</progress></div>'
-    )
+    return progress_html(label(job.tool, 60), job_state(job), " · ".join(job_amounts(job, elapsed)), amount)
 
 
 def submitted_bundle(job: Job) -> Bundle:
