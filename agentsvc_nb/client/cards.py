@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -16,17 +17,30 @@ from types import TracebackType
 from typing import Any, Final
 from unicodedata import combining, normalize
 
-from agentsvc_nb.wire.text import escape, excerpt, in_bold, is_number, label
+from agentsvc_nb.wire.text import escape, excerpt, in_bold, is_number, label, worded
 
 Bundle = dict[str, str]
 """A mime bundle as IPython displays it: content by media type."""
 
-ROWS: Final = 20
+ROWS: Final = 50
+"""The most rows of a table that are shown."""
 TEXT_CHARS: Final = 2_000
+CELL_CHARS: Final = 60
+"""The most characters of a cell in a table of plain text."""
+MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
+SMALL: Final = f"{MUTED};font-size:90%;overflow-wrap:anywhere"
+LINE: Final = "1px solid var(--jp-border-color2,#8884)"
+# The styles are inline, because most hosts show a saved output without our style sheet. Where the JupyterLab extension
+# has loaded it (`labextension/static/answer.css`), the classes add lines between the rows, and more.
+TABLE: Final = (
+    '<div class="asvc-tablebox" style="overflow-x:auto;width:fit-content;max-width:100%;margin:8px 0;'
+    f'border:{LINE};border-radius:8px">'
+    '<table style="border-collapse:collapse;margin:0;font-variant-numeric:tabular-nums">'
+)
+TABLE_END: Final = "</table></div>"
+THEAD: Final = f'<thead style="{MUTED};background:var(--jp-layout-color2,#8881)">'
 _PACKAGE: Final = __name__.partition(".")[0]
-_CELL: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
-_NUMBERS: Final = _CELL.replace("left", "right").replace('px"', 'px;font-variant-numeric:tabular-nums"')
-"""Inline, because pages without a stylesheet for tables (marimo) would show cells without space between them."""
+_FACT: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
 _PRE: Final = '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere">'
 _HTML: Final = "text/html"
 # Classes that switch typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for MathJax 2
@@ -62,7 +76,7 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
     """Return a card: a title, the facts except those that are None or "", and a text below, cut at 2,000 characters."""
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
-    cells = "".join(f"<tr><th{_CELL}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
+    cells = "".join(f"<tr><th{_FACT}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
     parts = [f"<p><strong>{escape(title)}</strong></p>", f"<table>{cells}</table>" if known else ""]
     if text:
         shown = excerpt(text, TEXT_CHARS)
@@ -71,30 +85,85 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
     return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(parts)}</div>"}
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table cell. `html` replaces the escaped text and must be safe itself; `title` is the tooltip."""
+
+    text: str
+    html: str = ""
+    title: str = ""
+
+
+Row = Sequence[object]
+"""A table row of `Cell`s, or of values that are shown as text; None is an empty cell."""
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
-    """Return a table of the first 20 of `count` rows; its title says how many there are."""
-    first = [*islice(rows, ROWS)]
-    by_column = []
-    for name in columns:
-        values = separated(name, [row.get(name) for row in first])
-        by_column.append(["" if value is None else label(value) for value in values])
-    styles = [_NUMBERS if side(values) == "right" else _CELL for values in by_column]
-    head, more = f"{title} ({count:,})", f"… {count - ROWS:,} more" if count > ROWS else ""
-    lines, parts = [label(head)], [f"<p><strong>{escape(head)}</strong></p>"]
-    if first:
-        shown = [*map(list, zip(*by_column, strict=True))]
-        lines += [f"  {line}" for line in aligned([[label(name) for name in columns], *shown])]
-        body = "".join(_tr(cells, styles, "td") for cells in shown)
-        parts.append(f"<table><thead>{_tr(columns, styles, 'th')}</thead><tbody>{body}</tbody></table>")
-    if more:
-        lines.append(more)
-        parts.append(f"<p>{more}</p>")
-    return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(parts)}</div>"}
+    """Return a table of the first 20 of `count` records; its title says how many there are."""
+    shown = [[row.get(name) for name in columns] for row in islice(rows, 20)]
+    return grid(f"{title} ({count:,})", columns, shown, total=count)
 
 
-def _tr(cells: Iterable[str], styles: Iterable[str], tag: str) -> str:
-    shown = (f"<{tag}{style}>{escape(cell)}</{tag}>" for cell, style in zip(cells, styles, strict=True))
-    return f"<tr>{''.join(shown)}</tr>"
+def grid(
+    caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = (), *, total: int = 0
+) -> Bundle:
+    """Return a table of the first 50 rows. Below it are the number of further rows (of `total`) and the notes.
+
+    >>> print(grid("Tools", ["name"], [["web_search"]], ["1 tool"])["text/plain"])
+    Tools
+      name
+      web_search
+    1 tool
+    """
+    shown = rows[:ROWS]
+    values = [separated(name, [row[at] for row in shown]) for at, name in enumerate(columns)]
+    by_column = [[value if isinstance(value, Cell) else _cell(value) for value in column] for column in values]
+    cells = [*zip(*by_column, strict=True)]
+    more = max(total, len(rows)) - len(shown)
+    below = [*([f"… {more:,} more"] if more else []), *(label(note, 400) for note in notes)]
+    texts = [list(columns), *([cell.text for cell in row] for row in cells)] if cells else []
+    lines = [
+        label(caption),
+        *(f"  {line}" for line in aligned([[label(t, CELL_CHARS) for t in line] for line in texts])),
+    ]
+    markup = f'<div style="{SMALL}">{escape(caption)}</div>'
+    if cells:
+        edges = [side(cell.text for cell in column) for column in by_column]
+        head = "".join(
+            f'<th scope="col" style="{cell_style(edge)};white-space:nowrap">{escape(name)}</th>'
+            for name, edge in zip(columns, edges, strict=True)
+        )
+        body = "".join(f"<tr>{''.join(map(_td, row, edges))}</tr>" for row in cells)
+        markup += f"{TABLE}{THEAD}<tr>{head}</tr></thead><tbody>{body}</tbody>{TABLE_END}"
+    markup += "".join(f'<div style="{SMALL}">{worded(line, 400)}</div>' for line in below)
+    return {"text/plain": "\n".join([*lines, *below]), "text/html": markup}
+
+
+def _cell(value: object) -> Cell:
+    return Cell("" if value is None else label(value))
+
+
+def _td(cell: Cell, edge: str) -> str:
+    title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
+    style = f"{cell_style(edge)};{wrapping(cell.text)}"
+    return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
+
+
+def cell_style(edge: str) -> str:
+    """Return the style of a table cell whose text is at the `left`, `center` or `right`."""
+    return f"text-align:{edge};padding:6px 12px"
+
+
+SHORT_CHARS: Final = 28
+_LONG_CHARS: Final = 80
+
+
+def wrapping(text: str) -> str:
+    """Return how the text of a cell wraps. A short one, such as an id or a price, stays on one line. A longer one has a
+    minimum width, so that a narrow page does not show one word a line: there, the table scrolls."""
+    if len(text) <= SHORT_CHARS:
+        return "white-space:nowrap"
+    return f"min-width:{22 if len(text) > _LONG_CHARS else 14}em"
 
 
 def side(texts: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from agentsvc_nb.wire.text import plain
 
 if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
 
 # The classes by which MathJax finds formulas: version 3 (JupyterLab, Notebook, voila) by the first, 2 (nbconvert) by
@@ -193,10 +194,19 @@ class SafeRenderer(RendererHTML):
         if tokens[idx].info.strip() == "math":
             return formula(r"\[", tokens[idx].content, "p", env) + "\n"
         # The info string would become a class name, by which untrusted text could use the style sheet of the page.
-        folded = tokens[idx].info.strip() == FOLDED
-        language = "sql" if folded else tokens[idx].info.strip().partition(" ")[0]
-        block = f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>"
-        return self.folded("SQL", block) if folded else f"{block}\n"
+        if tokens[idx].info.strip() == FOLDED:
+            return self._computed(tokens[idx], options, env)
+        language = tokens[idx].info.strip().partition(" ")[0]
+        return f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>\n"
+
+    def _computed(self, token: Token, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        """How a result was computed: the last line of the paragraph before its SQL unfolds the rest and the SQL."""
+        said = token.children or []
+        split = max((at for at, child in enumerate(said) if child.type == "softbreak"), default=len(said))
+        rows = self.renderInline(said[split + 1 :], options, env)
+        read = self.renderInline(said[:split], options, env)
+        body = (f"<p>{read}</p>" if read else "") + f"{self.pre}<code>{self.code(token.content, 'sql')}</code></pre>"
+        return self.folded(f"How it was computed: {rows}" if rows else "How it was computed", body)
 
     def code(self, code: str, language: str) -> str:
         """The escaped code of a block; the language is what the text says that it is."""
@@ -263,7 +273,19 @@ def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
     """CommonMark with tables, strikethrough and formulas, without raw HTML."""
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
+    parser.core.ruler.after("inline", "computed", _take_details)
     return parser.enable(["table", "strikethrough"]).use(mathematics)
+
+
+def _take_details(state: StateCore) -> None:
+    """Make the paragraph before a block of computed SQL its children, so that both are folded."""
+    kept: list[Token] = []
+    for token in state.tokens:
+        if token.type == "fence" and token.info.strip() == FOLDED and kept and kept[-1].type == "paragraph_close":
+            token.children = kept[-2].children
+            del kept[-3:]
+        kept.append(token)
+    state.tokens = kept
 
 
 @functools.cache

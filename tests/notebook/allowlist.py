@@ -13,6 +13,13 @@ TAGS = WORD.findall(
     """a blockquote br caption code del details div em figcaption figure h1 h2 h3 h4 h5 h6 hr img ins
     li mark ol p pre progress s span strong summary table tbody td th thead tr ul"""
 )
+CLASSES = (
+    IGNORED,
+    MEANT,
+    *WORD.findall(
+        """asvc-answer asvc-ask asvc-chip asvc-chips asvc-dot asvc-fold asvc-lead asvc-status asvc-tablebox"""
+    ),
+)
 ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style target title value")
 STYLE = re.compile(r"[a-z-]+:(?:var\(--jp-[a-z0-9-]+,(?:#[0-9a-f]+|transparent)\)|[a-zA-Z0-9#%. -])+")
 SOURCE = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/=]+")
@@ -32,7 +39,7 @@ class _Judge(HTMLParser):
             self._attribute(tag, name, value or "")
 
     def _attribute(self, tag: str, name: str, value: str) -> None:
-        if name == "class" and value in (IGNORED, MEANT):
+        if name == "class" and value in CLASSES:
             return
         if name not in ATTRIBUTES:
             self.found.append(f"<{tag} {name}>")

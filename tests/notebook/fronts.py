@@ -94,4 +94,4 @@ def words(front: Front) -> list[str]:
 
 def text(front: Front) -> str:
     """What is read, without the markup."""
-    return html.unescape(re.sub("<[^>]+>", " ", markup(front)))
+    return re.sub(" +", " ", html.unescape(re.sub("<[^>]+>", " ", markup(front))))

@@ -42,7 +42,7 @@ def test_a_run_that_only_spoke_has_nothing_to_unfold(
     _connect(service, monkeypatch)
     kernel.cell("%%ask\nsay hello")
     summaries = re.findall(r"<summary[^>]*>(.*?)</summary>", kernel.shown.outputs[0]["text/html"])
-    assert [one for one in summaries if not one.startswith("run ")] == []
+    assert [one for one in summaries if "✓ completed" not in one] == []
 
 
 def test_each_quoted_passage_is_linked_to_its_file_and_place(

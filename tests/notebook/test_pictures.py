@@ -74,18 +74,18 @@ def test_an_output_has_at_most_12_pictures_and_300_kb_of_them() -> None:
     assert offences(heavy) == []
 
 
-def test_pictures_stand_side_by_side_and_other_files_in_the_table() -> None:
+def test_pictures_stand_side_by_side_and_other_files_are_chips() -> None:
     small = _picture(edge=40)
     files = [_file(1), _file(2, "text/html"), _file(3)]
     bundle = files_bundle(files, lambda _: small, caption="Files of this job")
-    pictures, _, table = bundle["text/html"].partition("<table")
-    assert (pictures.count("<figure"), pictures.count("<img"), table.count("<img")) == (2, 2, 0)
+    pictures, _, chips = bundle["text/html"].partition("<ul")
+    assert (pictures.count("<figure"), pictures.count("<img"), chips.count("<img")) == (2, 2, 0)
     assert "p1.png<div>1.0 kB</div></figcaption>" in pictures
-    assert "<code>p2.png</code>" in table
+    assert ">p2.png " in chips
     assert bundle["text/html"].count("Files of this job") == 1
     assert offences(bundle["text/html"]) == []
     assert bundle["text/plain"].count("p1.png") == 1
-    assert "<table" not in files_bundle(files[:1], lambda _: small)["text/html"]
+    assert "<ul" not in files_bundle(files[:1], lambda _: small)["text/html"]
     assert "<figure" not in files_bundle(files)["text/html"]
 
 

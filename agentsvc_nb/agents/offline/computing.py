@@ -90,8 +90,9 @@ class TableQuestions:
         words = reading.parser.question(calculation)
         source = code(table.profile.path) + (f", sheet {code(table.profile.sheet)}" if table.profile.sheet else "")
         details = [f"Read as {code(words)} in {source}." if words else f"From {source}."]
-        details += [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
-        rest = " ".join(filter(None, details)) + f"\n\n{block(sql)}"
+        # The second line is what a page still shows when it folds the first line and the SQL.
+        used = [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
+        rest = f"{' '.join(details)}\n{' '.join(filter(None, used))}\n\n{block(sql)}"
         if all(value is None for row in found.rows for value in row):
             return without_result("nothing", f"No row has a value for this. {rest}")
         if calculation.single and len(found.rows) > 1:

@@ -205,10 +205,10 @@ def unread_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:
-    """Return which rows had no part in the result, and what was added up though it rarely adds up."""
-    sentences = []
+    """Return how many rows were used and which were not, and what was added up though it rarely adds up."""
+    sentences = [f"{_rows(account.rows)}."]
     if account.used < account.rows:
-        sentences.append(f"{account.used:,} of {_rows(account.rows)} fit the conditions.")
+        sentences = [f"{account.used:,} of {_rows(account.rows)} fit the conditions."]
     for name, count in zip(measured_columns(calculation), account.empty, strict=True):
         if count:
             sentences.append(f"{_rows(count)} without a value in {code(name)} {_do(count)} not count.")

@@ -8,7 +8,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any, Final
@@ -51,16 +51,32 @@ _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Sat
 
 
 def markdown(result: Result) -> str:
-    """Return a table of the first rows, and how many there are."""
-    columns = result.columns
-    cells = [
-        [shown(value, column) for value, column in zip(row, columns, strict=True)] for row in result.rows[:ROWS_SHOWN]
-    ]
-    made = table([column.title for column in columns], cells)
+    """Return a table of the first rows with the units in its head, and how many there are."""
+    rows = result.rows[:ROWS_SHOWN]
+    columns = [_cells(column, [row[at] for row in rows]) for at, column in enumerate(result.columns)]
+    made = table([_head(column) for column in result.columns], zip(*columns, strict=True))
     if result.more or len(result.rows) > ROWS_SHOWN:
         of = f"more than {len(result.rows):,}" if result.more else f"{len(result.rows):,}"
-        made += f"\nThe first {len(cells)} of {of} rows.\n"
+        made += f"\nThe first {len(rows)} of {of} rows.\n"
     return made
+
+
+def _head(column: ResultColumn) -> str:
+    """Return a column's title with its unit, unless the title has it."""
+    unit = column.unit.strip() if column.kind == "number" else ""
+    return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
+
+
+def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
+    """Return a column's values without their unit. Quotients have the same number of decimals, up to two more than the
+    column has: so digits of one place are below each other."""
+    bare = replace(column, unit="") if column.kind == "number" else column
+    if column.quotient:
+        near = [_rounded(value, column) for value in values if isinstance(value, Decimal)]
+        most = max((-int(number.as_tuple().exponent) for number in near), default=0)
+        if column.decimals < most <= column.decimals + EXTRA_DECIMALS:
+            bare = replace(bare, decimals=most, quotient=False)
+    return [shown(value, bare) for value in values]
 
 
 def shown(value: Value | None, column: ResultColumn) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from agentsvc_nb.client import cards
+from agentsvc_nb.client.cards import MUTED, SMALL
 from agentsvc_nb.client.downloads import SCHEMA_ENDING, TABLE
 from agentsvc_nb.documents.kinds import called
 from agentsvc_nb.documents.media_types import HEAD_BYTES, media_type
-from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
-from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
+from agentsvc_nb.notebook.display.markdown import CHIP, CHIPS
+from agentsvc_nb.notebook.display.render import Bundle, size
 from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
@@ -68,44 +69,45 @@ Fetch = Callable[[WorkspaceFile], bytes | None]
 """Returns the bytes of a file, or None if they cannot be read."""
 
 ROWS: Final = 50
-_CELL: Final = "text-align:left;vertical-align:baseline;padding:4px 10px"
-_LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
-_NUMBER: Final = "text-align:right;vertical-align:baseline;padding:4px 10px;font-variant-numeric:tabular-nums"
-_COLUMNS: Final = (("path", _CELL), ("size", _NUMBER), ("type", _CELL))
 _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """Files: thumbnails of the pictures side by side if there is `fetch` (at most 12, 300 kB in all), a table of the
-    others. The schema of a table is left out: its table stands there."""
+    """Return files: pictures side by side if there is `fetch` (at most 12, 300 kB in all), the others as chips.
+
+    The schema of a table is left out, as its table is there.
+    """
     files = [file for file in files if not _is_schema(file)]
     shown = files[:ROWS]
     thumbs = _thumbnails(shown, fetch) if fetch else {}
     figures = "".join(_thumbnail_figure(file, thumbs[file.path]) for file in shown if file.path in thumbs)
-    rows = "".join(_row(file) for file in shown if file.path not in thumbs)
-    title = f'<div style="{SMALL}">{escape(caption)}</div>' if figures else ""
-    pictures = f'{title}<div style="margin:8px 0">{figures}</div>' if figures else ""
-    table = f"{_head('' if figures else caption)}<tbody>{rows}</tbody>"
-    more = f'<div style="{SMALL}">… and {len(files) - ROWS} more</div>' if len(files) > ROWS else ""
-    lines = [f"  {label(file.path)}  ({size(file.size_bytes)}{_version(file)}){_reason(file)}" for file in shown]
+    chips = "".join(map(_chip, (file for file in shown if file.path not in thumbs)))
+    more = f"… and {len(files) - ROWS} more" if len(files) > ROWS else ""
+    lines = [
+        f"  {label(file.path)}  ({size(file.size_bytes)}{_version(file)})"
+        + (f": {label(file.unreadable, 300)}" if file.unreadable else "")
+        for file in shown
+    ]
     return {
-        "text/plain": "\n".join(
-            [f"{label(caption)}:", *lines] + ([f"  … and {len(files) - ROWS} more"] if more else [])
-        ),
-        "text/html": pictures
-        + (f'<table style="border-collapse:collapse;margin:8px 0">{table}</table>' if rows or not figures else "")
-        + more,
+        "text/plain": "\n".join([f"{label(caption)}:", *lines, *([f"  {more}"] if more else [])]),
+        "text/html": (f'<div style="margin:8px 0">{figures}</div>' if figures else "")
+        + (f'{CHIPS} aria-label="{escape(caption)}">{chips}</ul>' if chips else "")
+        + (f'<div style="{SMALL}">{more}</div>' if more else ""),
     }
 
 
+def _chip(file: WorkspaceFile) -> str:
+    """A file's path and size; its kind is the tooltip. Of one that can't be read, the reason."""
+    facts = f"{size(file.size_bytes)}{_version(file)}"
+    reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
+    return (
+        f'<li class="asvc-chip" style="{CHIP}" title="{escape(kind_of(file))}, {int(file.size_bytes):,} bytes">'
+        f'{escape(file.path)} <span style="{MUTED};white-space:nowrap">{facts}</span>{reason}</li>'
+    )
+
+
 def _version(file: WorkspaceFile) -> str:
-    """What stands behind a file that is no longer the first of its path."""
     return f", version {int(file.version)}" if file.version > 1 else ""
-
-
-def _reason(file: WorkspaceFile) -> str:
-    """Say why the file can't be read, as plain text."""
-    return f": {label(file.unreadable, 300)}" if file.unreadable else ""
 
 
 def _is_schema(file: WorkspaceFile) -> bool:
@@ -164,22 +166,6 @@ def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) 
 def kind_of(file: FileFacts | StagedFile) -> str:
     """What kind of file it is, as people say it."""
     return called(file.media_type, file.file_name)
-
-
-def _head(caption: str) -> str:
-    cells = "".join(f'<th scope="col" style="{style};{_LINE}">{name}</th>' for name, style in _COLUMNS)
-    title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>' if caption else ""
-    return f"{title}<thead><tr>{cells}</tr></thead>"
-
-
-def _row(file: WorkspaceFile) -> str:
-    size_style, kind_style = f"{_NUMBER};white-space:nowrap", f"{_CELL};white-space:nowrap"
-    reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
-    return (
-        f'<tr><td style="{_CELL};{wrapping(file.path)}"><code>{escape(file.path)}</code>{_version(file)}{reason}</td>'
-        f'<td style="{size_style}" title="{int(file.size_bytes)} bytes">{size(file.size_bytes)}</td>'
-        f'<td style="{kind_style}" title="{escape(file.media_type, 80)}">{escape(kind_of(file))}</td></tr>'
-    )
 
 
 def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:

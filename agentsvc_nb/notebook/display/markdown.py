@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
@@ -11,6 +12,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from agentsvc_nb.client.cards import LINE, SHORT_CHARS, TABLE, TABLE_END, THEAD, cell_style, wrapping
+from agentsvc_nb.client.cards import MUTED as MUTED
+from agentsvc_nb.client.cards import SMALL as SMALL
 from agentsvc_nb.documents import markdown
 from agentsvc_nb.documents.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
 from agentsvc_nb.documents.table_edges import edge
@@ -52,59 +56,96 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
-SHORT_CHARS: Final = 28
-"""A cell of at most this many characters is not wrapped: an id, a state, a price."""
-_WRAPPED_EM: Final = (14, 22)
-_LONG_CHARS: Final = 80
-
-
-def wrapping(text: str) -> str:
-    """How the text of a cell is wrapped: a longer one has a least width, so that no line has one word of it. Where the
-    page is narrow, the table scrolls."""
-    if len(text) <= SHORT_CHARS:
-        return "white-space:nowrap"
-    return f"min-width:{_WRAPPED_EM[len(text) > _LONG_CHARS]}em"
-
-
-def cell_style(align: str) -> str:
-    """The style of a cell of a table; digits stand below each other where they are right-aligned."""
-    digits = ";font-variant-numeric:tabular-nums" if align == "right" else ""
-    return f"text-align:{align};padding:2px 10px{digits}"
-
-
 CODE_CHARS: Final = 8_000
 """A longer block of code is not coloured, as the notebook keeps its HTML."""
-MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
-SMALL: Final = f"{MUTED};font-size:90%;overflow-wrap:anywhere"
 LINE_CHARS: Final = 400
 """Of a line of our own text."""
 LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
-
-
 WRAPPED: Final = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
 """The style of text whose lines are kept, and broken between words where they are too long."""
 PRE: Final = '<pre style="word-break:normal;overflow-wrap:anywhere">'
 """The start of a block of code, broken between words: JupyterLab breaks it within them."""
+CHIPS: Final = '<ul class="asvc-chips" style="list-style:none;margin:6px 0;padding:0"'
+CHIP: Final = (
+    "display:inline-block;max-width:100%;margin:0 6px 6px 0;padding:1px 10px;font-size:92%;"
+    f"border:{LINE};border-radius:12px;overflow-wrap:anywhere"
+)
+_ASK: Final = "font-family:inherit;background:none;padding:0"
+
+
+def folded(summary: str, body: str) -> str:
+    """Return HTML that a summary unfolds; both are safe HTML."""
+    head = f'<summary style="{SMALL};cursor:pointer">{summary}</summary>'
+    return f'<details class="asvc-fold" style="margin:6px 0">{head}<div>{body}</div></details>\n'
 
 
 class _Renderer(SafeRenderer):
     pre = PRE
+
+    def paragraph_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        """Open a paragraph. An answer's first one is its headline if all of it is bold."""
+        said = [child.type for child in tokens[1].children or []] if idx == 0 and len(tokens) > 1 else []
+        if said[:1] == ["strong_open"] and said.index("strong_close") == len(said) - 1:
+            return '<p class="asvc-lead" style="font-size:110%;margin:4px 0 8px">'
+        return self.renderToken(tokens, idx, options, env)
+
+    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return TABLE
+
+    def table_close(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        return f"{TABLE_END}\n"
+
+    def thead_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return THEAD
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
         return f'<th style="{cell_style(edge(tokens, idx))}">'
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        return f'<td style="{_td_style(tokens, idx)}">'
+        said = tokens[idx + 1].content
+        side = edge(tokens, idx)
+        wraps = f";{wrapping(said)}" if len(said) > SHORT_CHARS or side == "right" else ""
+        return f'<td style="{cell_style(side)}{wraps}">'
+
+    def bullet_list_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        """Open a list. Of an answer that suggests questions, a list of nothing but code is one of chips."""
+        if "suggests" in env:
+            later = range(idx + 1, len(tokens))
+            end = next(at for at in later if tokens[at].level == tokens[idx].level and tokens[at].nesting < 0)
+            said = [token.children or [] for token in tokens[idx:end] if token.type == "inline"]
+            env["chips"] = all([one.type for one in inside] == ["code_inline"] for inside in said)
+        return f"{CHIPS}>" if env.get("chips") else self.renderToken(tokens, idx, options, env)
+
+    def bullet_list_close(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        env["chips"] = False
+        return self.renderToken(tokens, idx, options, env)
+
+    def list_item_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        if env.get("chips"):
+            return f'<li style="{CHIP}">'
+        return super().list_item_open(tokens, idx, options, env)
+
+    def code_inline(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
+    ) -> str:
+        if env.get("chips"):
+            return f'<code class="asvc-ask" style="{_ASK}">{html.escape(tokens[idx].content)}</code>'
+        return super().code_inline(tokens, idx, options, env)
 
     def folded(self, summary: str, block: str) -> str:
-        return f'<details style="margin:0 0 1em"><summary style="{SMALL}">{summary}</summary>{block}</details>\n'
-
-
-def _td_style(tokens: Sequence[Token], idx: int) -> str:
-    said = tokens[idx + 1].content
-    return cell_style(edge(tokens, idx)) + (f";{wrapping(said)}" if len(said) > SHORT_CHARS else "")
+        return folded(summary, block)
 
 
 class _ColouringRenderer(_Renderer):
@@ -118,14 +159,17 @@ def parser(coloured: bool = True) -> MarkdownIt:
     return parser_with(_ColouringRenderer if coloured else _Renderer)
 
 
-def to_html(text: str, app_url: str = "", *, coloured: bool = True) -> str:
+def to_html(text: str, app_url: str = "", *, coloured: bool = True, suggests: bool = False) -> str:
     """Convert Markdown to safe HTML, with tables, links and code styled for notebooks.
 
     Code is not `coloured` in a text that will be sent again and again, as it makes much HTML.
 
-    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that line of the file.
+    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that line of the file. Of an
+    answer that `suggests` questions, a list of them is shown as chips.
     """
     known = {"text_page": f"{app_url.partition('?')[0]}/text?path="} if linkable(app_url) else {}
+    if suggests:
+        known["suggests"] = "questions"
     shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
     return shown.replace('<a href="', LINK)  # safe: in text of others every < is escaped
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
+from agentsvc_nb.client.cards import MUTED as MUTED
+from agentsvc_nb.client.cards import SMALL
 from agentsvc_nb.client.cards import Bundle as Bundle
 from agentsvc_nb.notebook.display import markdown
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
@@ -70,8 +72,21 @@ def size(count: int) -> str:
     return f"{amount:.0f} {_UNITS[power]}" if amount >= 10 else f"{amount:.1f} {_UNITS[power]}"
 
 
-MUTED: Final = markdown.MUTED
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
+_QUIET: Final = "var(--jp-border-color1,#9e9e9e)"
+_COLORS: Final = {
+    "completed": "var(--jp-success-color1,#2e7d32)",
+    "succeeded": "var(--jp-success-color1,#2e7d32)",
+    "failed": "var(--jp-error-color1,#d32f2f)",
+    "cancelled": _QUIET,
+    "queued": _QUIET,
+}
+_DOT: Final = (
+    "display:inline-block;width:8px;height:8px;border-radius:50%;overflow:hidden;font-size:0px;"
+    "margin-right:6px;vertical-align:middle"
+)
+_UNANSWERED: Final = ("asked_back", "nothing", "cannot")
+"""What an answer rests on if it is no answer, but says why, and what else to ask."""
 
 
 def mark(status: str) -> str:
@@ -85,29 +100,33 @@ def seconds_of(run: Run | Job) -> float | None:
 
 
 def facts(view: RunView) -> list[str]:
-    """Return the pieces of a run's status line: state, seconds, steps, cost, model, current activity and run id."""
+    """Return the pieces of a run's status line: state, seconds, model and cost, current activity, and last its id."""
     state, *now = doing(view)
-    run = [f"run {label(view.run_id, 64)}"] if view.run_id else []
-    model = [label(view.model, 80)] if view.model else []
-    return [state, *amounts(view), *model, *now, *run]
+    return [state, *amounts(view), *now, *([f"run {label(view.run_id, 64)}"] if view.run_id else [])]
 
 
 def doing(view: RunView) -> list[str]:
     """Return a run's state, and what it is doing now or waiting for."""
-    state = mark("cancelling" if view.stopping and not view.ended else view.status)
+    state = mark(_status(view))
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
     return [state] if view.ended else [state, *_doing(view)]
 
 
+def _status(view: RunView) -> str:
+    return "cancelling" if view.stopping and not view.ended else view.status
+
+
 def amounts(view: RunView) -> list[str]:
-    """Return a run's seconds, steps, and once known its cost."""
+    """Return a run's seconds, its step until it has ended, and its model with the cost once that is known."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
     pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
-    if view.step:
-        pieces.append(f"{view.step} step{'s' * (view.step != 1)}")
-    return pieces if run is None else [*pieces, price(run.usage.cost_microcents, run.model, view.own)]
+    if view.step and not view.ended:
+        pieces.append(f"step {view.step}")
+    paid = price(run.usage.cost_microcents, run.model, view.own) if run is not None else ""
+    who = ", ".join(filter(None, (label(view.model, 80), paid)))
+    return [*pieces, *([who] if who else [])]
 
 
 def _doing(view: RunView) -> list[str]:
@@ -124,7 +143,6 @@ def _doing(view: RunView) -> list[str]:
 
 RUN_CHARS: Final = 8
 """Of a run's id as people read it."""
-_INLINE: Final = "display:inline-block;vertical-align:top;margin:0"
 _RUN: Final = re.compile(r"run [0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -133,36 +151,40 @@ def status_bundle(view: RunView, advice: str = "") -> Bundle:
     pieces, below = facts(view), [advice] if advice else []
     return {
         "text/plain": "\n".join([" · ".join(pieces), *below]),
-        "text/html": status_html(pieces) + "".join(map(line_html, below)),
+        "text/html": status_html(_status(view), pieces[1:]) + "".join(map(line_html, below)),
     }
 
 
-def status_html(pieces: list[str], unfolded: str = "") -> str:
-    """Return the pieces of a status line as HTML, announced by screen readers; `unfolded` is HTML below the run's id,
-    which is shown by its beginning."""
-    shown = " · ".join(_piece(piece, unfolded) for piece in pieces)
-    return f'<div role="status" style="{markdown.SMALL}">{shown}</div>'
+def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, color: str = "") -> str:
+    """Return a status line as HTML that screen readers announce: a dot in the colour of the state, then the pieces.
+
+    The word for success is only heard. `unfolded` is HTML that the line unfolds.
+    """
+    symbol, _, word = mark(status).partition(" ")
+    heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
+    color = color or _COLORS.get(status, "var(--jp-brand-color1,#1976d2)")
+    dot = f'<span class="asvc-dot" style="{_DOT};background:{color}">{escape(heard)}</span>'
+    line = f"{dot} {' · '.join(map(_piece, shown))}"
+    if unfolded:
+        line = f'<details><summary style="list-style:none;cursor:pointer">{line}</summary>{unfolded}</details>'
+    return f'<div class="asvc-status" role="status" style="{SMALL};margin-bottom:4px">{line}</div>'
 
 
-def _piece(piece: str, unfolded: str) -> str:
-    """A piece of a status line; a run's id by its beginning, which `%runs` takes. While the line ticks, the whole id is
-    in the tooltip: what a reader unfolds would be folded by the next tick."""
+def _piece(piece: str) -> str:
+    """A piece of a status line; a run's id by its beginning, which `%runs` takes."""
     if not _RUN.fullmatch(piece):
         return escape(piece)
-    begin = escape(piece[: len("run ") + RUN_CHARS])
-    if not unfolded:
-        return f'<span title="{escape(piece)}">{begin}</span>'
-    return f'<details style="{_INLINE}"><summary>{begin}</summary>{unfolded}</details>'
+    return f'<span title="{escape(piece)}">{escape(piece[: len("run ") + RUN_CHARS])}</span>'
 
 
-def _about(view: RunView) -> str:
-    """What unfolds of a run that has ended: its whole id, its chat and its tokens."""
-    if not view.ended or view.run is None:
-        return ""
-    used, chat = view.run.usage, view.run.chat
-    lines = [f"run <code>{escape(view.run_id)}</code>", f"chat <code>{escape(chat)}</code>" if chat else ""]
-    lines.append(f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out")
-    return "<br>".join(line for line in lines if line)
+def _ended_status(view: RunView, run: Run) -> str:
+    """The status line of a run that has ended, which unfolds its whole id, its chat and its tokens."""
+    used, (_, *pieces) = run.usage, facts(view)
+    chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
+    tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
+    color = _QUIET if run.basis is not None and run.basis.basis in _UNANSWERED else ""
+    about = f"<div>{tokens} · run <code>{escape(view.run_id)}</code>{chat}</div>"
+    return status_html(_status(view), pieces[:-1] if view.run_id else pieces, about, color=color)
 
 
 def headed(lines: Iterable[str]) -> str:
@@ -195,24 +217,31 @@ def answer_bundle(
         files: the files that the run wrote.
         why: whether the output says why the run failed.
     """
-    pieces, lines = facts(view), [label(line, LINE_CHARS) for line in (*notes, *_remarks(view, why))]
-    tables = [files] if files else []
+    run = view.run if view.ended else None
+    lines = [label(line, LINE_CHARS) for line in (*notes, *_remarks(view, why))]
+    calls = [call.bundle() for call in view.kernel]
+    status = _ended_status(view, run) if run is not None else status_bundle(view)["text/html"]
     body = [
-        headed([status_html(pieces, _about(view)), *map(line_html, lines)]),
-        *(call.bundle()["text/html"] for call in view.kernel),
+        status,
+        *map(line_html, lines),
+        *(call["text/html"] for call in calls),
         records["text/html"] if records else _body_html(view),
         charts["text/html"] if charts else "",
         sources,
         timeline_html(view),
-        *(table["text/html"] for table in tables),
+        files["text/html"] if files else "",
     ]
-    said = records["text/plain"] if records else plain(view.text).rstrip()
-    drawn = [charts["text/plain"]] if charts else []
-    ran = [call.bundle()["text/plain"] for call in view.kernel]
-    text = [*ran, said, *drawn, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
+    text = [
+        *(call["text/plain"] for call in calls),
+        records["text/plain"] if records else plain(view.text).rstrip(),
+        charts["text/plain"] if charts else "",
+        files["text/plain"] if files else "",
+        *lines,
+        " · ".join(facts(view)),
+    ]
     return {
         "text/plain": "\n\n".join(part for part in text if part),
-        "text/html": f'<div role="group" aria-label="Answer">{"".join(body)}</div>',
+        "text/html": f'<div class="asvc-answer" role="group" aria-label="Answer">{"".join(body)}</div>',
     }
 
 
@@ -236,7 +265,9 @@ def _body_html(view: RunView) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
         return f"{markdown.PRE}<code>{html.escape(plain(text))}</code></pre>"
-    return to_html(view.text, (view.run and view.run.app_url) or "")
+    basis = view.run.basis if view.run is not None else None
+    suggests = basis is not None and basis.basis in _UNANSWERED
+    return to_html(view.text, (view.run and view.run.app_url) or "", suggests=suggests)
 
 
 def _remarks(view: RunView, why: bool) -> list[str]:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.cards import Showing, aligned, separated, side
+from agentsvc_nb.client.cards import Cell as Cell
+from agentsvc_nb.client.cards import Row as Row
+from agentsvc_nb.client.cards import Showing
+from agentsvc_nb.client.cards import grid as grid
 from agentsvc_nb.client.models import TIME_DTYPE, frame
 from agentsvc_nb.notebook.display.file_table import files_bundle
-from agentsvc_nb.notebook.display.markdown import SMALL, wrapping
-from agentsvc_nb.notebook.display.render import MUTED, Bundle
+from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.text import escape, label, plain, worded
+from agentsvc_nb.wire.text import escape, label, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,77 +69,10 @@ JOBS: Final[Mapping[str, Any]] = {
 }
 
 
-ROWS: Final = 50
-TEXT_CHARS: Final = 60
-_CELL: Final = "vertical-align:baseline;padding:4px 10px"
-_LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#8884)"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A table cell. `html` replaces the escaped text and must be safe itself; `title` is the tooltip."""
-
-    text: str
-    html: str = ""
-    title: str = ""
-
-
-Row = Sequence[object]
-"""A table row of `Cell`s, or of values that are shown as text; None is an empty cell."""
-
-
-def grid(caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = ()) -> Bundle:
-    """A table of the first 50 rows under a caption; the number of further rows and the notes are below.
-
-    >>> print(grid("Tools", ["name"], [["web_search"]], ["1 tool"])["text/plain"])
-    Tools
-      name
-      web_search
-    1 tool
-    """
-    shown = _cells(columns, rows[:ROWS])
-    more = [f"… {len(rows) - ROWS:,} more"] if len(rows) > ROWS else []
-    below = [*more, *(label(note, 400) for note in notes)]
-    texts = [list(columns), *([cell.text for cell in row] for row in shown)] if shown else []
-    cut = [[label(text, TEXT_CHARS) for text in line] for line in texts]
-    lines = [label(caption), *(f"  {line}" for line in aligned(cut))]
-    title = f'<caption style="text-align:left;{MUTED}">{escape(caption)}</caption>'
-    sides = [side(row[at].text for row in shown) for at in range(len(columns))]
-    head = "".join(
-        f'<th scope="col" style="text-align:{edge};{_CELL};{_LINE};white-space:nowrap">{escape(name)}</th>'
-        for name, edge in zip(columns, sides, strict=True)
-    )
-    body = "".join(f"<tr>{''.join(map(_td, row, sides))}</tr>" for row in shown)
-    html = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    table = f'<table style="border-collapse:collapse;margin:8px 0">{html}</table>'
-    if not shown:  # a table without rows would be as narrow as the longest word of its caption
-        table = f'<div style="{SMALL};margin:8px 0">{escape(caption)}</div>'
-    tail = "".join(f'<div style="{SMALL}">{worded(line, 400)}</div>' for line in below)
-    return {"text/plain": "\n".join([*lines, *below]), "text/html": f"{table}{tail}"}
-
-
 def code(text: object, limit: int = 200) -> Cell:
-    """A cell with a name to be typed, such as an id, in the style of code."""
+    """Return a cell with a name to be typed, such as an id, in the style of code."""
     # JupyterLab breaks code at any character; `inherit` follows the cell instead.
     return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
-
-
-def _cells(columns: Sequence[str], rows: Sequence[Row]) -> list[list[Cell]]:
-    by_column = [separated(name, [row[at] for row in rows]) for at, name in enumerate(columns)]
-    return [[_cell(values[number]) for values in by_column] for number in range(len(rows))]
-
-
-def _cell(value: object) -> Cell:
-    if isinstance(value, Cell):
-        return value
-    return Cell("" if value is None else label(value))
-
-
-def _td(cell: Cell, edge: str) -> str:
-    title = f' title="{escape(cell.title, 400)}"' if cell.title else ""
-    digits = ";font-variant-numeric:tabular-nums" if edge == "right" else ""
-    style = f"text-align:{edge};{_CELL}{digits};{wrapping(cell.text)}"
-    return f'<td style="{style}"{title}>{cell.html or escape(cell.text)}</td>'
 
 
 class PrintedText(str):

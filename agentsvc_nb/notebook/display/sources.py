@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from agentsvc_nb.documents.decoding import decode
-from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED
+from agentsvc_nb.notebook.display.markdown import WRAPPED, folded
 from agentsvc_nb.wire.text import escape, plain
 
 Read = Callable[[str], bytes | None]
@@ -33,7 +33,7 @@ def sources_html(answer: str, read: Read) -> str:
     if not shown:
         return ""
     counted = f"{len(shown)} source{'s' * (len(shown) != 1)}"
-    return f'<details><summary style="{SMALL}">{counted}</summary>{"".join(shown)}</details>'
+    return folded(counted, "".join(shown))
 
 
 def _lines(data: bytes | None) -> list[str]:

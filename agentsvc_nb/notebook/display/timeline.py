@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from agentsvc_nb.notebook.display.markdown import SMALL
+from agentsvc_nb.notebook.display.markdown import SMALL, folded
 from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
 from agentsvc_nb.wire.text import escape
 
@@ -24,8 +24,7 @@ def timeline_html(view: RunView) -> str:
     lines.sort(key=lambda line: line[0])
     rows = "".join(f'<li><span style="{SMALL}">{_offset(began, at)}</span> {text}</li>' for _, at, text in lines[:ROWS])
     more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
-    folded = f'<summary style="{SMALL}">{_summary(view)}</summary><ul>{rows}{more}</ul>'
-    return f'<details style="margin-top:6px">{folded}</details>'
+    return folded(_summary(view), f"<ul>{rows}{more}</ul>")
 
 
 def _summary(view: RunView) -> str:

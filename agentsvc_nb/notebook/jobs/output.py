@@ -55,7 +55,7 @@ def job_bundle(
         said[:0] = [f"{label(job.error.code, 80)}: {plain(job.error.message)}"] * why
     tables, lines = [files] if files else [], [label(note, LINE_CHARS) for note in notes]
     html_parts = [
-        status_html(pieces) if job.ended else _bar_html(job, elapsed),
+        status_html(str(job.status), pieces[1:]) if job.ended else _bar_html(job, elapsed),
         *map(line_html, lines),
         *(to_html(text) for text in said),
         *(table["text/html"] for table in tables),
@@ -71,9 +71,10 @@ def _bar_html(job: Job, elapsed: float) -> str:
 
 def submitted_bundle(job: Job) -> Bundle:
     """Return the line of a job that is not followed here; without a bar, which would never move."""
-    line = f"{mark(str(job.status))} · {label(job.tool, 60)} · {label(job.job_id, 64)}"
+    pieces = [label(job.tool, 60), label(job.job_id, 64)]
+    line = " · ".join([mark(str(job.status)), *pieces])
     hint = "`%jobs watch` follows it, `%jobs cancel` stops it."
-    return {"text/plain": f"{hint}\n\n{line}", "text/html": status_html([line]) + line_html(hint)}
+    return {"text/plain": f"{hint}\n\n{line}", "text/html": status_html(str(job.status), pieces) + line_html(hint)}
 
 
 def jobs_bundle(bundles: Sequence[Bundle]) -> Bundle:
