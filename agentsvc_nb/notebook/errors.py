@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.key_forms import without_keys
-from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.text import in_bold, label, plain
 
 if TYPE_CHECKING:
@@ -24,17 +23,25 @@ def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
     """Return the limit that an error reports, as a sentence; empty if it reports none."""
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
-    for name, whose, limit, used in (
+    used, resets_at = "", error.reset_at
+    for name, whose, limit, spent in (
         ("key_budget", "The key", "budget_cents", "billed_cents"),
         ("plan_usage", "The plan", "limit_cents", "used_cents"),
     ):
         if isinstance(facts := detail.get(name), dict):
-            spent = f"{whose} has used {_money(facts.get(used))} of {_money(facts.get(limit))} this month"
-            return _with_reset(spent, facts.get("resets_at"), now)
-    if error.reset_at:
-        counted = f"{detail['observed']} requests of {detail['limit']}" if "observed" in detail else ""
-        return _with_reset(counted, error.reset_at, now)
-    return f"Try again in {error.retry_after_seconds:g} s." if error.retry_after_seconds else ""
+            money = [
+                f"${cents / 100:,.2f}" for key in (spent, limit) if isinstance(cents := facts.get(key), int | float)
+            ]
+            used, resets_at = f"{whose} has used {' of '.join(money)} this month", facts.get("resets_at")
+            break
+    else:
+        if not resets_at:
+            return f"Try again in {error.retry_after_seconds:g} s." if error.retry_after_seconds else ""
+        if "observed" in detail:
+            used = f"{detail['observed']} requests of {detail['limit']}"
+    when = f"it resets at {local_time(resets_at, now)}" if isinstance(resets_at, str) else ""
+    sentence = "; ".join(part for part in (used, when) if part)
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
 def local_time(moment: str, now: datetime | None = None) -> str:
@@ -52,16 +59,6 @@ def local_time(moment: str, now: datetime | None = None) -> str:
     wait = f" (in {max(1, round(left.total_seconds()))} s)" if timedelta() < left < timedelta(minutes=2) else ""
     day = "" if there.date() == here.date() else f"{there.day} {there:%B}, "
     return f"{day}{there:%H:%M %Z}".rstrip() + wait
-
-
-def _with_reset(used: str, resets_at: object, now: datetime | None) -> str:
-    when = f"it resets at {local_time(resets_at, now)}" if isinstance(resets_at, str) else ""
-    sentence = "; ".join(part for part in (used, when) if part)
-    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
-
-
-def _money(cents: object) -> str:
-    return f"${cents / 100:,.2f}" if isinstance(cents, int | float) else "an unknown amount"
 
 
 _BOLD, _OFF = "\x1b[1m", "\x1b[0m"  # red on the pink of a notebook's errors is hard to read
@@ -105,31 +102,36 @@ class RunStopped(_ShownBriefly, KeyboardInterrupt):
     """The run was stopped with the cell. A KeyboardInterrupt, so that nothing swallows it and Run All stops."""
 
 
+_HINTS: Final = {
+    "invalid_model": "`%agentsvc model` lists the models that this service offers.",
+    "model_unavailable": "`%agentsvc model` says why, and lists other models.",
+}
+"""What to do in a notebook, by error code; for other codes the client's hint fits."""
+
+
 def to_ask_error(error: StefanBrainError, service: str) -> AskError:
     """Return the `AskError` for an error of the client: its message with code and request id, and a hint.
 
     `service` is the address in use; the hint names it if there was no response.
     """
-    failure = _with_hint(error, service)
+    if error.active_run_id:
+        run = label(error.active_run_id, 64)
+        failure = AskError(
+            f"The chat is busy; nothing was started. (run {run})",
+            "`%%ask --on-busy wait` waits for that run, `--bg` queues behind it, `--new-chat` asks beside it;"
+            f" `%runs attach {run}` follows it, `%runs cancel {run}` stops it.",
+        )
+    else:
+        facts = ", ".join(fact for fact in (error.code, error.request_id and f"request {error.request_id}") if fact)
+        other = "`%agentsvc connect URL` names another, `%agentsvc connect local` takes the embedded one."
+        lost = f"The service in use is {service}; {other}" if error.status is None else ""
+        hint = _HINTS.get(error.code or "") or error.hint or lost
+        message = f"{error.message} ({facts})" if facts else error.message
+        failure = AskError(message, f"{budget_display(error)} {hint}".strip())
     failure.error = error
     failure.refused = error.status is not None and error.status < 500
     failure.unsent = getattr(error, "sent", True) is False
     return failure
-
-
-def _with_hint(error: StefanBrainError, service: str) -> AskError:
-    if error.active_run_id:
-        busy = label(error.active_run_id, 64)
-        return AskError(
-            f"The chat is busy with run {busy}; nothing was started.",
-            f"`%%ask --on-busy wait` waits for it, `--bg` queues behind it, `--new-chat` asks beside it;"
-            f" `%runs attach {busy}` follows it, `%runs cancel {busy}` stops it.",
-        )
-    facts = ", ".join(fact for fact in (error.code, error.request_id and f"request {error.request_id}") if fact)
-    other = "`%agentsvc connect URL` names another, `%agentsvc connect local` takes the embedded one."
-    lost = f"The service in use is {service}; {other}" if error.status is None else ""
-    hint = " ".join(part for part in (budget_display(error), error.hint or lost) if part)
-    return AskError(f"{error.message} ({facts})" if facts else error.message, hint)
 
 
 LAST_ERROR_FILE: Final = "last-error.md"
@@ -139,7 +141,7 @@ _RUNS_CELLS: Final = "run_code"
 
 
 @dataclass(frozen=True, slots=True)
-class _FailedCell:
+class FailedCell:
     """The source of a cell that failed, the exception that it raised, and which cell it was."""
 
     cell: str
@@ -155,36 +157,38 @@ class LastError:
     """
 
     def __init__(self) -> None:
-        self.failed: _FailedCell | None = None
+        self._failed: FailedCell | None = None
 
     def __call__(self, result: Any) -> None:
         error = result.error_before_exec or result.error_in_exec
         if error is not None and not isinstance(error, AskError | RunFailed | RunStopped):
-            info = result.info
-            self.failed = _FailedCell(
-                str(info.raw_cell or ""), error, str(getattr(info, "cell_id", None) or ""), result.execution_count
-            )
+            cell_id = str(getattr(result.info, "cell_id", None) or "")
+            self._failed = FailedCell(str(result.info.raw_cell or ""), error, cell_id, result.execution_count)
 
-    def of(self, option: str) -> _FailedCell:
+    def of(self, option: str) -> FailedCell:
         """Return the cell that failed last. Raises `AskError` when none has, naming the option that needs one."""
-        if self.failed is None:
-            raise AskError(f"{option}: no cell has failed since the extension was loaded; nothing was sent.")
-        return self.failed
+        if self._failed is None:
+            raise AskError(
+                f"{option}: no cell has failed since the extension was loaded; nothing was sent.",
+                "Run the cell that fails, then ask again.",
+            )
+        return self._failed
 
     def document(self, environ: Mapping[str, str], option: str = "--error") -> bytes:
-        """Return the cell and its traceback as redacted UTF-8 Markdown. Raises `AskError` when no cell has failed."""
+        """Return the cell and its traceback as redacted UTF-8 Markdown. Raises `AskError` when no cell has failed.
+
+        Of a very long traceback, only the end is included, which names the error.
+        """
+        from agentsvc_nb.notebook.redaction import redacted  # compiles many patterns
+
         failed = self.of(option)
-        text = f"# The last error\n\n## The cell\n\n{_block(failed.cell)}\n## Its traceback\n\n"
-        return redacted(text + _block(_traceback_text(failed.error)), environ).encode("utf-8", "replace")
-
-
-def _traceback_text(error: BaseException) -> str:
-    """The traceback without IPython's own frames; of a very long one the end, which names the error."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    runs = [at for at, (frame, _) in enumerate(frames) if frame.f_code.co_name == _RUNS_CELLS]
-    formatted = traceback.TracebackException.from_exception(error)
-    del formatted.stack[: runs[0] + 1 if runs else 0]
-    return "".join(formatted.format())[-_TRACEBACK_CHARS:]
+        error = failed.error
+        frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+        formatted = traceback.TracebackException.from_exception(error)
+        del formatted.stack[: frames.index(_RUNS_CELLS) + 1 if _RUNS_CELLS in frames else 0]
+        trace = "".join(formatted.format())[-_TRACEBACK_CHARS:]
+        text = f"# The last error\n\n## The cell\n\n{_block(failed.cell)}\n## Its traceback\n\n{_block(trace)}"
+        return redacted(text, environ).encode("utf-8", "replace")
 
 
 def _block(text: str) -> str:
