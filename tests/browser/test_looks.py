@@ -64,7 +64,7 @@ def test_nothing_that_we_show_violates_a_rule_in_any_look(place: Place) -> None:
     assert "in the background" not in notebook.output(CARD) + notebook.output(BARS), "that is for a saved notebook"
     assert "brings this back" not in notebook.output(GALLERY), "that, too"
     assert "2 failed" in notebook.output(1)
-    assert "'nothing' is no run id" in notebook.output(len(CELLS) - 1)
+    assert "'nothing' is not a run id" in notebook.output(len(CELLS) - 1)
     axe.check(notebook)
     notebook.save()
     _cancelled_by_keyboard(notebook)

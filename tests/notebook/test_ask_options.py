@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 
@@ -103,9 +102,9 @@ def test_records_of_a_json_schema_have_their_types_also_without_any(terminal: An
 
 def test_an_answer_that_does_not_pass_the_models_own_checks_says_which(terminal: Any) -> None:
     terminal.cell(MODEL)
-    answer = terminal.cell('%%ask --schema Label\nanswer {"name": "wrong"}')
-    with pytest.raises(StefanBrainError, match=r"does not fit Label: name: .*no such name"):
-        _ = answer.data
+    with pytest.raises(RunFailed, match=r"does not fit Label: name: .*no such name.* \(run [\w-]+\)"):
+        terminal.cell('%%ask -o wrong --schema Label\nanswer {"name": "wrong"}')
+    assert terminal.user_ns["wrong"].status == "completed"
 
 
 @pytest.mark.parametrize("line", ["%ask -o reply say hello, what's #2?", "reply = %ask say hello, what's #2?  "])

@@ -53,7 +53,7 @@ def no_service(monkeypatch: pytest.MonkeyPatch) -> None:
         ("%files get x", "This notebook has no chat yet"),
         ("%files steal x", "argument action: invalid choice"),
         ("%runs attach", "The run is missing"),
-        ("%runs cancel 17", "'17' is no run id"),
+        ("%runs cancel 17", "'17' is not a run id"),
         ("%agentsvc connect", "The address is missing"),
         ("%agentsvc connect ftp://x", "'ftp://x' is not the address of a service"),
         ("%agentsvc connect https://me:pw@x.example", "must not carry a password"),

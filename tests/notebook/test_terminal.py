@@ -99,6 +99,6 @@ def test_stop_cancels_and_an_error_is_two_lines(ipython: Terminal) -> None:
     assert "was cancelled" in ipython.expect(PROMPT)
     said = re.sub(r"\x1b\[\d+m", "", ipython.run("%runs show nothing")).strip().splitlines()
     assert [line for line in said if line][:2] == [
-        "AskError: 'nothing' is no run id; nothing was sent.",
+        "AskError: 'nothing' is not a run id; nothing was sent.",
         "%runs lists this notebook's runs.",
     ]

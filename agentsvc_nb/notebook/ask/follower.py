@@ -162,6 +162,7 @@ class RunFollower:
         line = f"Left: the run may still be running; `%runs attach {view.run_id}` follows it." if end == "left" else ""
         if end == "late":
             line = f"Not ended within {timeout:g} s; the run goes on.{why}"
+        line = line or self._misfit(view.record)
         # Without a cell that fails, the output itself has to say why the run ended.
         fails = self.fails_cell and (self.request.raise_error or end in ("stopped", "left"))
         answer = self._leave(line, told_below=fails)
@@ -380,23 +381,35 @@ class RunFollower:
 
     def _failure(self, end: End, run: Run, why: str) -> RunFailed | RunStopped | None:
         """Return the exception of a cell whose run did not complete, or None; `why` names what a late run waits for."""
-        known = {"cancelled": "was cancelled", "completed": "had completed"}
+        known = {"cancelled": "was cancelled", "completed": "had completed", "failed": "failed"}
         outcome = known.get(str(run.status), f"is {run.status}")
-        if run.status == "failed":
-            outcome = f"failed: {why_failed(run).rstrip('.')}"
+        which = f"(run {run.run_id})"
         follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
         if end == "left":
-            return RunStopped(f"The cell was stopped; run {run.run_id} may still be running.", follows)
+            return RunStopped(f"The cell was stopped; the run may still be running. {which}", follows)
         if end == "stopped":
-            return RunStopped(f"The cell was stopped; run {run.run_id} {outcome}.")
+            return RunStopped(f"The cell was stopped; the run {outcome}. {which}")
         if end == "late":
             return RunFailed(
-                f"Run {run.run_id} has not ended within {self.request.timeout:g} s; it goes on.{why}", follows
+                f"The run has not ended within {self.request.timeout:g} s; it goes on.{why} {which}", follows
             )
-        if run.status == "completed":
-            return None
         hint = "`--no-raise-error` keeps the cell going." if self.fails_cell else ""
-        return RunFailed(f"Run {run.run_id} {outcome}.", hint)
+        if run.status == "failed":
+            return RunFailed(f"{why_failed(run)} {which}", hint)
+        if run.status != "completed":
+            return RunFailed(f"The run {outcome}. {which}", hint)
+        misfit = self._misfit(run)
+        return RunFailed(f"{misfit} {which}", hint) if misfit else None
+
+    def _misfit(self, run: Run) -> str:
+        """Return why the data of a completed run can't be read as what `--schema` asked for; empty if it can."""
+        if run.status != "completed" or self.request.shape is None:
+            return ""
+        try:
+            self.request.shape.read(run.structured_output or {})
+        except StefanBrainError as error:
+            return error.message
+        return ""
 
     def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
         """Write the final output and return it as an answer; `ends` are extra lines, `pictured` fetches thumbnails.

@@ -125,7 +125,7 @@ def the_run(session: Session, given: str) -> str:
         return ours[-1]
     found = ids.runs_beginning(given, known)
     if len(found) != 1:
-        raise AskError(f"{given!r} is no run id; nothing was sent.", "`%runs` lists this notebook's runs.")
+        raise AskError(f"{given!r} is not a run id; nothing was sent.", "`%runs` lists this notebook's runs.")
     return found.pop()
 
 
@@ -181,7 +181,9 @@ def _wait(session: Session, wanted: Iterable[str], timeout: float) -> None:
         left = end - time.monotonic()
         if runs and left <= 0:
             late, why = runs[0].run_id, why_late(runs[0].waiting.values())
-            raise RunFailed(f"Run {late} has not ended within {timeout:g} s; it goes on.{why}", "`%runs` lists them.")
+            raise RunFailed(
+                f"The run has not ended within {timeout:g} s; it goes on.{why} (run {late})", "`%runs` lists them."
+            )
         if runs:
             time.sleep(min(POLL_SECONDS, left))
 
