@@ -5,6 +5,7 @@ A value that holds `{{other}}` stays as it is: data must not be able to name var
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import json
@@ -17,7 +18,7 @@ from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.notebook.errors import AskError
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w+\])*")
-_PART = re.compile(r"\.([A-Za-z_]\w*)|\[(\w+)\]")
+_PART = re.compile(r"^\w+|\.\w+|\[\w+\]")
 _SCALARS: Final = (str, int, float, bool, decimal.Decimal, datetime.date, datetime.time, pathlib.PurePath)
 
 
@@ -39,9 +40,8 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
     """
 
     def fill(match: re.Match[str]) -> str:
-        if match["escape"]:
-            return match[0][1:]
-        return _text(match["path"].strip(), _look_up(match["path"].strip(), variables))
+        path = match["path"].strip()
+        return match[0][1:] if match["escape"] else _text(path, _look_up(path, variables))
 
     return REFERENCE.sub(fill, prompt)
 
@@ -64,51 +64,38 @@ def insert(value: Any, variables: Mapping[str, Any]) -> Any:
 
 
 def _look_up(path: str, variables: Mapping[str, Any]) -> Any:
+    def refused(problem: str, hint: str) -> TemplateError:
+        return TemplateError(f"{{{{{path}}}}}: {problem}; nothing was sent.", hint)
+
     if not _PATH.fullmatch(path):
-        raise TemplateError(
-            f"{{{{{path}}}}}: only the name of a variable is inserted; nothing was sent.",
-            f"Write \\{{{{{path}}}}} to send it as it stands.",
-        )
-    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+        raise refused("only the name of a variable is inserted", f"Write \\{{{{{path}}}}} to send it as it stands.")
+    name, *parts = _PART.findall(path)
     if name not in variables:
-        raise TemplateError(
-            f"{{{{{path}}}}}: there is no variable `{name}`; nothing was sent.",
-            f"Define it, or write \\{{{{{path}}}}}.",
-        )
+        raise refused(f"there is no variable `{name}`", f"Define it, or write \\{{{{{path}}}}}.")
     value = variables[name]
-    for attribute, key in _PART.findall(path[len(name) :]):
-        value = _step(path, value, attribute, key)
+    for part in parts:
+        attribute, key = part.removeprefix("."), part.strip("[]")
+        try:
+            if part.startswith("["):
+                value = value[int(key) if key.isdecimal() and not isinstance(value, Mapping) else key]
+            elif attribute.startswith("_"):
+                raise AttributeError(attribute)
+            else:
+                value = getattr(value, attribute)
+        except Exception:
+            raise refused(f"`{part.strip('.[]')}` is not there", f"`{name}` shows what is.") from None
     return value
-
-
-def _step(path: str, value: Any, attribute: str, key: str) -> Any:
-    try:
-        if attribute:
-            if attribute.startswith("_"):
-                raise AttributeError
-            return getattr(value, attribute)
-        return value[int(key)] if key.isdecimal() and not isinstance(value, Mapping) else value[key]
-    except Exception:
-        raise TemplateError(f"{{{{{path}}}}}: `{attribute or key}` is not there; nothing was sent.") from None
 
 
 def _text(path: str, value: Any) -> str:
     if isinstance(value, _SCALARS):
         return str(value)
     if isinstance(value, list | tuple | dict):
-        try:
-            return json.dumps(value, ensure_ascii=False, default=_refuse)
-        except (TypeError, ValueError):
-            pass
+        with contextlib.suppress(TypeError, ValueError):
+            return json.dumps(value, ensure_ascii=False, default=lambda part: _text(path, part))
     attach = (
         f"`--df {path}` attaches it" if hasattr(value, "to_csv") else "Save it to a file and attach that with --file"
     )
     raise TemplateError(
         f"{{{{{path}}}}} is a {type(value).__name__}, not text; nothing was sent.", f"{attach}, or insert a text of it."
     )
-
-
-def _refuse(value: Any) -> str:
-    if isinstance(value, _SCALARS):
-        return str(value)
-    raise TypeError
