@@ -6,6 +6,7 @@ with `KEY_FORMS` of `key_forms`). `tests/notebook/test_redaction.py` has an exam
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -81,7 +82,8 @@ def is_secret_name(name: str) -> bool:
         words.pop()
     if not words or words[0] in _QUESTIONS or (len(words) > 1 and words[-1] in _ABOUT):
         return False
-    if _WORDS.intersection(words) or _ends_as_secret(words):
+    joined = itertools.accumulate(words)  # `mot_de_passe` ends in `motdepasse`
+    if _WORDS.intersection(words) or any(beginning.endswith(_ENDINGS) for beginning in joined):
         return True
     while len(words) > 1 and words[-1] in _TAILS:
         words.pop()
@@ -91,15 +93,6 @@ def is_secret_name(name: str) -> bool:
     if last == "private" and before:
         return False
     return not (last == "key" and " " in name.strip() and before not in _KEY_IN_PROSE)
-
-
-def _ends_as_secret(words: list[str]) -> bool:
-    joined = ""
-    for word in words:
-        joined += word
-        if joined.endswith(_ENDINGS):
-            return True
-    return False
 
 
 # ---- Texts -----------------------------------------------------------------------------------------------------------
@@ -195,6 +188,7 @@ _WHOLE_RUN: Final = re.compile(r"[^\s\"'`<>]\S{0,499}+(?=[ \t]{0,40}(?:\n|\Z)|[ 
 _RUN: Final = re.compile(r"[^\s;&\"'`<>\\]{1,500}")
 _REST: Final = re.compile(r"[^\s\"'`<>]*")
 _NUMBER: Final = re.compile(r"\d{3,}")
+_BLANKS: Final = re.compile(r"[, \t\n]{0,80}")
 _ENV_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _PHRASES: Final = ("phrase", "mnemonic")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:[-_'’][^\W\d_]+)*[.,:!?…)\]}]*")
@@ -232,14 +226,10 @@ def redacted(text: str, environ: Mapping[str, str]) -> str:
     >>> redacted("api_key = 'abc123'; Bearer 0123456789", {})
     "api_key = '[redacted]'; Bearer [redacted]"
     """
-    held = {
-        value
-        for name, value in environ.items()
-        if len(value) >= _SHORTEST and is_secret_name(name) and not _FOLDERS.match(value)
-    }
     # The longest first: a shorter secret may be a part of a longer one.
-    for value in sorted(held, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
+    for name, value in sorted(environ.items(), key=lambda item: -len(item[1])):
+        if len(value) >= _SHORTEST and is_secret_name(name) and not _FOLDERS.match(value):
+            text = text.replace(value, HIDDEN)
     for pattern in (*KEY_FORMS.values(), *FORMS.values()):
         text = pattern.sub(_replace, text)
     text = _replace_values(text)
@@ -281,7 +271,9 @@ def _values(text: str, found: re.Match[str], name: str) -> Iterable[tuple[int, i
     if quoted := _QUOTED.match(text, at):
         span = quoted.span("block" if quoted["triple"] else "text")
         value = text[slice(*span)]
-        return () if _is_label(value, name) or _is_closing(text, found.start(), span[0], value) else (span,)
+        is_label = value[:1].isupper() and value.casefold() == name.casefold() != value  # the field's name for people
+        closing = _is_closing(text, found.start(), span[0], value)
+        return () if is_label or closing or _is_placeholder(value) else (span,)
     scheme = _SCHEME.match(text, at)
     return _bare_value(text, found, name, scheme.end() if scheme else at)
 
@@ -303,22 +295,19 @@ def _listed_value(text: str, found: re.Match[str], at: int) -> Iterable[tuple[in
 
 def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
     """The texts of a list or tuple, and of a text in brackets."""
-    while quoted := _QUOTED.match(text, at + _blanks(text, at)):
+    while quoted := _QUOTED.match(text, _BLANKS.match(text, at).end()):  # type: ignore[union-attr]  # it fits always
         span = quoted.span("block" if quoted["triple"] else "text")
         if not _is_placeholder(text[slice(*span)]):
             yield span
         at = quoted.end() + len(quoted["triple"] or quoted["quote"])
 
 
-def _blanks(text: str, at: int) -> int:
-    ahead = text[at : at + 80]
-    return len(ahead) - len(ahead.lstrip(", \t\n"))
-
-
 def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
     """A value without quotes. A single word counts only where a value must stand: prose and code have words, too."""
     folded, sure = name.casefold(), True
-    begins = found["cell"] is None and _begins_line(text, found.start())
+    line = text[max(0, found.start() - 80) : found.start()].rpartition("\n")[2]
+    # Only marks of lists, quotations and comments come before it on its line.
+    begins = found["cell"] is None and len(line) < 80 and not line.strip(" \t-*#>+\"'{,")
     is_env = found["tight"] is not None and _ENV_NAME.fullmatch(name.rpartition(" ")[2])
     if begins and (is_env or folded.endswith(_PHRASES)):
         value = _LINE.match(text, at)
@@ -348,24 +337,12 @@ def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable
     return ((at, rest.end() if rest else end),)
 
 
-def _begins_line(text: str, at: int) -> bool:
-    """Return True if only marks of lists, quotations and comments stand before this place on its line."""
-    before = text[max(0, at - 80) : at]
-    line = before.rpartition("\n")[2]
-    return len(line) < 80 and not line.strip(" \t-*#>+\"'{,")
-
-
 def _is_placeholder(value: str) -> bool:
     """Return True if a value only says that a secret goes there: `<password>`, `${TOKEN}`, `***`, `str`."""
     if _PLACEHOLDER.fullmatch(value):
         return True
     rest = _FORMAT.sub("", value[:RUN_CHARS])
     return rest != value and rest.strip(" :").casefold() in _SCHEMES
-
-
-def _is_label(value: str, name: str) -> bool:
-    """Return True if a text in quotes is a placeholder, or the name of the field for people."""
-    return _is_placeholder(value) or (value[:1].isupper() and value.casefold() == name.casefold() != value)
 
 
 def _is_closing(text: str, name_at: int, at: int, value: str) -> bool:
