@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Final, Literal
 
 from agentsvc_nb.agents.offline import wording
@@ -104,6 +105,8 @@ class TableQuestions:
             return without_result("asked_back", said + rest)
         written = wording.with_durations(found)
         shown_table = f"{markdown(written)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
+        if unfinished := wording.open_period_sentence(calculation, table, found, date.today()):
+            shown_table += f"{unfinished}\n\n"
         line = wording.headline(calculation, table, written, account)
         if open_ := " ".join(
             filter(None, (wording.doubt_sentence(calculation, table), wording.unread_sentence(calculation, table)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
 from agentsvc_nb.agents.offline.calculation import Calculation, Group, Measure
+from agentsvc_nb.agents.offline.dates import DateSpan, months
 from agentsvc_nb.agents.offline.profile import Column, Table
 from agentsvc_nb.agents.offline.saying import AGGREGATES, say
 from agentsvc_nb.agents.offline.sql import compared_conditions, measured_columns
@@ -21,6 +22,10 @@ NAMED_MAX: Final = 5
 """Values that a headline names."""
 NOTES_CHARS: Final = 400
 UNREAD_MAX: Final = 3
+DAILY_FROM: Final = 14
+"""Days that a column must span before it counts as daily."""
+DAILY_SHARE: Final = 0.9
+"""The share of these days that it must have: a holiday is missing now and then."""
 
 
 def with_durations(result: Result) -> Result:
@@ -202,6 +207,66 @@ def unread_sentence(calculation: Calculation, table: Table) -> str:
             )
             sentences.append(f"{cells} of {code(name)} could not be read as {kind}: {texts}{more}.")
     return " ".join(sentences) + " They are left out below, so the result may be wrong." if sentences else ""
+
+
+def open_period_sentence(calculation: Calculation, table: Table, result: Result, today: date) -> str:
+    """Return that a period of the result is not over `today`, or that daily data ends before it does; else empty."""
+    for group in (*calculation.groups, *([calculation.mean_per] if calculation.mean_per else [])):
+        column = table.column(group.column)
+        newest = column.high
+        if newest is None or group.part not in ("week", "month", "quarter", "year"):
+            continue
+        span = _period_of(newest, group.part)
+        if group in calculation.groups:
+            at = calculation.groups.index(group)
+            if all(row[at] != span.start for row in result.rows):
+                continue
+        elif any(condition.column == group.column for condition in calculation.conditions):
+            continue
+        last = span.end - timedelta(days=1)
+        monthly = column.profile.unit == "month"
+        if newest >= last:
+            continue
+        until = f"{newest.day} {newest:%B %Y}"
+        if last >= today:
+            return f"{_period_name(span.start, group.part)} is not over" + (
+                "." if monthly else f": the data goes up to {until}."
+            )
+        if _is_daily(column):
+            return f"{_period_name(span.start, group.part)} is not complete: the data ends on {until}."
+    return ""
+
+
+def _period_of(day: date, part: str) -> DateSpan:
+    """Return the week, month, quarter or year of a day."""
+    match part:
+        case "week":
+            monday = day - timedelta(days=day.weekday())
+            return DateSpan(monday, monday + timedelta(days=7))
+        case "quarter":
+            return months(day.year, day.month - (day.month - 1) % 3, 3)
+        case "year":
+            return months(day.year, 1, 12)
+    return months(day.year, day.month, 1)
+
+
+def _period_name(start: date, part: str) -> str:
+    match part:
+        case "week":
+            year, week, _ = start.isocalendar()
+            return f"Week {week} of {year}"
+        case "quarter":
+            return f"Q{(start.month + 2) // 3} {start.year}"
+        case "year":
+            return f"{start.year}"
+    return f"{start:%B %Y}"
+
+
+def _is_daily(column: Column) -> bool:
+    """Return True if a column has almost every day from its first to its last."""
+    first, newest = column.low, column.high
+    days = (newest - first).days + 1 if first and newest else 0
+    return days >= DAILY_FROM and column.profile.distinct >= DAILY_SHARE * days
 
 
 def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:

@@ -51,7 +51,8 @@ class RunPython(BaseTool):
         f"Runs Python with {', '.join(PACKAGES.values())}, and no network. The chat's files lie in its working folder "
         "under their paths; what it writes there becomes files of the chat. Such are `uploads/sales.csv`, and charts "
         f"(.png), tables and documents that it makes, {WORK_BYTES / 1e6:g} MB at most; hidden ones are left out. "
-        "Nothing else is kept: each program begins anew."
+        "Nothing else is kept: each program begins anew. If the last period of a chart or table is not over, or its "
+        "data ends before the period does, say so in the title."
     )
     family: ClassVar[str] = "run_python"
     works_on: ClassVar[str] = "files"
