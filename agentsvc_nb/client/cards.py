@@ -126,7 +126,7 @@ def grid(
         label(caption),
         *(f"  {line}" for line in aligned([[label(t, CELL_CHARS) for t in line] for line in texts])),
     ]
-    markup = f'<div style="{SMALL}">{escape(caption)}</div>'
+    markup = f'<div class="asvc-note" style="{SMALL}">{escape(caption)}</div>'
     if cells:
         edges = [side(cell.text for cell in column) for column in by_column]
         head = "".join(
@@ -135,7 +135,7 @@ def grid(
         )
         body = "".join(f"<tr>{''.join(map(_td, row, edges))}</tr>" for row in cells)
         markup += f"{TABLE}{THEAD}<tr>{head}</tr></thead><tbody>{body}</tbody>{TABLE_END}"
-    markup += "".join(f'<div style="{SMALL}">{worded(line, 400)}</div>' for line in below)
+    markup += "".join(f'<div class="asvc-note" style="{SMALL}">{worded(line, 400)}</div>' for line in below)
     return {"text/plain": "\n".join([*lines, *below]), "text/html": markup}
 
 

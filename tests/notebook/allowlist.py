@@ -17,8 +17,11 @@ CLASSES = (
     IGNORED,
     MEANT,
     *WORD.findall(
-        """asvc-answer asvc-ask asvc-chip asvc-chips asvc-dot asvc-fold asvc-lead asvc-status asvc-tablebox"""
+        """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-fold asvc-lead asvc-note asvc-python
+        asvc-status asvc-tablebox"""
     ),
+    "asvc-fold asvc-computed",
+    *(f"asvc-dot asvc-{look}" for look in ("active", "done", "failed", "quiet")),
 )
 ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style target title value")
 STYLE = re.compile(r"[a-z-]+:(?:var\(--jp-[a-z0-9-]+,(?:#[0-9a-f]+|transparent)\)|[a-zA-Z0-9#%. -])+")

@@ -4,8 +4,8 @@ export async function plugin(shared, load, address) {
   const { IEditorLanguageRegistry } = await shared("@jupyterlab/codemirror");
   const { INotebookTracker, NotebookActions } = await shared("@jupyterlab/notebook");
   const { KernelMessage } = await shared("@jupyterlab/services");
-  const [{ asText }, { Channel }, { Reattached }, { actions }, { offer }] = await Promise.all(
-    ["highlight.js", "channel.js", "reattach.js", "cells.js", "offer.js"].map(load),
+  const [{ asText }, { Channel }, { Reattached }, { actions }, { offer }, { dress }] = await Promise.all(
+    ["highlight.js", "channel.js", "reattach.js", "cells.js", "offer.js", "answers.js"].map(load),
   );
   const known = new WeakSet();
 
@@ -17,6 +17,7 @@ export async function plugin(shared, load, address) {
     }
     known.add(context);
     asText(panel.content.model, languages);
+    dress(panel);
     const channel = new Channel(context, KernelMessage, actions(panel.content.model));
     const reattached = new Reattached(panel, channel);
     context.sessionContext.iopubMessage.connect((_, message) => {

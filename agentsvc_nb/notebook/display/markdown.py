@@ -71,13 +71,13 @@ CHIP: Final = (
     "display:inline-block;max-width:100%;margin:0 6px 6px 0;padding:1px 10px;font-size:92%;"
     f"border:{LINE};border-radius:12px;overflow-wrap:anywhere"
 )
-_ASK: Final = "font-family:inherit;background:none;padding:0"
+_ASK: Final = f"{CHIP};font-family:inherit;background:none"
 
 
-def folded(summary: str, body: str) -> str:
+def folded(summary: str, body: str, kind: str = "asvc-fold") -> str:
     """Return HTML that a summary unfolds; both are safe HTML."""
     head = f'<summary style="{SMALL};cursor:pointer">{summary}</summary>'
-    return f'<details class="asvc-fold" style="margin:6px 0">{head}<div>{body}</div></details>\n'
+    return f'<details class="{kind}" style="margin:6px 0">{head}<div>{body}</div></details>\n'
 
 
 class _Renderer(SafeRenderer):
@@ -134,7 +134,7 @@ class _Renderer(SafeRenderer):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         if env.get("chips"):
-            return f'<li style="{CHIP}">'
+            return '<li style="display:inline">'
         return super().list_item_open(tokens, idx, options, env)
 
     def code_inline(
@@ -144,8 +144,13 @@ class _Renderer(SafeRenderer):
             return f'<code class="asvc-ask" style="{_ASK}">{html.escape(tokens[idx].content)}</code>'
         return super().code_inline(tokens, idx, options, env)
 
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        shown = super().fence(tokens, idx, options, env)
+        is_python = tokens[idx].info.split()[:1] in (["python"], ["py"], ["python3"], ["ipython"])
+        return shown.replace("<pre", '<pre class="asvc-python"', 1) if is_python else shown
+
     def folded(self, summary: str, block: str) -> str:
-        return folded(summary, block)
+        return folded(summary, block, "asvc-fold asvc-computed")
 
 
 class _ColouringRenderer(_Renderer):
@@ -176,4 +181,4 @@ def to_html(text: str, app_url: str = "", *, coloured: bool = True, suggests: bo
 
 def line_html(line: str) -> str:
     """Return a line of our own text, with code in backticks, as small HTML."""
-    return f'<div style="{SMALL}">{worded(line, LINE_CHARS)}</div>'
+    return f'<div class="asvc-note" style="{SMALL}">{worded(line, LINE_CHARS)}</div>'

@@ -73,14 +73,17 @@ def size(count: int) -> str:
 
 
 _MARKS: Final = {"completed": "✓", "succeeded": "✓", "failed": "✗", "cancelled": "■", "cancelling": "◌", "queued": "○"}
-_QUIET: Final = "var(--jp-border-color1,#9e9e9e)"
-_COLORS: Final = {
-    "completed": "var(--jp-success-color1,#2e7d32)",
-    "succeeded": "var(--jp-success-color1,#2e7d32)",
-    "failed": "var(--jp-error-color1,#d32f2f)",
+_QUIET: Final = ("quiet", "var(--jp-border-color1,#9e9e9e)")
+_DONE: Final = ("done", "var(--jp-success-color1,#2e7d32)")
+_DOTS: Final = {
+    "completed": _DONE,
+    "succeeded": _DONE,
+    "failed": ("failed", "var(--jp-error-color1,#d32f2f)"),
     "cancelled": _QUIET,
     "queued": _QUIET,
 }
+"""The look of a state: its class in our style sheet, and its colour without that."""
+_ACTIVE: Final = ("active", "var(--jp-brand-color1,#1976d2)")
 _DOT: Final = (
     "display:inline-block;width:8px;height:8px;border-radius:50%;overflow:hidden;font-size:0px;"
     "margin-right:6px;vertical-align:middle"
@@ -155,15 +158,15 @@ def status_bundle(view: RunView, advice: str = "") -> Bundle:
     }
 
 
-def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, color: str = "") -> str:
+def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answered: bool = True) -> str:
     """Return a status line as HTML that screen readers announce: a dot in the colour of the state, then the pieces.
 
-    The word for success is only heard. `unfolded` is HTML that the line unfolds.
+    The word for success is only heard. `unfolded` is HTML that the line unfolds. Without `answered` the dot is grey.
     """
     symbol, _, word = mark(status).partition(" ")
     heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
-    color = color or _COLORS.get(status, "var(--jp-brand-color1,#1976d2)")
-    dot = f'<span class="asvc-dot" style="{_DOT};background:{color}">{escape(heard)}</span>'
+    look, color = _DOTS.get(status, _ACTIVE) if answered else _QUIET
+    dot = f'<span class="asvc-dot asvc-{look}" style="{_DOT};background:{color}">{escape(heard)}</span>'
     line = f"{dot} {' · '.join(map(_piece, shown))}"
     if unfolded:
         line = f'<details><summary style="list-style:none;cursor:pointer">{line}</summary>{unfolded}</details>'
@@ -182,9 +185,9 @@ def _ended_status(view: RunView, run: Run) -> str:
     used, (_, *pieces) = run.usage, facts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
-    color = _QUIET if run.basis is not None and run.basis.basis in _UNANSWERED else ""
+    answered = run.basis is None or run.basis.basis not in _UNANSWERED
     about = f"<div>{tokens} · run <code>{escape(view.run_id)}</code>{chat}</div>"
-    return status_html(_status(view), pieces[:-1] if view.run_id else pieces, about, color=color)
+    return status_html(_status(view), pieces[:-1] if view.run_id else pieces, about, answered=answered)
 
 
 def headed(lines: Iterable[str]) -> str:
@@ -225,9 +228,9 @@ def answer_bundle(
         status,
         *map(line_html, lines),
         *(call["text/html"] for call in calls),
-        records["text/html"] if records else _body_html(view),
+        f'<div class="asvc-body">{records["text/html"] if records else _body_html(view)}',
         charts["text/html"] if charts else "",
-        sources,
+        f"</div>{sources}",
         timeline_html(view),
         files["text/html"] if files else "",
     ]
