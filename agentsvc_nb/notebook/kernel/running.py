@@ -13,13 +13,14 @@ import io
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import UsageError
+from traitlets import HasTraits
 
 from agentsvc_nb.notebook.kernel.variables import is_frame
 
@@ -48,27 +49,20 @@ class Outcome:
     interrupted: bool = False
     seconds: float = 0.0
     _head: str = ""
-    _tail: deque[str] = field(default_factory=deque)
-    _tail_chars: int = 0
+    _tail: str = ""
     _chars: int = 0
 
     def write(self, text: str) -> None:
         self._chars += len(text)
-        room = KEPT_CHARS - len(self._head)
-        if room > 0:
-            self._head += text[:room]
-            text = text[room:]
-        if text := text[-KEPT_CHARS:]:
-            self._tail.append(text)
-            self._tail_chars += len(text)
-        while self._tail and self._tail_chars - len(self._tail[0]) >= KEPT_CHARS:
-            self._tail_chars -= len(self._tail.popleft())
+        room = max(0, KEPT_CHARS - len(self._head))
+        self._head += text[:room]
+        self._tail = (self._tail + text[room:][-KEPT_CHARS:])[-KEPT_CHARS:]
 
     @property
     def text(self) -> str:
-        tail = "".join(self._tail)[-KEPT_CHARS:]
-        left_out = self._chars - len(self._head) - len(tail)
-        return f"{self._head}\n… {left_out:,} characters left out …\n{tail}" if left_out else self._head + tail
+        left_out = self._chars - len(self._head) - len(self._tail)
+        gap = f"\n… {left_out:,} characters left out …\n" if left_out else ""
+        return self._head + gap + self._tail
 
 
 def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = lambda: None) -> None:
@@ -137,7 +131,15 @@ class _Recorder:
             self.outcome.table, self.outcome.table_text = value.to_html(**_SHOWN), str(data.get("text/plain", ""))
         self.show(data)
 
-    def failed(self, kind: Any, error: Any, lines: list[str]) -> None:
+    def traceback(self, *_: Any, **__: Any) -> None:
+        """Keep the traceback of an exception, as IPython formats it."""
+        kind, error, trace = sys.exc_info()
+        if isinstance(error, SyntaxError):
+            lines = self._shell.SyntaxTB.structured_traceback(kind, error, [])
+        elif isinstance(error, (UsageError, SystemExit)):
+            return  # its message says it all
+        else:
+            lines = self._shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=1)
         self.outcome.error = "\n".join(lines)
 
     def refuse_input(self, *_: Any, **__: Any) -> str:
@@ -188,7 +190,8 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
             (sys, "displayhook", recorder.result),
             (builtins, "input", recorder.refuse_input),
             (shell, "display_pub", _Publisher(recorder)),
-            (shell, "_showtraceback", recorder.failed),
+            (shell, "showtraceback", recorder.traceback),
+            (shell, "showsyntaxerror", recorder.traceback),
             (shell, "ask_exit", recorder.refuse_exit),
             (shell, "system", shell.system_piped),
             (shell.displayhook, "exec_result", None),  # what the value of the cell around it will go to
@@ -217,20 +220,13 @@ def _interrupt_again(ignored: Any) -> None:
 
 @contextmanager
 def _replaced(place: Any, name: str, stands_in: Any) -> Iterator[None]:
-    own = vars(place).get(name, _MISSING)
-    before = getattr(place, name, _MISSING)
+    is_own = name in vars(place) or (isinstance(place, HasTraits) and place.has_trait(name))
+    before = getattr(place, name, None)
     setattr(place, name, stands_in)
     try:
         yield
     finally:
-        if own is _MISSING and not _is_trait(place, name):
-            delattr(place, name)  # it stands in the class
-        else:
+        if is_own:
             setattr(place, name, before)
-
-
-_MISSING: Final = object()
-
-
-def _is_trait(place: Any, name: str) -> bool:
-    return name in getattr(place, "_trait_values", {}) or name in getattr(type(place), "_traits", {})
+        else:
+            delattr(place, name)  # it is of the class
