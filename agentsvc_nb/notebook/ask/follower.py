@@ -24,7 +24,7 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher, reader
-from agentsvc_nb.notebook.kernel.desk import KernelDesk
+from agentsvc_nb.notebook.kernel.desk import KernelToolExecutor
 from agentsvc_nb.notebook.state.journal import TYPED_CHARS, JournalEntry, TurnRecord
 from agentsvc_nb.notebook.state.session import EMBEDDED, EarlierQuestion, Session
 from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
@@ -97,9 +97,9 @@ class RunFollower:
         self.background = background
         self.fails_cell = fails_cell
         self.client: AgentService = session.client()
-        self.desk: KernelDesk | None = None
+        self.desk: KernelToolExecutor | None = None
         if request.kernel is not None and not request.shown:
-            self.desk = KernelDesk(request.kernel, session.journal, self.client)
+            self.desk = KernelToolExecutor(request.kernel, session.journal, self.client)
         self.view = RunView(own=session.base_url == EMBEDDED, kernel=self.desk.calls if self.desk else ())
         self.notes = (*session.take_notes(), *request.notes) if background else request.notes
         self.earlier: EarlierQuestion | None = None

@@ -5,8 +5,7 @@ running   code run on the main thread, and what came of it
 variables  what a variable is, in a few lines
 masking   which values and names are never told
 pages     the pages of the notebook that have our extension: asked for its cells, and to change one
-edits     a change of a cell: what it becomes, as a diff, and as a call of the agent
-cells     what an agent is offered of the cells
+edits     the cells that are told, and a change of one: what it becomes, as a diff, and as a call of the agent
 calls     a call of the agent, from asked to answered, and how it is shown
 databases  connections that the agent may ask, by database_port: duckdb_database and sqlalchemy_databases (SQLite,
            PostgreSQL), whose engines judge what a query reads (docs/decisions/0098)

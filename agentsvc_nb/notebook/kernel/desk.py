@@ -19,15 +19,16 @@ from pydantic import Field
 
 from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.notebook.kernel import variables
+from agentsvc_nb.notebook.kernel import edits, variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
 from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, INVISIBLE, KernelCall, State, failed
-from agentsvc_nb.notebook.kernel.cells import CellTools
+from agentsvc_nb.notebook.kernel.edits import EditCall
 from agentsvc_nb.notebook.kernel.masking import Rules, masked
-from agentsvc_nb.notebook.kernel.pages import Page
+from agentsvc_nb.notebook.kernel.pages import Page, PageGone
 from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD
+from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.runs import Run
-from agentsvc_nb.wire.text import forbidden, plain
+from agentsvc_nb.wire.text import forbidden, label, plain
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
@@ -42,6 +43,8 @@ _LOOK_SECONDS: Final = 5.0
 _NOBODY: Final = "Nobody can approve this here: this notebook is run without anyone to ask. Go on without it."
 _CLOSED: Final = "The user's cell does not take part any more; nothing was run."
 _BEGUN: Final = "This code was begun before, and was cut off: it may have been run in part. It is not run again."
+_NO_PAGE: Final = "The page of the notebook does not answer: it was closed, or is loaded anew. Go on without its cells."
+_NO_WORD: Final = "The page of the notebook did not say whether it changed the cell; show_cell tells."
 _AWAITS: Final = "Code with `await` outside a function can't be run here: write it without."
 
 
@@ -71,8 +74,11 @@ class KernelOffer:
 
 
 @dataclass
-class KernelDesk:
-    """The desk of one run. `run_id` and `chat` are set when the run has started; the chat's files take the pictures."""
+class KernelToolExecutor:
+    """Answer the calls of one run for the user's kernel.
+
+    `run_id` and `chat` are set when the run has started; the chat's files take the pictures.
+    """
 
     offer: KernelOffer
     journal: Journal
@@ -92,16 +98,36 @@ class KernelDesk:
 
     def tools(self) -> list[ClientTool]:
         """Return the functions that the run is offered."""
+        offer, functions = self.offer, list[Callable[..., Any]]()
+        if offer.mode != "off":
+            functions += self._variable_functions()
+        if offer.mode == "ask":
+            functions.append(self._code_function())
+            if offer.page is not None and offer.page.is_there(while_busy=not offer.between):
+                functions += self._cell_functions(offer.page)
+        # Not an effect for the service: the user approves each call here, and would be asked twice.
+        tools = [ClientTool(function, effect=False) for function in functions]
+        if offer.database is not None:
+            from agentsvc_nb.notebook.kernel.databases import database_tools
+
+            tools = database_tools(offer.database, offer.rules, self._look, self._query) + tools
+        return tools
+
+    def _variable_functions(self) -> list[Callable[..., Any]]:
+        shell, rules = self.offer.access.shell, self.offer.rules
 
         def list_variables() -> Any:
             """List the variables of the user's notebook kernel, with their types and sizes."""
-            return self._look(lambda: variables.listing(self._variables, self.offer.rules))
+            return self._look(lambda: variables.listing(shell.user_ns, rules))
 
         def show_variable(name: str) -> Any:
             """Show a variable of the user's notebook kernel: its type and size, and for a table its columns with their
             types and its first rows. Values that look like credentials are masked."""
-            return self._look(lambda: variables.description(name, self._variables, self.offer.rules))
+            return self._look(lambda: variables.description(name, shell.user_ns, rules))
 
+        return [list_variables, show_variable]
+
+    def _code_function(self) -> Callable[..., Any]:
         def run_in_kernel(
             code: Annotated[str, Field(min_length=1, max_length=CODE_CHARS)],
             why: Annotated[str, Field(max_length=400)] = "",
@@ -109,25 +135,55 @@ class KernelDesk:
             """Run Python code in the user's notebook kernel, where their variables are. The user is shown the code and
             `why`, one sentence that says what it is for, and approves, changes or refuses it. You get what it prints,
             the value of its last line, and its error. Keep it short and print only what you need."""
-            return self._ask(code.replace("\r\n", "\n"), why)
+            code = code.replace("\r\n", "\n")
+            if found := forbidden(code):
+                return failed(INVISIBLE.format("code", found))
+            asked = current_call.get()
+            call = KernelCall(asked.call_id, self.run_id, code, why, asked.created_at)
+            self._await(call, ("asked", "approved", "running"))
+            answer = call.answer()
+            return CallAnswer([*answer.content, *self._sent_pictures(call)], answer.failed)
 
-        tools = self._database_tools()
-        if self.offer.mode != "off":
-            tools += [ClientTool(list_variables, effect=False), ClientTool(show_variable, effect=False)]
-        if self.offer.mode == "ask":
-            # Not an effect for the service: the user approves each call here, and would be asked twice.
-            asking: list[Callable[..., Any]] = [run_in_kernel]
-            if self.offer.page is not None and self.offer.page.is_there(while_busy=not self.offer.between):
-                asking += CellTools(lambda: self.run_id, self.offer.page, self._decided).functions()
-            tools += [ClientTool(function, effect=False) for function in asking]
-        return tools
+        return run_in_kernel
 
-    def _database_tools(self) -> list[ClientTool]:
-        if self.offer.database is None:
-            return []
-        from agentsvc_nb.notebook.kernel.databases import database_tools
+    def _cell_functions(self, page: Page) -> list[Callable[..., Any]]:
+        def list_cells() -> Any:
+            """List the code cells of the user's notebook: their ids, the numbers of those that have run, and how each
+            begins."""
+            return _answered(lambda: edits.listing(page.cells()))
 
-        return database_tools(self.offer.database, self.offer.rules, self._look, self._query)
+        def show_cell(cell: str) -> Any:
+            """Show the source of a code cell of the user's notebook, by its id or number. Values that look like
+            credentials are masked."""
+            return _answered(lambda: edits.told(edits.find(page.cells(), cell)))
+
+        def edit_cell(
+            cell: str,
+            new: Annotated[str, Field(max_length=edits.SOURCE_CHARS)],
+            old: str = "",
+            why: Annotated[str, Field(max_length=400)] = "",
+        ) -> Any:
+            """Change a code cell of the user's notebook, by its id or number: `new` takes the place of `old`, which has
+            to stand in the cell once, or without `old` of the whole cell. The user is shown what changes and `why`, one
+            sentence that says what it is for, and accepts or refuses it. The cell is not run."""
+            return _answered(lambda: self._edit(page, cell, old, new.replace("\r\n", "\n"), why))
+
+        return [list_cells, show_cell, edit_cell]
+
+    def _edit(self, page: Page, cell: str, old: str, new: str, why: str) -> CallAnswer:
+        if invisible := forbidden(new):
+            return failed(INVISIBLE.format("change", invisible))
+        found = edits.find(page.cells(), cell)
+        code, asked = edits.changed(found.source, old, new), current_call.get()
+        call = EditCall(asked.call_id, self.run_id, code, why, asked.created_at, cell=found)
+        self._await(call, ("asked",))
+        if call.begin():
+            try:
+                wrong = edits.wrong(page.ask("edit", cell=found.id, was=found.source, source=code))
+                call.end("failed" if wrong else "done", wrong)
+            except PageGone:
+                call.end("stopped", _NO_WORD)
+        return call.answer()
 
     def _query(self, sql: str, why: str, run: Callable[[str], Any]) -> Any:
         """Show a query to the user, and run what they approve."""
@@ -135,16 +191,12 @@ class KernelDesk:
 
         asked = current_call.get()
         call = QueryCall(asked.call_id, self.run_id, sql, why, asked.created_at)
-        self._decided(call)
+        self._await(call, ("asked",))
         if not call.begin():
             return call.answer()
         found = self._look(lambda: run(call.code))
         call.end("failed" if isinstance(found, CallAnswer) else "done")
         return found | {"query_as_the_user_changed_it": call.code} if call.edited and isinstance(found, dict) else found
-
-    @property
-    def _variables(self) -> Any:
-        return self.offer.access.shell.user_ns
 
     def _look(self, look: Callable[[], Any]) -> Any:
         future: Future[Any] = Future()
@@ -153,22 +205,7 @@ class KernelDesk:
             pass
         if not future.done():
             return failed(_CLOSED)
-        try:
-            return future.result()
-        except LookupError as error:
-            return failed(str(error.args[0]))
-
-    def _ask(self, code: str, why: str) -> CallAnswer:
-        if found := forbidden(code):
-            return failed(INVISIBLE.format("code", found))
-        asked = current_call.get()
-        call = KernelCall(asked.call_id, self.run_id, code, why, asked.created_at)
-        self._await(call, ("asked", "approved", "running"))
-        answer = call.answer()
-        return CallAnswer([*answer.content, *self._sent_pictures(call)], answer.failed)
-
-    def _decided(self, call: KernelCall) -> None:
-        self._await(call, ("asked",))
+        return _answered(future.result)
 
     def _await(self, call: KernelCall, states: tuple[State, ...]) -> None:
         """Wait while the call is in one of these states."""
@@ -259,13 +296,11 @@ class KernelDesk:
         if self.offer.buttons and (access.hears_buttons or waited < BUTTONS_SECONDS):
             return
         if access.can_prompt:
-            from agentsvc_nb.notebook.kernel.prompting import decide_by_prompt
-
             call.by_prompt = True
             draw()
             if not told:  # the code stands in another cell
                 print(call.bundle()["text/plain"])
-            decide_by_prompt(call)
+            _decide_by_prompt(call)
         else:
             call.give_up(_NOBODY)
 
@@ -282,6 +317,15 @@ class KernelDesk:
         call.end("failed" if call.outcome.error else "done")
 
 
+def _answered(act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except PageGone:
+        return failed(_NO_PAGE)
+    except LookupError as error:
+        return failed(str(error.args[0]))
+
+
 def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
     try:
         future.set_result(look())
@@ -289,3 +333,24 @@ def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
         said = masked(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
+
+
+def _decide_by_prompt(call: KernelCall) -> None:
+    """Ask until there is an answer; an empty one asks again. Without more input it is refused.
+
+    Raises `KeyboardInterrupt`: then nothing is decided.
+    """
+    try:
+        while call.state == "asked":
+            said, _, why = input(call.question).strip().partition(" ")
+            said = said.casefold().rstrip(",:")
+            if said in ("y", "yes"):
+                call.decide(True)
+            elif said in ("n", "no"):
+                # In the same line: what is typed before JupyterLab shows the next one are its commands, such as cut.
+                call.decide(False, reason=label(why.strip(), REASON_CHARS))
+            elif said in ("e", "edit") and call.on_main_thread:
+                print("The code to run instead; end it with a line that is just a dot:")
+                call.decide(True, "\n".join(iter(input, ".")))
+    except EOFError:
+        call.decide(False)

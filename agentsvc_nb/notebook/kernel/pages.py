@@ -159,6 +159,10 @@ class Page:
         except TimeoutError:
             raise PageGone from None
 
+    def cells(self) -> list[Cell]:
+        """Return the code cells of the notebook. Raises `PageGone`."""
+        return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]]
+
     def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
         """Have something done; `then` gets the answer, in any thread, an empty one if there is no page."""
 
