@@ -30,9 +30,8 @@ BYTES_PER_CHAR: Final = 45
 """The byte budget for each character of text; it keeps the cost linear even for one endless paragraph."""
 FREE_BYTES: Final = 20_000
 """The byte budget that does not depend on the text."""
-
-
 LONG_SECONDS: Final = 10.0
+"""From when on the status line of a run says what to do with it in a page that was loaded again."""
 RELOADED: Final = (
     "Page loaded again? Run this cell again: it goes on with this run. `%runs attach last` follows it elsewhere."
 )
@@ -93,28 +92,35 @@ class LiveScreen:
         self._prefix = secrets.token_hex(4)
         self._count = 0
         self._sent = self._longest = 0
-        self._arrived = ("", 0.0)
-        self._last_status = ("", -STATUS_SECONDS)
         self._restart()
 
+    def _restart(self) -> None:
+        # Display ids of the outputs; empty until there is such an output.
+        self._status = self._tail = self._panel = ""
+        self._kernel: dict[int, str] = {}
+        # What they show: the text of the settled blocks, all text, the waiting calls, the calls for the kernel.
+        self._frozen = self._shown = ""
+        self._asked: list[str] = []
+        self._drawn: dict[int, tuple[object, ...]] = {}
+        self._arrived = ("", 0.0)
+        self._last_status = ("", -STATUS_SECONDS)
+
     def draw(self, view: RunView) -> None:
-        now = self._clock()
-        if self._reloaded != (reloads := self._reloads()):
+        now, text, reloads = self._clock(), plain(view.said), self._reloads()
+        # After `run.resumed`, some settled blocks or all of the tail were withdrawn.
+        withdrawn = not text.startswith(self._frozen) or (self._tail and text == self._frozen)
+        if withdrawn or reloads != self._reloaded:
             self._reloaded = reloads
             self.clear()
             self._restart()
         self._draw_status(view, now)
-        text = plain(view.said)
-        if not text.startswith(self._frozen) or (self._tail and text == self._frozen):
-            self._output.clear()  # after `run.resumed`: some settled blocks, or all of the tail, were withdrawn
-            self._restart()
-            self._draw_status(view, now)
         if text != self._arrived[0]:
             self._arrived = (text, now)
-        if text != self._shown and self._affordable(text, now):
+        if text != self._shown and self._is_affordable(text, now):
             self._draw_text(text)
         self._draw_asked(view)
         self._draw_kernel(view)
+        self._draw_buttons(view)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         self._output.clear()
@@ -124,19 +130,37 @@ class LiveScreen:
         if self._status:
             self._output.clear()
 
-    def _restart(self) -> None:
-        # Display ids of the outputs; empty until there is such an output.
-        self._status = ""
-        self._tail = ""
-        self._panel = ""
-        self._asked = list[str]()
-        self._kernel: dict[int, str] = {}
-        self._drawn: dict[int, tuple[object, ...]] = {}
-        # The text of the settled blocks; all text on the screen.
-        self._frozen = ""
-        self._shown = ""
-        self._arrived = ("", 0.0)
-        self._last_status = ("", -STATUS_SECONDS)
+    def _draw_status(self, view: RunView, now: float) -> None:
+        pieces = facts(view)
+        words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
+        # A run of many minutes ticks more slowly: each tick is a message on the kernel's channel.
+        every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
+        if age >= (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
+            self._last_status = (words, now)
+            self._status = self._put(status_bundle(view, self._advice(view)), self._status)
+
+    def _advice(self, view: RunView) -> str:
+        """What a reader needs who finds this as it was saved in the middle of the run, once it has gone on for long."""
+        return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
+
+    def _is_affordable(self, text: str, now: float) -> bool:
+        """Whether drawing the text keeps within the byte budget, or the stream pauses and the reader waits for it."""
+        self._longest = max(self._longest, len(text))
+        cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
+        within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
+        return within or now - self._arrived[1] >= PAUSE_SECONDS
+
+    def _draw_text(self, text: str) -> None:
+        tail = text[len(self._frozen) :]
+        done = settled(tail)
+        for part, is_settled in ((tail[:done], True), (tail[done:], False)):
+            if part:
+                bundle = text_bundle(part, is_settled)
+                self._sent += MESSAGE_BYTES + sum(len(value.encode()) for value in bundle.values())
+                self._tail = self._put(bundle, self._tail)
+            if part and is_settled:
+                self._frozen, self._tail = text[: len(self._frozen) + done], ""
+        self._shown = text
 
     def _draw_asked(self, view: RunView) -> None:
         """Show waiting calls in an output of their own that does not tick, because the user copies ids from it."""
@@ -150,54 +174,18 @@ class LiveScreen:
             if self._drawn.get(number) != call.signature:
                 self._drawn[number] = call.signature
                 self._kernel[number] = self._put(call.bundle(), self._kernel.get(number, ""))
-        self._draw_buttons(view)
 
     def _draw_buttons(self, view: RunView) -> None:
         """Hook: show buttons for calls that wait for their approval."""
 
-    def _draw_status(self, view: RunView, now: float) -> None:
-        pieces = facts(view)
-        words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
-        # A run of many minutes ticks more slowly: each tick is a message on the kernel's channel.
-        every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
-        if age < (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
-            return
-        self._last_status = (words, now)
-        self._status = self._put(status_bundle(view, self._advice(view)), self._status)
-
-    def _advice(self, view: RunView) -> str:
-        """What a reader needs who finds this as it was saved in the middle of the run, once it has gone on for long."""
-        return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
-
-    def _affordable(self, text: str, now: float) -> bool:
-        """Whether drawing the text keeps within the byte budget, or the stream pauses and the reader waits for it."""
-        self._longest = max(self._longest, len(text))
-        cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
-        within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
-        return within or now - self._arrived[1] >= PAUSE_SECONDS
-
-    def _draw_text(self, text: str) -> None:
-        tail = text[len(self._frozen) :]
-        if done := settled(tail):
-            self._send_tail(tail[:done], settled=True)
-            self._frozen = text[: len(self._frozen) + done]
-            self._tail = ""
-        if rest := tail[done:]:
-            self._send_tail(rest, settled=False)
-        self._shown = text
-
-    def _send_tail(self, text: str, settled: bool) -> None:
-        bundle = text_bundle(text, settled)
-        self._tail = self._put(bundle, self._tail)
-        self._sent += MESSAGE_BYTES + sum(len(value.encode()) for value in bundle.values())
-
     def _put(self, bundle: Bundle, display_id: str) -> str:
+        """Update the output of this id, or with an empty one append another. Return its id."""
         if display_id:
             self._output.update(bundle, display_id)
-            return display_id
-        self._count += 1
-        display_id = f"{self._prefix}-{self._count}"
-        self._output.show(bundle, display_id=display_id)
+        else:
+            self._count += 1
+            display_id = f"{self._prefix}-{self._count}"
+            self._output.show(bundle, display_id=display_id)
         return display_id
 
 
@@ -206,16 +194,16 @@ class StaticScreen:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._asked: list[str] = []
+        self._asked: set[str] = set()
 
     def draw(self, view: RunView) -> None:
         """Show only calls that wait for approval; without them, the waiting run would look stuck."""
-        if new := [call for call in view.asked if call not in self._asked]:
-            self._asked += new
+        if view.asked.keys() - self._asked:
+            self._asked |= view.asked.keys()
             self._output.show(asked_bundle(view))
         for call in view.kernel:
             if call.state == "asked" and call.call_id not in self._asked:
-                self._asked.append(call.call_id)
+                self._asked.add(call.call_id)
                 self._output.show(call.bundle())
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
@@ -227,10 +215,6 @@ class StaticScreen:
             self._output.clear()
 
 
-_TOLD: Final = ("asked", "done", "failed", "refused", "stopped")
-"""The states of a call for the user's kernel that a terminal prints."""
-
-
 class TerminalScreen:
     """Text as it streams. A terminal cannot withdraw text, so a line announces when a resumed run replaces it."""
 
@@ -238,23 +222,26 @@ class TerminalScreen:
         self._out = out
         self._printed = ""
         self._asked: list[str] = []
-        self._told: dict[str, str] = {}
+        self._states: dict[str, str] = {}
 
     def draw(self, view: RunView) -> None:
-        text = plain(_complete(view.said))
+        said = view.said
+        # An escape sequence that is incomplete at the end may be completed by the next piece.
+        start = said.rfind("\x1b", max(0, len(said) - 64))
+        text = plain(said if start < 0 or any(char.isalpha() for char in said[start:]) else said[:start])
         if not text.startswith(self._printed):
             self._out.write("\n[the run was resumed; this replaces the text above]\n")
             self._printed = ""
         self._out.write(text[len(self._printed) :])
+        self._printed = text
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
         for call in view.kernel:
-            if call.state in _TOLD and self._told.get(call.call_id) != call.state:
-                self._told[call.call_id] = call.state
+            if call.state not in ("approved", "running") and self._states.get(call.call_id) != call.state:
+                self._states[call.call_id] = call.state
                 self._out.write(f"\n{call.bundle()['text/plain']}\n")
         self._out.flush()
-        self._printed = text
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
         text, printed = bundle["text/plain"], self._printed.rstrip()
@@ -268,12 +255,6 @@ class TerminalScreen:
         pass
 
 
-def _complete(text: str) -> str:
-    """Return the text without an incomplete escape sequence at its end, which the next delta may complete."""
-    start = text.rfind("\x1b", max(0, len(text) - 64))
-    return text if start < 0 or any(char.isalpha() for char in text[start:]) else text[:start]
-
-
 class Bar:
     """The output of a job: a progress line if the host is `live`, then its final output."""
 
@@ -283,11 +264,9 @@ class Bar:
         self._id = ""
 
     def draw(self, bundle: Bundle) -> None:
-        if not self.live:
-            return
         if self._id:
             self._output.update(bundle, self._id)
-        else:
+        elif self.live:
             self._id = secrets.token_hex(4)
             self._output.show(bundle, display_id=self._id)
 
