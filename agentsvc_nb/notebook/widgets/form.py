@@ -44,16 +44,7 @@ DEPTH_MAX: Final = 6
 FIELDS_MAX: Final = 300
 ITEMS_MAX: Final = 100
 PROBLEMS_MAX: Final = 50
-_BLANKS: Final[Mapping[str, Any]] = {
-    "line": "",
-    "lines": "",
-    "file": "",
-    "list": [],
-    "checks": [],
-    "object": {},
-    "rows": {},
-}
-"""The empty value of an input, by its kind."""
+_HINTS: Final = {"file": "path of a file in the chat"}
 _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 
@@ -81,7 +72,7 @@ class FormPlanner:
             "rule": "" if kind == "lines" or not (of.name or depth) else " ".join(limits(of)),
             "required": of.required and bool(of.name),
             "empty": None if empty is MISSING else json.dumps(empty),
-            "example": label(inner.example, 80) if isinstance(inner.example, str) else "",
+            "example": label(inner.example, 80) if isinstance(inner.example, str) else _HINTS.get(kind, ""),
         }
         match kind:
             case "object":
@@ -158,7 +149,8 @@ def _input_kind(of: Field, value: Any) -> str:
 
 def _empty_value(of: Field, kind: str, start: Any) -> Any:
     """Return the value that an empty input stands for, or MISSING if the field is then left out."""
-    blank = _BLANKS.get(kind, MISSING)
+    blanks: tuple[tuple[Any, str], ...] = (("", "line lines file"), ([], "list checks"), ({}, "object rows"))
+    blank = next((value for value, kinds in blanks if kind in kinds.split()), MISSING)
     if blank is not MISSING and start == blank:
         return blank
     if of.nullable and (of.required or (of.default is not None and (start is None or of.default is not MISSING))):
@@ -317,16 +309,11 @@ class ToolForm(Showing):
         front, tool = Front("form"), self.tool
         front.on("change", lambda content, _: self._change(content))
         front.on("send", lambda content, _: self._send(content))
-        front.on(
-            "cell", lambda content, _: front.change({"cell": {"source": self.cell, "asked": content.get("asked")}})
-        )
+        front.on("cell", lambda content, _: front.change({"cell": {"source": self.cell, "asked": content["asked"]}}))
         facts = ["runs as a job"] * tool.asynchronous + ["acts outside the workspace"] * tool.effect
         facts += ["not configured on this service"] * (not tool.available)
-        head = {
-            "title": label(tool.name, 64),
-            "press": "Create" if tool.asynchronous else "Run",
-            "facts": " · ".join(facts),
-        }
+        press = "Create" if tool.asynchronous else "Run"
+        head = {"title": label(tool.name, 64), "press": press, "facts": " · ".join(facts)}
         front.remember({"head": head, "files": self._files(), "plan": self._plan, "errors": self._errors()})
         return front
 

@@ -265,7 +265,7 @@ function fixed(plan) {
 function framed(plan, title, inner, on) {
   const below = notes(plan);
   const legend = element("legend");
-  const box = element("fieldset", { className: "asvc-group", "aria-describedby": below.box.id }, legend, below.box, inner);
+  const box = element("fieldset", { className: "asvc-group", "aria-describedby": below.box.id }, legend, inner, below.box);
   const call = (name) => {
     legend.replaceChildren(on ? element("label", {}, on, " ", ...named(plan, name)) : element("span", {}, ...named(plan, name)));
     legend.hidden = !name;
@@ -338,7 +338,7 @@ function items(plan, form) {
     append("", plan.item);
     form.changed();
     rows.at(-1).box.querySelector("input, textarea, select, button").focus();
-  });
+  }, "asvc-chip");
   const { box, below, call } = framed(plan, plan.title, element("div", {}, body, add));
   box.classList.add("asvc-plain");
 
