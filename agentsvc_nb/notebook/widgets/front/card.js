@@ -58,8 +58,10 @@ class CardView {
   write(html) {
     this.text.hidden = !html;
     // The outer element is laid out from its end, so that the newest lines are in view.
-    this.text.replaceChildren(element("div", {}, markup(html ?? "")));
-    typeset(this.model, this.text);
+    const page = element("div", {}, markup(html ?? ""));
+    scrollTables(page);
+    this.text.replaceChildren(page);
+    typeset(this.model, page);
   }
 
   job(id, value) {
@@ -142,7 +144,18 @@ class Work {
 
 /** The static output of what has ended. */
 function ended(html) {
-  return element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
+  const page = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
+  scrollTables(page);
+  return page;
+}
+
+/** A table that is wider than the card scrolls by itself; its words and numbers stay whole. */
+function scrollTables(page) {
+  for (const table of page.querySelectorAll("table")) {
+    const frame = element("div", { className: "asvc-wide", tabIndex: 0, role: "group", "aria-label": "Table" });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
 }
 
 /** Have the focus where what had it has gone. */
