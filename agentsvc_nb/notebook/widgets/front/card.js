@@ -26,7 +26,7 @@ class CardView {
     const say = (message) => this.model.send(message);
     this.run = new Work("run", () => say({ do: "cancel" }));
     this.run.box.hidden = true;
-    this.text = element("div", { className: "asvc-page asvc-tail jp-RenderedHTMLCommon", tabIndex: 0, role: "region" });
+    this.text = element("div", { className: "asvc-tail", tabIndex: 0, role: "region" });
     this.text.setAttribute("aria-label", "The answer so far");
     this.text.hidden = true;
     this.run.box.append(this.text);
@@ -58,10 +58,7 @@ class CardView {
   write(html) {
     this.text.hidden = !html;
     // The outer element is laid out from its end, so that the newest lines are in view.
-    const page = element("div", {}, markup(html ?? ""));
-    scrollTables(page);
-    this.text.replaceChildren(page);
-    typeset(this.model, page);
+    this.text.replaceChildren(rendered(this.model, this.root, html ?? ""));
   }
 
   job(id, value) {
@@ -71,7 +68,8 @@ class CardView {
       this.jobs.set(id, shown);
       this.bars.append(shown.box);
     }
-    shown.show(value);
+    if (value.end === undefined) shown.show(value);
+    else shown.end(rendered(this.model, this.root, value.end));
   }
 
   /** A change to accept or to leave. */
@@ -90,7 +88,7 @@ class CardView {
 
   end(html) {
     const focused = focusedIn(this.root);
-    this.root.replaceChildren(ended(html));
+    this.root.replaceChildren(rendered(this.model, this.root, html));
     if (focused) focusOn(this.root);
   }
 }
@@ -111,8 +109,7 @@ class Work {
     this.box = element("div", { className: "asvc-panel asvc-work", role: "group" }, head, this.bar);
   }
 
-  show({ icon: sign, name, state, amounts, percent, cancelling, end }) {
-    if (end !== undefined) return this.end(end);
+  show({ icon: sign, name, state, amounts, percent, cancelling }) {
     if (this.name.textContent !== name) {
       this.sign.replaceChildren(icon(sign));
       this.name.textContent = name;
@@ -134,27 +131,11 @@ class Work {
     offered(this.button, !yes);
   }
 
-  end(html) {
+  end(result) {
     const focused = focusedIn(this.box);
     this.box.className = "asvc-ended";
-    this.box.replaceChildren(ended(html));
+    this.box.replaceChildren(result);
     if (focused) focusOn(this.box);
-  }
-}
-
-/** The static output of what has ended. */
-function ended(html) {
-  const page = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
-  scrollTables(page);
-  return page;
-}
-
-/** A table that is wider than the card scrolls by itself; its words and numbers stay whole. */
-function scrollTables(page) {
-  for (const table of page.querySelectorAll("table")) {
-    const frame = element("div", { className: "asvc-wide", tabIndex: 0, role: "group", "aria-label": "Table" });
-    table.replaceWith(frame);
-    frame.append(table);
   }
 }
 

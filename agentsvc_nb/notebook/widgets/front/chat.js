@@ -161,37 +161,6 @@ function agent() {
   return element("div", { className: "asvc-who" }, avatar, element("span", { className: "asvc-name", textContent: "Agent" }));
 }
 
-/** HTML of an answer, in the host's own look, with what one can do with its code, tables and pictures. */
-function rendered(model, root, html) {
-  const shown = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
-  furnish(model, root, shown);
-  return shown;
-}
-
-function furnish(model, root, shown) {
-  // A table that is wider than the chat scrolls by itself; its words and numbers stay whole.
-  for (const table of shown.querySelectorAll("table")) {
-    let frame = table.closest(".asvc-tablebox");
-    if (!frame) {
-      frame = element("div", { className: "asvc-tablebox" });
-      table.replaceWith(frame);
-      frame.append(table);
-    }
-    Object.assign(frame, { tabIndex: 0, role: "group", ariaLabel: "Table" });
-  }
-  for (const pre of shown.querySelectorAll("pre")) withCopy(pre);
-  const pictures = [...shown.querySelectorAll("img")];
-  for (const [at, each] of pictures.entries()) {
-    const open = element("button", { type: "button", className: "asvc-picture", title: "Show it large" });
-    open.setAttribute("aria-label", `Show large: ${each.alt}`);
-    open.addEventListener("click", () => showLarge(root, pictures, at));
-    each.replaceWith(open);
-    open.append(each);
-  }
-  for (const each of shown.querySelectorAll("p, li, ul, ol, h1, h2, h3, h4, h5, h6, blockquote, th, td")) each.dir = "auto";
-  requestAnimationFrame(() => typeset(model, shown));
-}
-
 /** What scrolls: it follows what is written at its end while the reader is there, and else stays where they are. */
 class Log {
   constructor(earlier) {

@@ -1,5 +1,5 @@
-// What a run that goes on shows in a chat, in the card of a background run and below a cell: code that ran in the kernel, and
-// calls that wait for approval. Put behind common.js. Parts: ran, asked/KEY.
+// What a chat and the card of a background run share: answers, code that ran in the kernel, and calls that wait for approval.
+// Put behind common.js. Parts: ran, asked/KEY.
 
 /** The calls of a run that wait for the user, and above them the code that ran already. */
 class Approvals {
@@ -58,4 +58,35 @@ function approval(key, { shown, code, tool, yes, no, failed }, say) {
   };
   tell(failed);
   return { card, tell };
+}
+
+/** HTML of an answer, in the host's own look, with what one can do with its code, tables and pictures. */
+function rendered(model, root, html) {
+  const shown = element("div", { className: "asvc-page jp-RenderedHTMLCommon" }, markup(html));
+  furnish(model, root, shown);
+  return shown;
+}
+
+function furnish(model, root, shown) {
+  // A table that is wider than its place scrolls by itself; its words and numbers stay whole.
+  for (const table of shown.querySelectorAll("table")) {
+    let frame = table.closest(".asvc-tablebox");
+    if (!frame) {
+      frame = element("div", { className: "asvc-tablebox" });
+      table.replaceWith(frame);
+      frame.append(table);
+    }
+    Object.assign(frame, { tabIndex: 0, role: "group", ariaLabel: "Table" });
+  }
+  for (const pre of shown.querySelectorAll("pre")) withCopy(pre);
+  const pictures = [...shown.querySelectorAll("img")];
+  for (const [at, each] of pictures.entries()) {
+    const open = element("button", { type: "button", className: "asvc-picture", title: "Show it large" });
+    open.setAttribute("aria-label", `Show large: ${each.alt}`);
+    open.addEventListener("click", () => showLarge(root, pictures, at));
+    each.replaceWith(open);
+    open.append(each);
+  }
+  for (const each of shown.querySelectorAll("p, li, ul, ol, h1, h2, h3, h4, h5, h6, blockquote, th, td")) each.dir = "auto";
+  requestAnimationFrame(() => typeset(model, shown));
 }
