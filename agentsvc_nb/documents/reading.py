@@ -39,6 +39,7 @@ from agentsvc_nb.documents.texts import (
     read_json,
     read_plain,
     tidied,
+    why_not_read,
 )
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 
@@ -84,7 +85,7 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
         return _read_packed(path, name, limit)
     reader = _reader_of(kind) or (_read_ole if head.startswith(_OLE) else None)
     if reader is None:
-        return Document()
+        return Document(unreadable=why_not_read(kind))
     if not head:
         return Document(unreadable=EMPTY)
     try:

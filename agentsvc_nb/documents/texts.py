@@ -36,6 +36,33 @@ DOCUMENTS: Final = SPREADSHEETS | {
 """Media types, beside those of Office and of plain text, whose files have text, or say why it is not read."""
 
 
+_ARCHIVES: Final = frozenset(
+    {
+        "application/zip",
+        "application/x-tar",
+        "application/x-7z-compressed",
+        "application/vnd.rar",
+        "application/x-bzip2",
+    }
+)
+_DATABASES: Final = frozenset({"application/vnd.sqlite3"})
+_UNKNOWN: Final = frozenset({"application/octet-stream", "application/x-msdownload", "application/java-archive"})
+
+
+def why_not_read(media_type: str) -> str:
+    """Say what to do instead with a file whose content is not read; empty for pictures, sound, video and tables.
+
+    >>> why_not_read("application/zip")
+    'It is an archive. Unpack it, and attach the files that the question needs.'
+    """
+    kind = bare(media_type)
+    if kind in _ARCHIVES:
+        return "It is an archive. Unpack it, and attach the files that the question needs."
+    if kind in _DATABASES:
+        return "It is a database. Read the table that the question needs with DuckDB or pandas, and attach it as CSV."
+    return "Files of this kind are not read. Attach a table, a document or a text." if kind in _UNKNOWN else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file's text as Markdown. `unreadable` is a sentence that says why the text, or a part of it, is missing."""

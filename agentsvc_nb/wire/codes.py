@@ -38,6 +38,10 @@ class StatusDefaults:
     retry: Retry = "never"
 
 
+_SMALLER: Final = (
+    "Split the file, or query it with DuckDB or pandas and send the part that is needed. "
+    "On a service of your own, `AGENTSVC_MAX_FILE_BYTES` sets the limit."
+)
 STATUSES: Final = {
     400: StatusDefaults("invalid_request_error"),
     401: StatusDefaults("authentication_error", "AuthenticationError"),
@@ -142,7 +146,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "unsupported_tool_request": Code(
             "The tool cannot be called this way.", "Submit asynchronous tools as jobs; invoke the others."
         ),
-        "file_too_large": Code("A staged file is larger than allowed.", "Stage a smaller file."),
+        "file_too_large": Code("A staged file is larger than allowed.", _SMALLER),
         "too_many_files": Code("More than 10 files in one upload.", "Upload at most 10 files at once."),
         "invalid_feedback": Code("The feedback report is not valid.", "Send a summary of 1 to 2,000 characters."),
         "invalid_approval": Code("The decision about a call is not valid.", "Send `approved`: true or false."),
@@ -226,9 +230,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "version_conflict": Code("The labels have changed since they were read.", "Read the page again, then write."),
     },
     413: {
-        "attachment_too_large": _stated(
-            "One file, or the whole request, is too large.", "Attach smaller files: at most 100 MB each."
-        ),
+        "attachment_too_large": _stated("One file, or the whole request, is too large.", _SMALLER),
         "call_result_too_large": Code(
             "The result of a client call exceeds 1 MiB; the call is still waiting.",
             "Send a summary, or name a file of the chat.",

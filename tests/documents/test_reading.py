@@ -105,11 +105,25 @@ def test_a_page_that_is_nested_too_deeply_says_so(file: Path) -> None:
     assert read_document(file, "text/html").unreadable == "Its elements are nested too deeply."
 
 
-@pytest.mark.parametrize("media_type", ["image/png", "application/octet-stream", "video/mp4"])
+@pytest.mark.parametrize("media_type", ["image/png", "video/mp4"])
 def test_files_of_other_kinds_have_no_text(file: Path, media_type: str) -> None:
     file.write_bytes(b"words")
     assert not has_text(media_type)
     assert read_document(file, media_type) == Document()
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "said"),
+    [
+        ("application/zip", b"PK\x03\x04\0", "It is an archive. Unpack it"),
+        ("application/vnd.sqlite3", b"SQLite format 3\0", "It is a database. Read the table"),
+        ("application/octet-stream", b"MZ\x90\0", "Files of this kind are not read. Attach a table"),
+    ],
+)
+def test_a_file_that_is_not_read_says_what_to_do_instead(file: Path, media_type: str, data: bytes, said: str) -> None:
+    file.write_bytes(data)
+    assert not has_text(media_type)
+    assert read_document(file, media_type).unreadable.startswith(said)
 
 
 @pytest.mark.parametrize(

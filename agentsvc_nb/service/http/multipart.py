@@ -14,7 +14,7 @@ from starlette.requests import Request
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Blobs, NewBlob
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, PARTS_MAX, REQUEST_SLACK_BYTES
+from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, JSON_MAX_BYTES, MB, PARTS_MAX, REQUEST_SLACK_BYTES
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -181,8 +181,11 @@ class _MultipartReader:
     def _part_data(self, data: bytes, start: int, end: int) -> None:
         if self._blob is not None:
             if self._blob.size_bytes + end - start > self._rules.max_file_bytes:
-                limit = self._rules.max_file_bytes
-                raise ApiError(self._rules.too_large, f"{self._file_name!r} is larger than {limit:,} bytes.")
+                most = self._rules.max_file_bytes
+                limit = f"{most / MB:g} MB" if most >= MB else f"{most:,} bytes"
+                raise ApiError(
+                    self._rules.too_large, f"{self._file_name!r} is larger than {limit}. Nothing was stored."
+                )
             self._blob.write(memoryview(data)[start:end])
         elif self._name == PAYLOAD and self.form.payload is not None:
             self.form.payload.write(data[start:end])

@@ -18,7 +18,7 @@ from agentsvc_nb.documents.child_process import NoAnswer, NoChild
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText, indexed_text
 from agentsvc_nb.documents.media_types import table_ending
-from agentsvc_nb.documents.texts import has_text, is_quick, read_quick
+from agentsvc_nb.documents.texts import has_text, is_quick, read_quick, why_not_read
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Content, FileRecord, UploadRecord
 from agentsvc_nb.service.ports import Blob, Blobs
@@ -161,7 +161,7 @@ class Storage:
         """The indexed text of a file that has none, or is quick to read; None for others, which are read in a process
         (`readings`)."""
         if not has_text(media_type):
-            return IndexedText()
+            return IndexedText(unreadable=why_not_read(media_type))
         if not is_quick(media_type, size_bytes):
             return None
         async with self.blobs.file(sha256) as file:
