@@ -40,7 +40,6 @@ for module in pkgutil.walk_packages(agentsvc_nb.__path__, "agentsvc_nb."):
 AS_ON_MACOS: Final = """
 import resource, sys
 from agentsvc_nb.documents import child_process
-from agentsvc_nb.notebook.previews import child
 
 def set_as_on_macos(name, limits, set_here=resource.setrlimit):
     if name == resource.RLIMIT_AS:
@@ -48,8 +47,7 @@ def set_as_on_macos(name, limits, set_here=resource.setrlimit):
     set_here(name, limits)
 
 resource.setrlimit, sys.platform = set_as_on_macos, "darwin"
-child_process._apply(child_process.Limits(memory_bytes=2**30, cpu_seconds=7))
-child._limit()
+child_process._apply(child_process.Limits(memory_bytes=2**30, cpu_seconds=7, file_bytes=0))
 print(resource.getrlimit(resource.RLIMIT_CPU)[0], resource.getrlimit(resource.RLIMIT_FSIZE)[0])
 """
 

@@ -27,10 +27,10 @@ from agentsvc_nb.notebook.connection import (
     project,
     status,
 )
-from agentsvc_nb.notebook.display.render import note_bundle, size
+from agentsvc_nb.notebook.display.render import note_bundle
 from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable
 from agentsvc_nb.notebook.display.screens import Screen
-from agentsvc_nb.notebook.files.gallery import found_pictures, gallery_bundle, static_gallery
+from agentsvc_nb.notebook.files.gallery import static_gallery
 from agentsvc_nb.notebook.files.workspace import (
     files,
     files_get,
@@ -38,9 +38,7 @@ from agentsvc_nb.notebook.files.workspace import (
     files_preview,
     files_put,
     files_restore,
-    files_table,
     files_versions,
-    listed,
     search,
 )
 from agentsvc_nb.notebook.host import here, in_marimo
@@ -52,7 +50,6 @@ from agentsvc_nb.notebook.models import choose_model, models, switch_model
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
-from agentsvc_nb.wire.text import label
 
 __all__ = [
     "RowsBar",
@@ -96,7 +93,6 @@ __all__ = [
     "servers_remove",
     "show",
     "start",
-    "static_gallery",
     "status",
     "switch_model",
     "tools",
@@ -162,17 +158,11 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
     Raises `AskError` when the service fails, or knows no such chat.
     """
     where = session.for_chat(chat) if chat else session
-    found = listed(where) if where.known_chat(where.address()) else []
-    table = files_table(where, found)
     if not widgets:
-        return table
-    from agentsvc_nb.notebook.widgets.browser import Browser
+        return files(where)
+    from agentsvc_nb.notebook.widgets.browser import browse
 
-    whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
-    count = f"{len(found):,} file{'s' * (len(found) != 1)}, {size(sum(file.size_bytes for file in found))}"
-    again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
-    shown = fallback(f"A browser of the files of {whose}: {count}.", again, table._repr_mimebundle_())
-    return WidgetWithFallback(shown, Browser(where, found, own=not chat).front)
+    return browse(where, chat)
 
 
 def files_gallery(
@@ -184,15 +174,10 @@ def files_gallery(
     """
     where = session.for_chat(chat) if chat else session
     if not widgets:
-        return static_gallery(where, pattern)
-    from agentsvc_nb.notebook.widgets.gallery import Gallery as Shown
+        return Preview(static_gallery(where, pattern))
+    from agentsvc_nb.notebook.widgets.browser import gallery
 
-    found = found_pictures(where, pattern)
-    whose = f"chat {label(chat, 64)}" if chat else "this notebook's chat"
-    count = f"{len(found.files)} picture{'s' * (len(found.files) != 1)}"
-    again = f"`agentsvc_nb.Gallery(chat={label(chat, 64)!r})`" if chat else "`%files gallery`"
-    shown = fallback(f"A gallery of {whose}: {count}.", again, gallery_bundle(found))
-    return WidgetWithFallback(shown, Shown(found).front)
+    return gallery(where, pattern, chat)
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:

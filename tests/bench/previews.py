@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
-from agentsvc_nb.notebook.previews.bundle import preview_bundle
-from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.previews.preview import HEAD_BYTES, preview_bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.bench.process import peak_mb
 from tests.notebook import samples

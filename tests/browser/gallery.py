@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 def open_the_first(gallery: Locator) -> None:
     gallery.locator("button.asvc-thumb").first.focus()
     gallery.page.keyboard.press("Enter")
-    expect(gallery.get_by_role("group", name="Picture 1 of")).to_be_focused()
+    expect(gallery.locator(".asvc-pair img").first).to_be_visible()
 
 
 def enlarge_and_close(gallery: Locator) -> None:
@@ -18,4 +18,4 @@ def enlarge_and_close(gallery: Locator) -> None:
     expect(popover).to_have_count(1)
     gallery.page.keyboard.press("Escape")
     expect(popover).to_have_count(0)
-    gallery.get_by_role("button", name="Close").click()
+    gallery.get_by_role("button", name="Close the preview").click()

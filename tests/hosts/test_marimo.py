@@ -187,9 +187,9 @@ def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
     notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"mine")
     page.set_input_files(".asvc-files input[type=file]", notes)
     expect(files).to_contain_text("1 sent: notes.txt")
-    gallery = page.locator(".asvc-gallery")
+    gallery = page.locator(".asvc-files").last
     gallery.locator("li button").press("Enter")
-    expect(gallery.get_by_role("group", name="Picture 1 of 1")).to_be_focused()
+    expect(gallery.get_by_role("group", name="Preview of")).to_be_visible()
     expect(gallery.locator(".asvc-pair img")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(gallery.locator("li button")).to_be_focused()

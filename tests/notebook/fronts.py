@@ -11,6 +11,7 @@ from typing import Any
 from ipywidgets.widgets.widget import _instances
 
 from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.wire.files import WorkspaceFile
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 _IDS = count()
@@ -21,6 +22,12 @@ def front_of(bundle: dict[str, Any]) -> Front:
     front = _instances[bundle[VIEW]["model_id"]]
     assert isinstance(front, Front)
     return front
+
+
+def file(path: str, size: int = 5, day: int = 1, version: int = 1) -> WorkspaceFile:
+    """A file of a chat as the service lists it."""
+    moment, name = f"2026-11-{day:02}T00:00:00Z", path.rsplit("/", 1)[-1]
+    return WorkspaceFile(id="0", path=path, file_name=name, size_bytes=size, updated_at=moment, version=version)
 
 
 def say(front: Front, do: str, *slices: bytes, **content: Any) -> None:

@@ -17,7 +17,7 @@ from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.previews.preview import HEAD_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
@@ -39,11 +39,11 @@ def _shown(value: Any) -> tuple[str, str]:
 
 def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
-    answer = terminal.cell("%%ask --file mine.csv\nsay x\nwrite out/plan.md # Plan")
+    terminal.cell("%%ask --file mine.csv\nsay x\nwrite out/plan.md # Plan")
     (tmp_path / "later.csv").write_text("a\n")
     terminal.cell("%files put later.csv")
     text, html = _shown(terminal.cell("%files -o table"))
-    assert f"run {answer.run_id[:8]}" in text
+    assert [line.split()[-5] for line in text.splitlines()[2:5]] == ["agent", "you", "you"], text
     assert "3 files" in text
     assert ">out/plan.md</code>" in html
     table = terminal.user_ns["table"]
@@ -68,7 +68,7 @@ def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.Ca
     assert [*terminal.user_ns["table"]["version"]] == [2, 1]
     terminal.cell("%files restore prices.csv")
     assert "uploads/prices.csv: version 1 is back, as version 3." in capsys.readouterr().out
-    terminal.cell("%files get prices.csv -d got")
+    terminal.cell("%files get prices.csv --to got")
     assert Path("got/prices.csv").read_text() == "mine"
     terminal.cell("%files restore uploads/prices.csv 1")
     assert "uploads/prices.csv already has the content of version 1." in capsys.readouterr().out
@@ -94,13 +94,13 @@ def test_what_goes_along_with_the_next_ask_is_listed(terminal: Any, tmp_path: Pa
 
 def test_several_files_are_got_at_once(terminal: Any) -> None:
     terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B")
-    assert terminal.cell("%files get out/a.txt out/b.txt -d got") == ["got/a.txt", "got/b.txt"]
+    assert terminal.cell("%files get out/a.txt out/b.txt --to got") == ["got/a.txt", "got/b.txt"]
     assert Path("got/b.txt").read_text() == "B"
 
 
 def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
     terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B\nwrite [c].md C")
-    assert terminal.cell("%files get out/*.txt out/a.txt [c].md -d got") == ["got/a.txt", "got/b.txt", "got/[c].md"]
+    assert terminal.cell("%files get out/*.txt out/a.txt [c].md --to got") == ["got/a.txt", "got/b.txt", "got/[c].md"]
     with pytest.raises(AskError, match=r"No file of this chat fits \*\.png"):
         terminal.cell("%files get *.png")
 
@@ -119,7 +119,7 @@ def test_a_name_without_its_folder_is_told_the_path(terminal: Any, action: str) 
 def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentService, service: RunningService) -> None:
     """Two gigabytes of which next to nothing is on the disk, and of which little is fetched."""
     answer = terminal.cell("%%ask\nwrite out/prices.csv n,word,2gb\nwrite out/page.html <script>alert(1)</script>")
-    assert "<iframe" in terminal.cell("%files preview out/page.html")._repr_mimebundle_()["text/html"]
+    assert "&lt;script&gt;" in _shown(terminal.cell("%files preview out/page.html"))[1]
     _, prices = client.files.list(answer.run.chat)
     place = DataFolder(service.data).blobs / prices.id[:2] / prices.id[2:4] / prices.id
     session = Session(journal=Journal(None))
@@ -220,7 +220,7 @@ def test_two_files_of_one_name_are_not_put_over_each_other(terminal: Any, tmp_pa
 def test_a_name_is_enough_where_it_is_the_only_one(terminal: Any, tmp_path: Path) -> None:
     terminal.cell("%%ask\nwrite out/plan.md # The plan\nwrite a/x.md one\nwrite b/x.md two")
     assert "The plan" in repr(terminal.cell("%files preview plan.md"))
-    terminal.cell(f"%files get plan.md -d {tmp_path}")
+    terminal.cell(f"%files get plan.md --to {tmp_path}")
     assert (tmp_path / "plan.md").read_text() == "# The plan"
     with pytest.raises(AskError, match=r"There is no file x\.md") as caught:
         terminal.cell("%files preview x.md")

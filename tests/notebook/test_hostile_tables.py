@@ -105,7 +105,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "tool result": _result,
     "tool data": _data,
     "snippets": _search,
-    "gallery": lambda text: gallery_bundle(Pictures([_picture(text)], lambda file: _inscribed(text))),
+    "gallery": lambda text: gallery_bundle(Pictures(lambda file: _inscribed(text)), [_picture(text)], {}),
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),
     "a reply": lambda text: report_bundle(_report(text)),

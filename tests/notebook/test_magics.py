@@ -178,7 +178,7 @@ def test_files_are_put_listed_and_got(terminal: Any, tmp_path: Path, capsys: pyt
     terminal.cell("%files put a.csv")
     assert "0 sent, 1 unchanged: a.csv" in capsys.readouterr().out
     assert len(terminal.cell("%files")) == 4
-    got = Path(terminal.cell("%files get out/made.txt -d got"))
+    got = Path(terminal.cell("%files get out/made.txt --to got"))
     assert (got.name, got.read_text()) == ("made.txt", "made")
     with pytest.raises(AskError, match=r"There is no file out/nothing\.txt"):
         terminal.cell("%files get out/nothing.txt")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import re
@@ -12,12 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from agentsvc_nb.notebook.display.render import Bundle
-from agentsvc_nb.notebook.previews.bundle import pdf_bundle, picture_bundle, table_bundle
-from agentsvc_nb.notebook.previews.kinds import PNG, CannotShow, Subject
-from agentsvc_nb.notebook.previews.text import POLICY
+from agentsvc_nb.notebook.previews.decoding import CannotShow
+from agentsvc_nb.notebook.previews.preview import Subject, pdf_bundle, picture_bundle, table_bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.notebook import samples
-from tests.notebook.previewed import FRAME, harmless, preview
+from tests.notebook.previewed import harmless, preview
 from tests.notebook.test_hostile import HOSTILE
 
 SMALL = "UklGRg=="
@@ -52,7 +50,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "names of pages": lambda text: preview(text, b"<!doctype html>x", text),
     "names of bytes": lambda text: preview(text, b"\0", text),
     "what is said of a picture": lambda text: picture_bundle(
-        _subject(text), PNG, {"picture": SMALL, "width": text, "height": text}
+        _subject(text), {"picture": SMALL, "width": text, "height": text}
     ),
     "the words of a PDF": _page,
     "the cells of a sheet": _sheet,
@@ -91,17 +89,4 @@ def test_the_strings_within_files_that_a_process_decodes() -> None:
 @pytest.mark.parametrize("made", [None, 7, "", "AAAA' onerror='alert(1)", "<svg>", "A" * 200_000])
 def test_a_picture_of_the_decoder_is_looked_at_before_it_is_shown(made: object) -> None:
     with pytest.raises(CannotShow):
-        picture_bundle(_subject("a"), PNG, {"picture": made})
-
-
-def test_the_policy_comes_before_the_page_and_nothing_warms_a_connection_up() -> None:
-    page = "<LINK rel=preconnect href=//evil.example><meta http-equiv=refresh content=0><metadata></meta><p>&quot;\"'"
-    page += "<iframe src=//evil.example></IFRAME><frameset><frame src=//evil.example>"
-    (frame,) = FRAME.findall(preview("a.html", page.encode())["text/html"])
-    (document,) = re.findall(r'srcdoc="([^"]*)"', frame)
-    shown = html.unescape(document)
-    assert shown == POLICY + "<x-LINK rel=preconnect href=//evil.example><x-meta http-equiv=refresh content=0>" + (
-        "<metadata></x-meta><p>&quot;\"'<x-iframe src=//evil.example></x-IFRAME><frameset><x-frame src=//evil.example>"
-    )
-    assert "default-src 'none'" in POLICY
-    assert "allow-" not in frame
+        picture_bundle(_subject("a"), {"picture": made})

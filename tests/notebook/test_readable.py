@@ -14,8 +14,7 @@ from agentsvc_nb.notebook.display.render import answer_bundle, price, status_bun
 from agentsvc_nb.notebook.display.results import grid
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.models import _dollars
-from agentsvc_nb.notebook.previews.bundle import pdf_bundle, table_bundle
-from agentsvc_nb.notebook.previews.kinds import Subject
+from agentsvc_nb.notebook.previews.preview import Subject, pdf_bundle, table_bundle
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.runs import Run, Usage
 from agentsvc_nb.wire.text import is_number

@@ -20,8 +20,7 @@ from agentsvc_nb.notebook.display.results import Cell, Preview, ResultTable, Row
 from agentsvc_nb.notebook.display.sources import Read
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
 from agentsvc_nb.notebook.files.attachments import AttachedFile, attachments, listed_uploads
-from agentsvc_nb.notebook.previews.bundle import preview_bundle
-from agentsvc_nb.notebook.previews.kinds import HEAD_BYTES
+from agentsvc_nb.notebook.previews.preview import HEAD_BYTES, preview_bundle
 from agentsvc_nb.notebook.state.journal import now
 from agentsvc_nb.notebook.state.session import CallTarget, Session, errors_as_cells
 from agentsvc_nb.wire import limits
@@ -52,6 +51,13 @@ def listed(session: Session) -> list[WorkspaceFile]:
     return found
 
 
+def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
+    """Return the files of this notebook's chat, none if it does not exist yet, and those that go along with the next
+    question. Raises `AskError` when the service fails."""
+    found = listed(session) if session.known_chat(session.address()) else []
+    return found, [*session.staged.values()]
+
+
 def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
     """Return the error for a path that is not among the files; its hint has paths with the same file name."""
     name = path.rpartition("/")[2]
@@ -63,7 +69,7 @@ def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
 def content(session: Session, file: WorkspaceFile) -> bytes:
     """Return the content of a file of this notebook's chat. Raises `AskError` when it cannot be downloaded."""
     with errors_as_cells(session):
-        data = session.client().files.download(file.path, chat=chat_of(session))
+        data = session.client().files.download(file, chat=chat_of(session))
     assert isinstance(data, bytes)
     return data
 
@@ -132,7 +138,7 @@ def files(session: Session) -> ResultTable:
 
     Raises `AskError` when the service fails.
     """
-    return files_table(session, listed(session) if session.known_chat(session.address()) else [])
+    return files_table(session, listed_and_staged(session)[0])
 
 
 def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
@@ -168,17 +174,16 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
 def _row(file: WorkspaceFile) -> Row:
     path = code(file.path)
     named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
-    return named, _bytes(file), _kind(file), _author(file), moment(file.updated_at), file.version
+    return named, _bytes(file), _kind(file), author(file), moment(file.updated_at), file.version
 
 
 def _bytes(file: WorkspaceFile) -> Cell:
     return Cell(size(file.size_bytes), title=f"{file.size_bytes:,} bytes")
 
 
-def _author(file: WorkspaceFile) -> str:
-    if file.kind == "upload":
-        return "you"
-    return f"run {file.run_id[:8]}" if file.run_id else label(file.kind, 20)
+def author(file: WorkspaceFile) -> str:
+    """Return who wrote a file: you, or the agent."""
+    return "you" if file.kind == "upload" else "agent"
 
 
 def _kind(file: FileFacts | StagedFile) -> Cell:
@@ -276,7 +281,7 @@ def files_get(session: Session, path: str, directory: str | Path = ".", *, force
             return _placed(come, folder / come.name, force)
     except OSError as error:
         raise AskError(
-            f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: -d DIR"
+            f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: --to DIR"
         ) from None
 
 
@@ -286,7 +291,7 @@ def _placed(come: Path, target: Path, force: bool) -> DownloadResult:
     if target.exists() and not force:
         raise AskError(
             f"{target} is there already with other content; nothing was replaced.",
-            "`%files get PATH --force` replaces it, `-d DIR` names another folder.",
+            "`%files get PATH --force` replaces it, `--to DIR` names another folder.",
         )
     come.replace(target)
     return DownloadResult(target, same=False)
@@ -356,11 +361,12 @@ def _result_facts(result: SearchResult) -> dict[str, Any]:
     return facts | {"passage": " … ".join("".join(part.text for part in parts) for parts in result.snippets)}
 
 
-def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
+def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool = True) -> Preview:
     """Return a preview of the beginning of a file, by the type that its bytes show (`previews`).
 
     Args:
         path: a path in the notebook's chat, or a listed file, which saves listing the chat again.
+        titled: whether it begins with the path, the size and the kind of the file.
 
     Raises:
         AskError: there is no such file, or it cannot be downloaded.
@@ -369,7 +375,7 @@ def files_preview(session: Session, path: str | WorkspaceFile) -> Preview:
     client, chat = session.client(), chat_of(session)
     with errors_as_cells(session):
         head = client.files.head(file, HEAD_BYTES, chat=chat)
-        return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to)))
+        return Preview(preview_bundle(file, head, lambda to: client.files.download(file, chat=chat, to=to), titled))
 
 
 def files_versions(session: Session, path: str) -> ResultTable:
@@ -378,8 +384,8 @@ def files_versions(session: Session, path: str) -> ResultTable:
     Raises `AskError` when there is no such file, or the service fails.
     """
     file = _the_file(session, path)
-    found = _versions(session, file)
-    rows = [(each.version, _bytes(each), _author(each), moment(each.updated_at)) for each in found]
+    found = versions(session, file)
+    rows = [(each.version, _bytes(each), author(each), moment(each.updated_at)) for each in found]
     notes = [f"`%files restore {label(file.path)} {found[1].version}` brings that version back"] if found[1:] else []
     bundle = grid(f"Versions of {label(file.path)}", ("version", "size", "from", "changed"), rows, notes)
     return ResultTable(bundle, lambda: frame(map(_facts, found), results.FILES, chat=chat_of(session)))
@@ -392,7 +398,7 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
     Raises `AskError` when there is no such file or version, or the service fails.
     """
     file = _the_file(session, path)
-    found = [each.version for each in _versions(session, file)]
+    found = [each.version for each in versions(session, file)]
     wanted = found[1:2] if version is None else [each for each in found if str(each) == version]
     if not wanted:
         problem = "has only one version" if version is None else f"has no version {label(version, 40)}"
@@ -406,7 +412,8 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
     return f"{file.path}: version {wanted[0]} is back, as version {restored.version}."
 
 
-def _versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
+def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
+    """Return the versions of a file, the current one first. Raises `AskError` when the service fails."""
     with errors_as_cells(session):
         return list(session.client().files.versions(file.path, chat=chat_of(session)))
 

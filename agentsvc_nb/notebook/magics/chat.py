@@ -119,13 +119,13 @@ class FilesMagics(MagicsGroup):
             help="put: your files, folders or globs; get: paths of the table, names or globs; preview: one of them; "
             "gallery: a glob; versions: one of them; restore: one of them, and a version other than the one before",
         ),
-        arg("-d", "--dir", metavar="DIR", default=".", help="get: the folder to put it in"),
+        arg("--to", metavar="DIR", default=".", help="get: the folder to put it in"),
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
     )
     def files(self, args: argparse.Namespace) -> Any:
         """The files of this notebook's chat; or put files there, get some, look at them, bring a version back.
 
-        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* -d downloads`,
+        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* --to downloads`,
         `%files preview reports/plan.md`, `%files gallery`, `%files browse`, `%files versions prices.csv`,
         `%files restore prices.csv 1`
         """
@@ -139,7 +139,7 @@ class FilesMagics(MagicsGroup):
             case "put":
                 return QuotedText(commands.files_put(session, paths))
             case "get":
-                return self._get(paths, args.dir, force=args.force)
+                return self._get(paths, args.to, force=args.force)
             case "preview":
                 return commands.files_preview(session, _one(paths, "preview"))
             case "gallery":
@@ -157,7 +157,7 @@ class FilesMagics(MagicsGroup):
         from agentsvc_nb.notebook import commands
 
         if not paths:
-            raise AskError("Name one file to get.", "For example: `%files get reports/plan.md -d downloads`")
+            raise AskError("Name one file to get.", "For example: `%files get reports/plan.md --to downloads`")
         wanted = commands.files_matching(self.session, paths)
         got = [commands.files_get(self.session, path, folder, force=force) for path in wanted]
         for file in got:

@@ -1,9 +1,7 @@
-"""The process that decodes files which may be hostile (docs/decisions/0022): `python -m ...child DECODER`.
+"""The process that decodes files which may be hostile (docs/decisions/0022): `python -m ...child`.
 
-For each line with a path as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Decoders are Pillow for
-pictures, PDFium for pages of PDFs, `documents.reading` for Word and PowerPoint, and for tables the one reader
-(docs/decisions/0050-where-tables-are-read.md); each is imported by its function, so only what is needed is loaded, and
-after the limits are set.
+For each line `[decoder, path]` as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Each decoder
+imports its library itself, so the process loads what it needs and no more.
 """
 
 from __future__ import annotations
@@ -11,150 +9,93 @@ from __future__ import annotations
 import base64
 import io
 import json
-import math
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-from agentsvc_nb.documents.memory import limit_memory
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from pypdfium2 import PdfPage
 
     from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable
     from agentsvc_nb.documents.tables.results import ResultColumn
 
 
 class CannotDecode(Exception):
-    """Raised when a decoder refuses a file. The message is the end of a sentence, such as "it has no pages."."""
-
-
-CPU_SECONDS: Final = 10
-MEMORY_BYTES: Final = 2**30
+    """Raised when a decoder refuses a file. The message is a sentence."""
 
 
 def main() -> None:
-    _limit()
-    decoder = _DECODERS[sys.argv[1]]
     for line in sys.stdin:
-        _limit_processor()
-        print(json.dumps(_decode(decoder, json.loads(line))), flush=True)
+        print(json.dumps(_decode(*json.loads(line))), flush=True)
 
 
-def _decode(decoder: Callable[[str], dict[str, Any]], path: str) -> dict[str, Any]:
+def _decode(decoder: str, path: str) -> dict[str, Any]:
     try:
-        found = decoder(path)
+        return _DECODERS[decoder](path)
     except CannotDecode as error:
-        found = {"error": str(error)}
+        return {"error": str(error)}
     except MemoryError:
-        found = {"error": f"it needs more than {MEMORY_BYTES / 2**30:.0f} GB of memory to be looked at."}
+        return {"error": "It needs more than 1 GB of memory to be shown."}
     except Exception as error:  # decoders raise many types of errors on damaged files
         reason = str(error).replace(path, "file")[:200] or type(error).__name__
-        found = {"error": f"it can't be read, so it is damaged or something else ({reason})."}
-    return found
+        return {"error": f"It can't be read, so it is damaged or of another kind ({reason})."}
 
 
-def _limit() -> None:
-    limit_memory(MEMORY_BYTES)
-    if sys.platform != "win32":  # it has no such limits: there the parent's time limit is the only one
-        import resource
+class Scaling(NamedTuple):
+    """How a picture is scaled: the longest edges in pixels and the qualities to try, until it has at most `limit`
+    bytes."""
 
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # the process writes no files
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _limit_processor() -> None:
-    """Allow `CPU_SECONDS` for the next file."""
-    if sys.platform != "win32":
-        import resource
-
-        soft, hard = math.ceil(time.process_time()) + CPU_SECONDS, resource.getrlimit(resource.RLIMIT_CPU)[1]
-        resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+    edges: tuple[int, ...]
+    limit: int
+    qualities: tuple[int, ...] = (80,)
 
 
-# The edges are tried in this order, in pixels, until the picture has at most the number of bytes.
-EDGES: Final = (800, 512, 256)
-PICTURE_BYTES: Final = 70_000
-LARGE_EDGES: Final = (1_200, 600, 256)
-LARGE_BYTES: Final = 300_000
-LARGE_QUALITIES: Final = (85, 60, 30)
-SMALL_EDGE: Final = 256
-TEXT_CHARS: Final = 100_000
-"""The most characters of text chunks; longer ones are all ignored."""
+SMALL: Final = Scaling((256,), 70_000)
+MEDIUM: Final = Scaling((800, 512, 256), 70_000)
+LARGE: Final = Scaling((1_200, 600, 256), 300_000, (85, 60, 30))
+PAGE: Final = Scaling((600, 400, 200), 45_000)
 PIXELS_MAX: Final = 100_000_000
 """The most pixels that are decoded."""
+TEXT_CHARS: Final = 100_000
+"""The most characters of text chunks; longer ones are all ignored."""
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
-def read_picture(path: str) -> dict[str, Any]:
-    """Return `width`, `height`, `frames`, and a preview as a `picture` in base64.
+def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
+    """Return `width`, `height`, `frames`, the text chunks by keyword as `texts`, and a `picture` in base64.
 
     Raises `CannotDecode` when it has too many pixels, and Pillow's errors.
     """
-    with _opened(path) as image:
-        found = {"width": image.width, "height": image.height, "frames": getattr(image, "n_frames", 1)}
-        return found | {"picture": webp(_shrunk(image, EDGES[0]))}
-
-
-def read_small(path: str) -> dict[str, Any]:
-    """Return a thumbnail as a `picture` in base64, and text chunks by keyword as `texts`. Raises as `read_picture`."""
-    with _opened(path) as image:
-        # Values that are `str` are text chunks of a PNG. Those after its pixels have not been read at this point.
-        texts = {name: text for name, text in image.info.items() if isinstance(name, str) and isinstance(text, str)}
-        picture = webp(_shrunk(image, SMALL_EDGE), (SMALL_EDGE,))
-    return {"picture": picture, "texts": texts if sum(map(len, texts.values())) <= TEXT_CHARS else {}}
-
-
-def read_large(path: str) -> dict[str, Any]:
-    """Return a large view as a `picture` in base64. Raises as `read_picture`."""
-    with _opened(path) as image:
-        return {"picture": webp(_shrunk(image, LARGE_EDGES[0]), LARGE_EDGES, LARGE_BYTES, LARGE_QUALITIES)}
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[Image]:
-    """Open a picture without decoding its pixels."""
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-    # `_shrunk` limits the pixels that are decoded instead: of a JPEG, these may be an eighth of each edge.
-    Image.MAX_IMAGE_PIXELS = None
+    Image.MAX_IMAGE_PIXELS = None  # `PIXELS_MAX` holds instead: of a JPEG, fewer pixels are decoded than it has
     with Image.open(path, formats=_FORMATS) as image:
-        yield image
+        width, height = image.size
+        # Values that are `str` are text chunks of a PNG. Those after its pixels have not been read at this point.
+        texts = {name: text for name, text in image.info.items() if isinstance(name, str) and isinstance(text, str)}
+        frames = getattr(image, "n_frames", 1)
+        image.draft("RGB", (2 * scaling.edges[0], 2 * scaling.edges[0]))  # decode a JPEG at a reduced scale
+        if image.width * image.height > PIXELS_MAX:
+            raise CannotDecode(f"It has {width:,} × {height:,} pixels, too many to be shown here.")
+        coloured = _coloured(image)
+        coloured.thumbnail((scaling.edges[0], scaling.edges[0]), reducing_gap=2.0)
+        picture = webp(ImageOps.exif_transpose(coloured), scaling)
+    texts = texts if sum(map(len, texts.values())) <= TEXT_CHARS else {}
+    return {"width": width, "height": height, "frames": frames, "texts": texts, "picture": picture}
 
 
-def _shrunk(image: Image, edge: int) -> Image:
-    """Return a copy of at most `edge` pixels an edge. Raises `CannotDecode` when it has too many pixels."""
-    from PIL import ImageOps
-
-    width, height = image.size
-    image.draft("RGB", (2 * edge, 2 * edge))  # decode a JPEG at a reduced scale; other formats ignore this
-    if image.width * image.height > PIXELS_MAX:
-        raise CannotDecode(f"it has {width:,} × {height:,} pixels, too many to be looked at here.")
-    coloured = _coloured(image)
-    coloured.thumbnail((edge, edge), reducing_gap=2.0)
-    return ImageOps.exif_transpose(coloured)
-
-
-def webp(
-    image: Image, edges: Sequence[int] = EDGES, limit: int = PICTURE_BYTES, qualities: Sequence[int] = (80,)
-) -> str:
-    """Encode a picture as WebP in base64: the largest size and best quality of at most `limit` bytes.
-
-    If none is small enough, the smallest size in the lowest quality.
-    """
+def webp(image: Image, scaling: Scaling) -> str:
+    """Encode a picture as WebP in base64: the largest size and best quality within the limit, else the smallest."""
     small = _coloured(image)
-    for edge in edges:
+    for edge in scaling.edges:
         small.thumbnail((edge, edge))
-        for quality in qualities:
+        for quality in scaling.qualities:
             out = io.BytesIO()
             small.save(out, "WEBP", quality=quality)
-            if out.tell() <= limit:
+            if out.tell() <= scaling.limit:
                 return base64.b64encode(out.getvalue()).decode("ascii")
     return base64.b64encode(out.getvalue()).decode("ascii")
 
@@ -166,8 +107,6 @@ def _coloured(image: Image) -> Image:
 
 
 PAGES: Final = 3
-PAGE_EDGES: Final = (600, 400, 200)
-PAGE_PICTURE_BYTES: Final = 45_000
 PAGE_TEXT_CHARS: Final = 1_000
 
 
@@ -181,22 +120,20 @@ def read_pages(path: str) -> dict[str, Any]:
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
-        raise CannotDecode("it needs a password." if "assword" in str(error) else f"it is damaged: {error}") from None
-    count = len(document)
-    if not count:
-        raise CannotDecode("it has no pages.")
-    return {"count": count, "pages": [_read_page(document[number]) for number in range(min(count, PAGES))]}
-
-
-def _read_page(page: PdfPage) -> dict[str, str]:
-    scale = PAGE_EDGES[0] / max(*page.get_size(), 1.0)
-    picture = page.render(scale=scale, may_draw_forms=False).to_pil()
-    text = page.get_textpage().get_text_bounded()[:PAGE_TEXT_CHARS]
-    return {"picture": webp(picture, PAGE_EDGES, PAGE_PICTURE_BYTES), "text": text}
+        raise CannotDecode("It needs a password." if "assword" in str(error) else f"It is damaged: {error}") from None
+    if not (count := len(document)):
+        raise CannotDecode("It has no pages.")
+    pages = []
+    for number in range(min(count, PAGES)):
+        page = document[number]
+        picture = page.render(scale=PAGE.edges[0] / max(*page.get_size(), 1.0), may_draw_forms=False).to_pil()
+        text = page.get_textpage().get_text_bounded()[:PAGE_TEXT_CHARS]
+        pages.append({"picture": webp(picture, PAGE), "text": text})
+    return {"count": count, "pages": pages}
 
 
 DOCUMENT_CHARS: Final = 12_000
-"""How much of a document is handed on, some more than is shown."""
+"""How much of a document is returned, some more than is shown."""
 
 
 def read_document(path: str) -> dict[str, Any]:
@@ -212,7 +149,7 @@ def read_document(path: str) -> dict[str, Any]:
         media_type = guess(Path(path).name, file.read(HEAD_BYTES))
     found = reading.read_document(Path(path), media_type, limit=DOCUMENT_CHARS)
     if not found.text:
-        raise CannotDecode(found.unreadable[:1].lower() + found.unreadable[1:])
+        raise CannotDecode(found.unreadable)
     return {"text": found.text.replace(PAGE_END, "\n\n")}
 
 
@@ -221,8 +158,7 @@ COLUMNS: Final = 20
 CELL_CHARS: Final = 200
 CELLS_READ: Final = 400_000
 """Of a file of which only the beginning is shown."""
-NAMED: Final = 10
-"""Further tables of the file whose names are told."""
+SHEETS_NAMED: Final = 11
 
 
 def read_beginning(path: str) -> dict[str, Any]:
@@ -230,28 +166,38 @@ def read_beginning(path: str) -> dict[str, Any]:
 
     Raises `CannotDecode` when the file can't be read, or has no table.
     """
-    first, *others = _tables(path, CELLS_READ)
+    tables = _tables(path, CELLS_READ)
+    first = tables[0]
     shown = first.columns[:COLUMNS]
-    beyond = first.rows_left_out
-    told = list(first.notes)
-    rows = range(min(ROWS, first.rows))
+    read = [f"Read by its first {first.rows:,} rows."] if first.rows_left_out and first.notes else []
     return {
         "names": [column.name[:CELL_CHARS] for column in shown],
         "types": [f"{column.kind} {column.unit}".strip() for column in shown],
-        "rows": [[_cell(column, at)[:CELL_CHARS] for column in shown] for at in rows],
-        "sheets": [table.name[:CELL_CHARS] for table in (first, *others[:NAMED])],
-        "notes": [f"Read by its first {first.rows:,} rows.", *told] if beyond and told else told,
+        "rows": [[_cell(column, at)[:CELL_CHARS] for column in shown] for at in range(min(ROWS, first.rows))],
+        "sheets": [table.name[:CELL_CHARS] for table in tables[:SHEETS_NAMED]],
+        "notes": [*read, *first.notes],
         "columns": len(first.columns) + first.columns_left_out,
-        "count": first.rows + beyond,
+        "count": first.rows + first.rows_left_out,
     }
 
 
 def read_whole(path: str) -> dict[str, Any]:
     """Return all `tables`: the name, `csv`, `schema` and `notes` of each.
 
-    Raises `CannotDecode` when the file can't be read, has no table, or more than is handed on.
+    Raises `CannotDecode` when the file can't be read, has no table, or more than is returned.
     """
-    return {"tables": [_exported(table) for table in _tables(path)]}
+    from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
+
+    tables = []
+    for table in _tables(path):
+        rows = tuple(zip(*(column.values for column in table.columns), strict=True))
+        try:
+            files = exported(Result(tuple(map(_column, table.columns)), rows), table.name)
+        except ResultTooLong:
+            raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.") from None
+        csv, schema = files[CSV].decode(), files[SCHEMA].decode()
+        tables.append({"name": table.name, "csv": csv, "schema": schema, "notes": list(table.notes)})
+    return {"tables": tables}
 
 
 def _tables(path: str, *cells_max: int) -> list[ReadTable]:
@@ -267,18 +213,6 @@ def _tables(path: str, *cells_max: int) -> list[ReadTable]:
     return found
 
 
-def _exported(table: ReadTable) -> dict[str, Any]:
-    from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
-
-    rows = tuple(zip(*(column.values for column in table.columns), strict=True))
-    try:
-        files = exported(Result(tuple(map(_column, table.columns)), rows), table.name)
-    except ResultTooLong:
-        raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.") from None
-    csv, schema = files[CSV].decode(), files[SCHEMA].decode()
-    return {"name": table.name, "csv": csv, "schema": schema, "notes": list(table.notes)}
-
-
 def _column(column: ReadColumn) -> ResultColumn:
     from agentsvc_nb.documents.tables.results import ResultColumn
 
@@ -287,7 +221,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 
 def _cell(column: ReadColumn, row: int) -> str:
-    """The value as it was read; where there is none, the cell as it stands."""
+    """The value as it was read; where there is none, the text of the cell."""
     from agentsvc_nb.documents.tables.model import text_of
     from agentsvc_nb.documents.tables.results import plain
 
@@ -296,11 +230,11 @@ def _cell(column: ReadColumn, row: int) -> str:
 
 
 _DECODERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "pictures": read_picture,
-    "small": read_small,
-    "large": read_large,
+    "small": lambda path: read_picture(path, SMALL),
+    "medium": lambda path: read_picture(path, MEDIUM),
+    "large": lambda path: read_picture(path, LARGE),
     "pages": read_pages,
-    "documents": read_document,
+    "document": read_document,
     "beginning": read_beginning,
     "tables": read_whole,
 }

@@ -5,15 +5,16 @@ Also files on this machine as DataFrames, read as the agent reads them (docs/dec
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client import downloads
 from agentsvc_nb.documents.child_process import LimitedChild, Limits
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.previews.kinds import CannotShow
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import label
 
@@ -22,72 +23,83 @@ if TYPE_CHECKING:
 
 
 CHILD: Final = "agentsvc_nb.notebook.previews.child"
-PATIENCE_SECONDS: Final = 20.0
+SECONDS: Final = 20.0
 """How long the decoding of one file may take."""
 ANSWER_BYTES: Final = 1_000_000
 """The longest answer that is read, if it is to be shown."""
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
-"""The limits of the process. The child itself limits the processor time of each file."""
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
-def asked(decoder: str, place: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-    """Decode one file with the decoder of `child` of this name. Raises `CannotShow` when it cannot be decoded."""
-    with Decoder(decoder, answer_bytes) as child:
-        return child.asked(place)
+class CannotShow(Exception):
+    """Raised when a file has no preview. The message is a sentence that says why."""
 
 
 class Decoder:
-    """A decoder of `child` in a process that decodes files one after the other. Not thread-safe.
+    """A process that decodes files one after the other. Not thread-safe.
 
-    The process is started with the first file, and again after a file that exceeded its limits.
+    It is started with the first file, and again after a file that exceeded its limits.
+
+    Example: `with Decoder() as decoder: found = decoder.decode("medium", path)`
     """
 
-    def __init__(self, name: str, answer_bytes: int = ANSWER_BYTES) -> None:
-        self._name = name
-        self._answer_bytes = answer_bytes
+    def __init__(self) -> None:
         self._child: LimitedChild | None = None
 
     def __enter__(self) -> Decoder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        if self._child:
+            self._child.close()
+            self._child = None
 
-    def asked(self, place: Path) -> dict[str, Any]:
-        """Decode a file and return the decoder's answer, which is to be trusted no more than the file.
+    def decode(self, decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
+        """Decode a file with the decoder of `child` of this name. Trust the answer no more than the file.
 
         Raises `CannotShow` when the file cannot be decoded within the limits.
         """
-        child = self._child = self._child or LimitedChild(CHILD, self._name, limits=LIMITS, folder=place.parent)
-        question = json.dumps(str(place)).encode("ascii")  # ASCII, because the child may have another locale
-        answer = child.ask(question, PATIENCE_SECONDS, self._answer_bytes)
+        child = self._child = self._child or LimitedChild(CHILD, limits=LIMITS, folder=path.parent)
+        question = json.dumps([decoder, str(path)]).encode("ascii")  # ASCII, because the child may have another locale
+        answer = child.ask(question, SECONDS, answer_bytes)
         if not answer.endswith(b"\n"):
             # No whole line: the child was killed at a limit, or is still busy. The next file gets a new one.
-            self._end()
-            if len(answer) <= self._answer_bytes:
-                raise CannotShow("it takes too long or too much memory to be looked at, or it is damaged.")
-        found = _parsed(answer)
+            self.__exit__()
+            if len(answer) <= answer_bytes:
+                raise CannotShow("It takes too long or too much memory to be shown, or it is damaged.")
+        try:
+            found = read_json(answer)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise CannotShow("Its decoder gave no answer that can be read.")
         if reason := found.get("error"):
             raise CannotShow(label(reason, 300))
         return found
 
-    def _end(self) -> None:
-        if child := self._child:
-            self._child = None
-            child.close()
+
+def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
+    """Decode one file in a process of its own. Raises `CannotShow` when it cannot be decoded."""
+    with Decoder() as child:
+        return child.decode(decoder, path, answer_bytes)
 
 
-def _parsed(answer: bytes) -> dict[str, Any]:
-    try:
-        found = read_json(answer)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise CannotShow("its decoder gave no answer that can be read.")
-    return found
+def data_uri(picture: object, limit: int = 100_000) -> str:
+    """Return a data URI of a decoder's WebP picture in base64.
+
+    Raises `CannotShow` for a value that is not base64, or has more than `limit` characters.
+    """
+    if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
+        raise CannotShow("Its decoder gave no picture.")
+    return f"data:image/webp;base64,{picture}"
 
 
-_ANSWER_BYTES: Final = 50_000_000
+def embedded(media_type: str, data: bytes) -> str:
+    """Return a data URI of these bytes."""
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
+
+
+_TABLES_BYTES: Final = 50_000_000
 
 
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.DataFrame:
@@ -109,19 +121,12 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.
     if not place.is_file():
         raise AskError(f"There is no file {label(place.name)!r} to be read as a table.")
     try:
-        found = asked("tables", place, _ANSWER_BYTES)["tables"]
+        found = decode("tables", place, _TABLES_BYTES)["tables"]
     except CannotShow as reason:
         raise AskError(f"{label(place.name)} can't be read as a table: {reason}") from None
-    return _frame(_chosen(found, sheet), str(path))
-
-
-def _chosen(found: list[dict[str, Any]], sheet: str | None) -> dict[str, Any]:
-    for one in found:
-        if sheet is None or one["name"] == sheet:
-            return one
-    names = ", ".join(label(one["name"], 40) for one in found[:10])
-    raise AskError(f"There is no table {label(sheet)!r} in the file.", f"Its tables are: {names}.")
-
-
-def _frame(one: dict[str, Any], path: str) -> pd.DataFrame:
-    return downloads.read_table(one["csv"].encode(), one["schema"].encode(), path=path, notes=one["notes"])
+    chosen = next((one for one in found if sheet is None or one["name"] == sheet), None)
+    if chosen is None:
+        names = ", ".join(label(one["name"], 40) for one in found[:10])
+        raise AskError(f"There is no table {label(sheet)!r} in the file.", f"Its tables are: {names}.")
+    csv, schema = chosen["csv"].encode(), chosen["schema"].encode()
+    return downloads.read_table(csv, schema, path=str(path), notes=chosen["notes"])

@@ -6,7 +6,7 @@ command that brings it back (`outputs.WidgetWithFallback`), or replaces it at it
 design   style sheet, shared parts, a widget's worker thread
 outputs  the outputs of a cell, by host; a widget below its static output
 cards    runs and jobs in the background, approval of calls
-browser  the files of a chat to look through, its rows      gallery           its pictures
-uploads  files that a page sends in slices                  chat/             a conversation
-front/   the front end of these three, plain modules        forms/            a form for a tool's input
+browser  the files of a chat as a list and a grid           uploads  files that a page sends in slices
+chat/    a conversation                                     forms/   a form for a tool's input
+front/   the front end of the chat and the files, plain modules
 """

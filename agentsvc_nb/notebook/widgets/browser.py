@@ -1,242 +1,230 @@
-"""The file browser (`%files browse`, `agentsvc_nb.Files()`): browse, sort, search, preview, download, upload.
+"""The files of a chat as a widget: `%files browse` shows a list, `%files gallery` a grid of the pictures.
 
-Its page is `front/files.js`. The kernel holds the list, and the page some rows of it at a time.
+The page (`front/files.js`) has all files, so that it sorts and filters them alone; the kernel reads what it opens.
 """
 
 from __future__ import annotations
 
-import shlex
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import size
-from agentsvc_nb.notebook.files.folders import BY, FolderEntry, Folders, Sort, above, in_order, position
+from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle, pictures_among
 from agentsvc_nb.notebook.files.workspace import (
+    author,
     chat_of,
+    content,
     files_get,
     files_preview,
     files_put,
-    listed,
-    search_bundle,
+    files_restore,
+    files_table,
+    listed_and_staged,
     searched,
+    versions,
 )
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.browser_rows import EMPTY, NO_CHAT, ROWS, counted, found_entry, row
 from agentsvc_nb.notebook.widgets.design import SAID_CHARS, Worker
 from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 from agentsvc_nb.notebook.widgets.uploads import Uploads
-from agentsvc_nb.wire.files import FileSearch, WorkspaceFile
+from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import label, plain, worded
 
 Message = Mapping[str, Any]
-_DOWN_FIRST: Final = ("size", "when")
-"""Columns whose largest is looked for first."""
+KEY_CHARS: Final = 500
+"""The page names a file by its path as text of at most this length."""
+THUMBNAILS_MAX: Final = 300
+"""How many thumbnails the kernel holds for pages that are opened later."""
+STAGED_NOTE: Final = "goes along with the next question"
 
 
-class Browser:
-    """The behaviour of the file browser of one chat.
+def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
+    """Return the files of this notebook's chat, or of the `chat` that the session is for, to look through.
 
-    A lock guards its state: messages are handled in any thread, and requests run in the worker's thread.
+    Raises `AskError` when the service fails.
+    """
+    files, staged = listed_and_staged(session)
+    sizes = [file.size_bytes for file in files] + [file.size_bytes for file in staged]
+    said = f"The files of {_whose(chat)}: {len(sizes):,} file{'s' * (len(sizes) != 1)}, {size(sum(sizes))}."
+    again = f"`agentsvc_nb.Files({label(chat, 64)!r})`" if chat else "`%files browse`"
+    shown = fallback(said, again, files_table(session, files)._repr_mimebundle_())
+    return WidgetWithFallback(shown, FileBrowser(session, files, staged).front)
+
+
+def gallery(session: Session, pattern: str = "*", chat: str | None = None) -> WidgetWithFallback:
+    """Return the pictures that fit the glob as a grid. Raises `AskError` when there are none, or the service fails."""
+    files, _ = listed_and_staged(session)
+    found = pictures_among(files, pattern)
+    made = FileBrowser(session, files, (), pattern)
+    said = f"A gallery of {_whose(chat)}: {len(found)} picture{'s' * (len(found) != 1)}."
+    again = f"`agentsvc_nb.Gallery(chat={label(chat, 64)!r})`" if chat else "`%files gallery`"
+    shown = fallback(said, again, gallery_bundle(made.pictures, found, {file.path: file for file in files}))
+    return WidgetWithFallback(shown, made.front)
+
+
+def _whose(chat: str | None) -> str:
+    return f"chat {label(chat, 64)}" if chat else "this notebook's chat"
+
+
+class FileBrowser:
+    """The state of the widget of one chat. A lock guards it: messages come in any thread, two workers send requests.
 
     Args:
         session: the notebook's session, or one made by `Session.for_chat` for another chat.
         files: the chat's current files.
-        own: whether the chat is the notebook's own.
+        staged: the files that go along with the next question.
+        pattern: a glob, with which the widget is a gallery of the pictures that fit it.
     """
 
-    def __init__(self, session: Session, files: Sequence[WorkspaceFile], *, own: bool = True) -> None:
+    def __init__(
+        self,
+        session: Session,
+        files: Sequence[WorkspaceFile],
+        staged: Sequence[StagedFile] = (),
+        pattern: str | None = None,
+    ) -> None:
         self.front = Front("preview", "uploads", "files")
+        self.pictures = Pictures(lambda file: content(session, file))
         self._session = session
-        self._own = own
+        self._pattern = pattern
         self._lock = threading.RLock()
         self._worker = Worker(lambda said: self._say(said, wrong=True))
-        self._uploads = Uploads(self.front, self._come, lambda said: self._say(said, wrong=True))
-        self._folders = Folders(files)
-        self._folder = ""
-        self._words = ""
-        self._wanted = ""
-        """The words that contents are searched for."""
-        self._awaited = ""
-        """The path of the file that is read to be shown."""
-        self._sort = Sort()
-        self._from = 0
-        self._found: FileSearch | None = None
-        self._entries: list[FolderEntry] = []
-        self._list = 0
-        """The number of this list of entries: what a page says of another one is not for this."""
-        self._listen()
-        self._go("")
-        if not session.known_chat(session.address()):
-            self._say(NO_CHAT)
+        self._thumbnails = Worker(lambda said: self._say(said, wrong=True))
+        self._uploads = Uploads(self.front, self._upload, lambda said: self._say(said, wrong=True))
+        self._files: dict[str, WorkspaceFile] = {}
+        self._staged: dict[str, StagedFile] = {}
+        self._opened: tuple[str, int] | None = None
+        """The key and the version of the file that the page shows; version 0 is the current one."""
+        handlers: dict[str, Callable[[Message], object]] = {
+            "open": self._open,
+            "close": lambda _: self._close(),
+            "thumbs": self._read_thumbnails,
+            "find": lambda content: self._find(str(content.get("words", ""))),
+            "get": self._with_file(lambda file, _: self._get(file)),
+            "restore": self._with_file(self._restore),
+            "refresh": lambda _: self._worker.do("list", self._list),
+        }
+        for name, handle in handlers.items():
+            self.front.on(name, functools.partial(_call, handle))
+        self.front.change({"start": {"grid": pattern is not None}})
+        self._show(files, staged)
+
+    def _show(self, files: Sequence[WorkspaceFile], staged: Sequence[StagedFile]) -> None:
+        shown = files if self._pattern is None else pictures_among(files, self._pattern)
+        with self._lock:
+            old = self._files
+            self._files = {label(file.path, KEY_CHARS): file for file in files}
+            self._staged = {label(f"uploads/{file.file_name}", KEY_CHARS): file for file in staged}
+            rows = [[*_row(key, file), STAGED_NOTE] for key, file in self._staged.items()]
+            rows += [_row(label(file.path, KEY_CHARS), file) for file in shown]
+            # A picture that has changed needs a new thumbnail.
+            changed = [key for key, file in old.items() if (now := self._files.get(key)) is None or now.id != file.id]
+            self.front.change({**{f"thumb/{key}": None for key in changed}, "files": rows})
+
+    def _list(self) -> None:
+        self._show(*listed_and_staged(self._session))
+        with self._lock:
+            opened = self._opened
+        if opened and opened[0] in self._files:
+            self._preview(*opened)
 
     # -- messages of the page, handled in any thread --------------------------------------------------------------
 
-    def _listen(self) -> None:
-        heard: dict[str, Callable[[Message], object]] = {
-            "open": self._open,
-            "get": self._get,
-            "attach": self._attach,
-            "turn": lambda content: self._turn(content.get("at")) if self._is_now(content) else None,
-            "type": self._type,
-            "up": lambda _: self._up(),
-            "go": lambda content: self._climb(content.get("depth")),
-            "sort": lambda content: self._order(content.get("by")),
-            "narrow": lambda content: self._narrow(str(content.get("words", ""))),
-            "find": lambda content: self._find(str(content.get("words", "")).strip()),
-            "close": lambda _: self._close(),
-            "refresh": lambda _: self._worker.do("list", self._relist),
-        }
-        for name, act in heard.items():
-            self.front.on(name, self._locked(act))
+    def _with_file(self, act: Callable[[WorkspaceFile, int], object]) -> Callable[[Message], None]:
+        """Call `act` in the worker, with the file and the version that the page names."""
 
-    def _locked(self, act: Callable[[Message], object]) -> Callable[[Message, object], None]:
-        def acted(content: Message, _: object) -> None:
-            with self._lock:
-                act(content)
+        def handle(content: Message) -> None:
+            file, version = self._files.get(str(content.get("key"))), content.get("version")
+            if file:
+                self._worker.do(f"{act} {file.path}", lambda: act(file, version if isinstance(version, int) else 0))
 
-        return acted
-
-    def _is_now(self, content: Message) -> bool:
-        return content.get("list") == self._list
-
-    def _go(self, folder: str, chosen: str = "") -> None:
-        """Show a folder, with the entry at the path `chosen`, or the first, chosen."""
-        self._folder = folder
-        self._wanted = self._awaited = ""  # what comes of them later would move who went on
-        if self._found is not None:
-            self._found = None
-            self.front.change({"find": None, "pane": None})
-        self._listed()
-        self._turn(max(0, position(self._entries, chosen)) if chosen else 0)
-
-    def _again(self) -> None:
-        """Show the folder, or what was found, as it is now; the page chooses what was chosen, if it is there."""
-        self._listed()
-        self._from = 0
-        self._show(None)
-
-    def _listed(self) -> None:
-        if self._found is None:
-            self._entries = self._folders.entries(self._folder, self._words, self._sort)
-        else:
-            self._entries = in_order(self._entries, self._sort)
-        self._list += 1
-
-    def _turn(self, at: object) -> None:
-        """Show the rows that this one is among, and choose it."""
-        if isinstance(at, int) and (0 <= at < len(self._entries) or at == 0):
-            self._from = at - at % ROWS
-            self._show(at)
-
-    def _up(self) -> None:
-        if self._folder:
-            self._go(above(self._folder), self._folder)
-
-    def _climb(self, depth: object) -> None:
-        steps = self._folder.split("/")[:-1]
-        if isinstance(depth, int) and 0 <= depth <= len(steps):
-            left = "".join(f"{step}/" for step in steps[: depth + 1])
-            self._go("".join(f"{step}/" for step in steps[:depth]), left)
-
-    def _order(self, wanted: object) -> None:
-        """Sort by this column; if the list is, the other way round."""
-        if by := next((each for each in BY if each == wanted), None):
-            down = not self._sort.descending if self._sort.by == by else by in _DOWN_FIRST
-            self._sort = Sort(by, down)
-            self._again()
-
-    def _narrow(self, words: str) -> None:
-        self._words = words
-        self.front.change({"narrow": words or None})
-        self._go(self._folder)
-
-    def _type(self, content: Message) -> None:
-        at, words = content.get("at"), str(content.get("words"))
-        if self._is_now(content) and isinstance(at, int):
-            start = at + (len(words) == 1)
-            if (found := position(self._entries, beginning=words, start=start)) >= 0:
-                self._turn(found)
+        return handle
 
     def _open(self, content: Message) -> None:
-        if (entry := self._entry(content)) is None:
-            return
-        if (file := entry.file) is None:
-            self._go(entry.path)
-        else:
-            self._awaited = file.path
-            self._say(f"Reading {label(file.path)} …")
-            self._worker.do("preview", lambda: self._preview(file))
-
-    def _find(self, words: str) -> None:
-        self._wanted = words
-        self.front.change({"find": words or None})
-        if words:
-            self._say(f"Searching for {label(words)} …")
-            self._worker.do("search", lambda: self._searched(words))
-        elif self._found is not None:
-            self._go(self._folder)
+        key, version = str(content.get("key")), content.get("version", 0)
+        if key in self._files or key in self._staged:
+            with self._lock:
+                self._opened = key, version if isinstance(version, int) else 0
+                opened = self._opened
+            self._worker.do("open", lambda: self._preview(*opened))
 
     def _close(self) -> None:
-        self._awaited = ""
-        self.front.change({"pane": None})
+        with self._lock:
+            self._opened = None
+            self.front.change({"open": None})
 
-    def _get(self, content: Message) -> None:
-        if file := self._file(content):
-            self._say(f"Getting {label(file.path)} …")
-            self._worker.do(f"get {file.path}", lambda: self._got(file))
+    def _find(self, words: str) -> None:
+        if words:
+            self._worker.do("find", lambda: self._search(words))
+        else:
+            self.front.change({"found": None})
 
-    def _attach(self, content: Message) -> None:
-        if file := self._file(content):
-            if self._own:
-                self._copy(plain(file.path), "It is in this notebook's chat: name it in your question.")
-            else:
-                self._worker.do(f"get {file.path}", lambda: self._attached(file))
+    def _read_thumbnails(self, content: Message) -> None:
+        keys = content.get("keys")
+        wanted = [self._files[key] for key in keys if key in self._files] if isinstance(keys, list) else []
+        self._thumbnails.do(f"{keys}", lambda: self._show_thumbnails(wanted))
 
-    def _come(self, key: str, path: Path) -> None:
+    def _upload(self, key: str, path: Path) -> None:
         self._worker.do(f"put {key}", lambda: self._put(key, path))
 
-    # -- requests, in the worker's thread -------------------------------------------------------------------------
+    # -- requests, in a worker's thread ---------------------------------------------------------------------------
 
-    def _relist(self) -> None:
-        if not self._session.known_chat(self._session.address()):
-            self._say(NO_CHAT)
-            return
-        files = listed(self._session)
+    def _preview(self, key: str, version: int) -> None:
+        if staged := self._staged.get(key):
+            shown = _facts(staged) | {"html": f"<p>It {STAGED_NOTE}, and can be shown afterwards.</p>"}
+        else:
+            shown = self._preview_file(self._files[key], version)
         with self._lock:
-            self._folders = Folders(files)
-            # The folder may be gone: folders exist only by the files in them.
-            while self._folder and not self._folders.entries(self._folder):
-                self._folder = above(self._folder)
-            self._again()
+            if self._opened == (key, version):
+                self.front.change({"open": {"key": key, **shown}})
+                self._say("")
 
-    def _preview(self, file: WorkspaceFile) -> None:
-        shown = files_preview(self._session, file)._repr_mimebundle_()["text/html"]
-        with self._lock:
-            if file.path == self._awaited:
-                self.front.change({"pane": {"name": label(file.path), "html": shown}})
-                self._say(f"{label(file.path)}, {size(file.size_bytes)}: its beginning is shown.")
+    def _preview_file(self, current: WorkspaceFile, version: int) -> dict[str, Any]:
+        every = versions(self._session, current) if current.version > 1 else [current]
+        file = next((each for each in every if each.version == version), current)
+        shown = _facts(file) | {"versions": [_facts(each) for each in every]}
+        if file.media_type.startswith("image/") and (large := self.pictures.large(file)):
+            [(_, picture)] = self.pictures.thumbnails([file])
+            images, why = [[large, picture.alt(file)]], ""
+            if file is current:
+                source, why = self.pictures.source(file, {each.path: each for each in self._files.values()})
+                if source and (before := self.pictures.large(source)):
+                    images.insert(0, [before, f"Before: {label(source.path)}"])
+            return shown | {"images": images, "caption": why}
+        return shown | {"html": files_preview(self._session, file, titled=False)._repr_mimebundle_()["text/html"]}
 
-    def _searched(self, words: str) -> None:
+    def _show_thumbnails(self, files: Sequence[WorkspaceFile]) -> None:
+        for file, picture in self.pictures.thumbnails(files):
+            with self._lock:
+                old = [*self.front.parts("thumb/")]
+                removed = dict.fromkeys(old[: max(0, len(old) - THUMBNAILS_MAX)])
+                thumb = [picture.thumb, picture.alt(file)]
+                self.front.change({**removed, f"thumb/{label(file.path, KEY_CHARS)}": thumb})
+
+    def _search(self, words: str) -> None:
         found = searched(self._session, words, chat_of(self._session))
-        with self._lock:
-            if words == self._wanted:
-                self._found = found
-                self._entries = [found_entry(result) for result in found.results]
-                self._list += 1
-                shown = search_bundle(found, words)["text/html"]
-                self.front.change({"pane": {"name": f"Passages with {label(words, 80)}", "html": shown}})
-                self._turn(0)
+        hits = {
+            label(result.path, KEY_CHARS): [
+                [plain(part.text)[:400], part.match] for parts in result.snippets for part in parts
+            ]
+            for result in found.results
+        }
+        self.front.change({"found": {"words": words, "hits": hits}})
 
-    def _got(self, file: WorkspaceFile) -> Path:
+    def _get(self, file: WorkspaceFile) -> None:
         got = files_get(self._session, file.path)
         self._say(f"{got.path} is there already, with the same content." if got.same else f"It is in {got.path}.")
-        return got.path
 
-    def _attached(self, file: WorkspaceFile) -> None:
-        path = self._got(file)
-        self._copy(f"--file {shlex.quote(str(path))}", "It was downloaded: put this behind %%ask.")
+    def _restore(self, file: WorkspaceFile, version: int) -> None:
+        said = files_restore(self._session, file.path, str(version))
+        with self._lock:
+            self._opened = self._opened and (self._opened[0], 0)
+        self._list()
+        self._say(said)
 
     def _put(self, key: str, path: Path) -> None:
         if not path.exists():
@@ -245,53 +233,30 @@ class Browser:
             said = str(files_put(self._session, [path], by_cell=False))
         finally:
             self._uploads.done(key)
-        self._relist()
+        self._list()
         self._say(said)
-
-    # -- drawing --------------------------------------------------------------------------------------------------
-
-    def _show(self, at: int | None) -> None:
-        """Show the rows of this page, and choose one of them."""
-        shown = self._entries[self._from : self._from + ROWS]
-        whole = len(self._entries)
-        where = f"below {label(self._folder)}" if self._folder else "of this chat"
-        rows = {
-            "list": self._list,
-            "from": self._from,
-            "total": whole,
-            "at": at,
-            "rows": [row(entry) for entry in shown],
-            "label": f"Files {where}" if self._found is None else "Files found by their contents",
-            "empty": self._empty(),
-        }
-        steps = [label(step, 80) for step in self._folder.split("/")[:-1]]
-        self.front.change({"rows": rows, "folder": steps, "sort": [self._sort.by, self._sort.descending]})
-        files = f"{len(self._folders):,} files in all, {size(self._folders.bytes)}"
-        self._say(counted(self._from, len(shown), whole, files if self._found is None else ""))
-
-    def _empty(self) -> str:
-        if self._found is not None:
-            return "Nothing found; new files are found by their words a minute later."
-        return "No file below here has these words in its path." if self._words else EMPTY
-
-    def _entry(self, content: Message) -> FolderEntry | None:
-        """The entry that a page names, if it is one of this list."""
-        at = content.get("at")
-        if self._is_now(content) and isinstance(at, int) and 0 <= at < len(self._entries):
-            return self._entries[at]
-        return None
-
-    def _file(self, content: Message) -> WorkspaceFile | None:
-        entry = self._entry(content)
-        if entry is None or entry.file is None:
-            self._say("Choose a file in the list first.")
-            return None
-        return entry.file
-
-    def _copy(self, said: str, why: str) -> None:
-        self.front.change({"tocopy": None})
-        self.front.change({"tocopy": said})
-        self._say(why)
 
     def _say(self, said: str, *, wrong: bool = False) -> None:
         self.front.change({"said": {"html": worded(said, SAID_CHARS), "wrong": wrong}})
+
+
+def _call(handle: Callable[[Message], object], content: Message, _: object) -> None:
+    handle(content)
+
+
+def _row(key: str, file: WorkspaceFile | StagedFile) -> list[Any]:
+    """Return a file as the page shows it: key, the member's own name for it, media type, size, time, version, author,
+    and for a file that can't be read the reason."""
+    facts = _facts(file)
+    if isinstance(file, StagedFile):
+        return [key, "", file.media_type, file.size_bytes, None, 1, facts["by"]]
+    name, why = label(file.name or "", 80), label(file.unreadable or "", 300)
+    return [key, name, file.media_type, file.size_bytes, file.updated_at, file.version, facts["by"], why]
+
+
+def _facts(file: WorkspaceFile | StagedFile) -> dict[str, Any]:
+    if isinstance(file, StagedFile):
+        return {"name": label(file.file_name, 80), "size": file.size_bytes, "by": "you"}
+    name = label(file.name or file.path.rpartition("/")[2], 80)
+    facts = {"name": name, "size": file.size_bytes, "version": file.version, "by": author(file)}
+    return facts | {"changed": file.updated_at}

@@ -1,4 +1,4 @@
-"""Files that a page sends to the file browser in slices, each when the one before has come; they are kept on disk."""
+"""Files that a page sends in slices, each when the one before has come; they are kept on disk."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
 
 TOGETHER: Final = 10
-"""How many files may be on their way: those that a page left behind when it was closed, too."""
+"""How many files may be on their way, including those of a page that was closed."""
 REMEMBERED: Final = 100
-"""How many uploads that are over are remembered: a slice that is sent again begins none of them anew."""
-TOO_LARGE: Final = f"More than {size(FILE_MAX_BYTES)} can't be sent: {{}}"
-LARGER: Final = "{} is larger than its page said, and was not sent."
-_NO_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
-UNREADABLE: Final = "{} can't be read; folders can't be dropped, their files can."
+"""How many uploads that are over are remembered: a slice that is sent again must not begin them anew."""
+UNREADABLE: Final = "{} can't be read. Drop the files of a folder, not the folder."
+_BAD_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 
 
 @dataclass
@@ -90,8 +88,8 @@ class Uploads:
         front.change({"limit": FILE_MAX_BYTES})
         front.on("file", self._slice)
         front.on("cancel", lambda content, _: self.done(str(content.get("id"))))
-        front.on("toolarge", lambda content, _: refuse(TOO_LARGE.format(_told(content))))
-        front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_told(content))))
+        front.on("toolarge", lambda content, _: refuse(_too_large(_name(content))))
+        front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_name(content))))
 
     def done(self, key: str) -> None:
         """Delete a file, which has been sent or is not wanted."""
@@ -103,53 +101,56 @@ class Uploads:
 
     def _slice(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
         key, at, data = str(content.get("id")), content.get("at"), b"".join(buffers)
+        name = _name(content)
         with self._lock:
             try:
                 if file := self._arriving.get(key):
-                    if has_come(_told(content), at, data, file.at, file.size, file.read):
+                    if has_come(name, at, data, file.at, file.size, file.read):
                         return
                 elif at == 0 and key not in self._over:
                     file = self._begin(key, content)
                 else:
                     return  # cancelled, refused or done
                 if file.at + len(data) > file.size:
-                    raise AskError(LARGER.format(_told(content)))
+                    raise AskError(f"{name} is larger than its page said, and was not sent.")
                 with file.path.open("ab") as into:
                     file.at += into.write(data)
             except SliceRefused as error:  # what has come stays
                 self._refuse(str(error))
                 return
-            except AskError as error:
-                return self._refused(key, str(error))
-            except (OSError, ValueError) as error:
-                return self._refused(key, _why_not(_told(content), error))
-            self._front.change({f"upload/{key}": {"name": _told(content), "at": file.at, "size": file.size}})
+            except (AskError, OSError, ValueError) as error:
+                self._refuse(_reason(name, error))
+                return self.done(key)  # the page sends no more of it
+            self._front.change({f"upload/{key}": {"name": name, "at": file.at, "size": file.size}})
         if file.at >= file.size:
             self._come(key, file.path)
 
     def _begin(self, key: str, content: Mapping[str, Any]) -> ArrivingFile:
-        whole, name = content.get("size"), base_name(str(content.get("name")))
-        self._front.change({f"upload/{key}": {"name": _told(content), "at": 0, "size": whole}})
+        whole, name = content.get("size"), _name(content)
+        self._front.change({f"upload/{key}": {"name": name, "at": 0, "size": whole}})
         if not isinstance(whole, int) or whole > FILE_MAX_BYTES:
-            raise AskError(TOO_LARGE.format(_told(content)))
+            raise AskError(_too_large(name))
         if len(self._arriving) >= TOGETHER:
-            raise AskError(f"{TOGETHER} files are on their way; not sent: {_told(content)}. Cancel one.")
+            raise AskError(f"{TOGETHER} files are on their way; not sent: {name}. Cancel one.")
         folder = Path(mkdtemp(prefix="agentsvc-upload-"))
-        self._arriving[key] = file = ArrivingFile(folder, name, whole)
+        self._arriving[key] = file = ArrivingFile(folder, base_name(str(content.get("name"))), whole)
         weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
         return file
 
-    def _refused(self, key: str, why: str) -> None:
-        self._refuse(why)
-        self.done(key)  # the page hears of it, and sends no more
 
-
-def _told(content: Mapping[str, Any]) -> str:
+def _name(content: Mapping[str, Any]) -> str:
     return label(content.get("name"), 80)
 
 
-def _why_not(name: str, error: OSError | ValueError) -> str:
-    if isinstance(error, OSError) and error.errno not in _NO_NAME:
+def _too_large(name: str) -> str:
+    way_out = "Query it in the notebook and attach the part that the question needs, or split it."
+    return f"{name} is larger than {size(FILE_MAX_BYTES)} and was not sent. {way_out}"
+
+
+def _reason(name: str, error: Exception) -> str:
+    if isinstance(error, AskError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno not in _BAD_NAME:
         return f"{name} can't be kept on the kernel's machine: {error.strerror}."
-    why = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+    why = error.strerror if isinstance(error, OSError) else "it is not a valid name of a file"
     return f"{name} can't be sent under this name: {why}. Rename it."

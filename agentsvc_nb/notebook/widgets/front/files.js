@@ -1,16 +1,20 @@
-// The file browser: a list with columns, what a file is beside it, and uploads. Put behind common.js, preview.js and uploads.js.
-// Parts: folder, rows, sort, narrow, find, pane, said, tocopy, limit, upload/ID.
+// The files of a chat: a list and a grid of the same files, a preview next to them, and uploads. Put behind preview.js and
+// uploads.js. The page has all files, so that sorting and filtering by name need no kernel.
+// Parts: start, files, found, thumb/KEY, open, said, limit, upload/ID.
 
-const COLUMNS = [["name", "Name"], ["kind", "Kind"], ["size", "Size"], ["when", "Changed"]];
-const STEP = 10; // rows that Page Up and Page Down go
-const TYPING_MS = 800; // after such a pause, letters begin another name
+const COLUMNS = [["name", "Name"], ["by", "By"], ["size", "Size"], ["changed", "Changed"]];
+const SHOWN = 200; // files in the page at first, and more with each press of the button
+const FIND_MS = 400; // after such a pause, the contents are searched, too
+const MINUTE_MS = 60_000;
 
 function render({ model, el }) {
   const files = new FilesView(model, el);
   const undress = dress(el, model.get("sheet"));
   const release = keepKeys(files.root, (event, focused) => files.uses(event, focused));
   const leave = follow(model, files.root, () => files.reset(), (parts) => files.show(parts));
+  const clock = setInterval(() => files.tick(), MINUTE_MS);
   return () => {
+    clearInterval(clock);
     leave();
     release();
     undress();
@@ -19,276 +23,370 @@ function render({ model, el }) {
 
 class FilesView {
   constructor(model, el) {
-    this.model = model;
     const say = (message) => model.send(message);
-    this.top = new Top(say);
-    this.list = new List(say, () => this.top.focus());
-    this.uploads = new Uploads(model, say, () => this.list.focus());
-    this.pane = new Pane(say, () => this.list.focus());
-    this.said = element("div", { className: "asvc-muted", role: "status" });
-    this.copied = element("div");
-    this.halves = element("div", { className: "asvc-halves" }, this.list.box, this.pane.box);
-    this.root = element("div", { className: "asvc asvc-card asvc-files" });
-    this.root.append(this.top.box, this.halves, this.acting(say), this.uploads.box, this.copied, this.said);
+    this.list = new List(say, (key) => this.open(key));
+    this.pane = new Pane(say, () => this.closed(), (by) => this.list.step(by));
+    this.uploads = new Uploads(model, () => this.search.focus());
+    this.search = element("input", { type: "search", "aria-label": "Search files by name and content" });
+    this.search.addEventListener("input", () => this.searched(say));
+    this.search.addEventListener("keydown", (event) => event.key === "ArrowDown" && this.list.focus());
+    this.asGrid = iconButton("grid", "Show as a grid", () => this.turn(true));
+    this.asList = iconButton("list", "Show as a list", () => this.turn(false));
+    const anew = iconButton("again", "List the files anew", () => say({ do: "refresh" }));
+    const upload = button("", "Upload files of your machine. You can drop or paste them, too.", () => this.uploads.choose(), "asvc-upload");
+    upload.setAttribute("aria-label", "Upload");
+    upload.append(icon("upload"), element("span", { textContent: "Upload" }));
+    const head = element("div", { className: "asvc-head" }, icon("search"), this.search, this.asGrid, this.asList, anew, upload);
+    const body = element("div", { className: "asvc-body" }, this.list.box, this.pane.box);
+    const drop = element("div", { className: "asvc-drop asvc-quiet", textContent: "Drop files here" });
+    this.said = element("div", { className: "asvc-quiet", role: "status" });
+    this.root = element("div", { className: "asvc asvc-panel asvc-files" });
+    this.root.append(head, body, this.uploads.box, drop, this.said);
     this.root.addEventListener("keydown", (event) => this.pressed(event));
     takeDrops(this.root, (files) => this.uploads.take(files));
     takePasted(this.root, (files) => this.uploads.take(files));
+    this.reset();
     el.append(this.root);
-  }
-
-  acting(say) {
-    const chosen = (what) => () => say({ do: what, ...this.list.place() });
-    const open = button("Open", "Look into the folder, or at the beginning of the file (Enter)", chosen("open"), "asvc-primary");
-    const get = button("Get", "Download it into the notebook's folder, as %files get does", chosen("get"));
-    const attach = button("Attach", "Copy the text that names it in a question", () => {
-      this.copying = true;
-      chosen("attach")();
-    });
-    const upload = button("Upload", "Send files of your machine; they can be dropped or pasted, too", () => this.uploads.choose());
-    const anew = button("Refresh", "List the files anew", () => say({ do: "refresh" }));
-    return element("div", { className: "asvc-row" }, open, get, attach, upload, anew);
   }
 
   /** Whether a key that is pressed there is ours, though it is a shortcut of JupyterLab's. */
   uses({ key, ctrlKey, metaKey, altKey }, focused) {
     if ((ctrlKey || metaKey) && !altKey) return key.toLowerCase() === "v";
-    return !altKey && this.list.rows.contains(focused) && (key.length === 1 || key === "Backspace");
+    return !altKey && this.list.box.contains(focused) && key.length === 1;
   }
 
   pressed(event) {
-    if (event.key !== "Escape" || !this.pane.shown) return;
-    event.stopPropagation();
-    this.pane.close();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.key === "Escape" && this.pane.shown && !this.pane.figure.isEnlarged()) {
+      event.stopPropagation();
+      this.pane.close();
+    } else if (event.key.length === 1 && event.key !== " " && this.list.box.contains(event.target)) {
+      this.search.focus(); // the letter is typed there
+    }
   }
 
   reset() {
     this.uploads.reset();
-    for (const kind of ["rows", "pane", "tocopy"]) this.part(kind, undefined, null);
+    this.list.reset();
+    this.pane.show(null);
+    this.start({ grid: false });
+    this.words = "";
   }
 
   show(parts) {
     for (const [name, value] of Object.entries(parts)) {
       const [kind, key] = name.split(/\/(.*)/s);
-      this.part(kind, key, value);
+      if (kind === "start") this.start(value);
+      else if (kind === "files") this.files(value ?? []);
+      else if (kind === "thumb") this.list.thumb(key, value);
+      else if (kind === "found") this.list.find(value);
+      else if (kind === "open") this.pane.show(value);
+      else if (kind === "upload") this.uploads.part(key, value);
+      else if (kind === "limit") this.uploads.limit = value;
+      else if (kind === "said") {
+        this.said.className = value?.wrong ? "asvc-wrong" : "asvc-quiet";
+        this.said.replaceChildren(markup(value?.html ?? ""));
+      }
     }
+    this.opened();
   }
 
-  part(kind, key, value) {
-    if (kind === "rows") this.list.show(value);
-    else if (kind === "sort") this.list.sort(...value);
-    else if (kind === "pane") this.pane.show(value);
-    else if (kind === "upload") this.uploads.part(key, value);
-    else if (kind === "limit") this.uploads.limit = value;
-    else if (kind === "tocopy") this.toCopy(value);
-    else if (kind === "said") {
-      this.said.className = value?.wrong ? "asvc-wrong" : "asvc-muted";
-      this.said.replaceChildren(markup(value?.html ?? ""));
-    } else this.top.part(kind, value);
+  start({ grid }) {
+    this.noun = grid ? "picture" : "file";
+    this.turn(grid);
   }
 
-  toCopy(text) {
-    this.copied.replaceChildren();
-    if (!text) return;
-    const shown = element("input", { type: "text", readOnly: true, value: text });
-    this.copied.append(element("label", { className: "asvc-field" }, "To copy", shown));
-    if (this.copying) navigator.clipboard?.writeText(text).catch(() => {}); // where it may not, it stands there
-    this.copying = false;
+  files(rows) {
+    const many = `${rows.length.toLocaleString("en")} ${this.noun}${rows.length === 1 ? "" : "s"}`;
+    this.search.placeholder = `Search ${many} by name and content`;
+    this.list.files(rows);
+  }
+
+  turn(grid) {
+    const focused = focusedIn(this.root);
+    this.asGrid.hidden = grid;
+    this.asList.hidden = !grid;
+    if (focused === this.asGrid || focused === this.asList) (grid ? this.asList : this.asGrid).focus();
+    this.list.turn(grid);
+  }
+
+  open(key) {
+    this.pane.expect(this.list.byKey.get(key), this.list.thumbs.get(key));
+    this.opened();
+  }
+
+  closed() {
+    this.opened();
+    this.list.focus();
+  }
+
+  opened() {
+    this.root.classList.toggle("asvc-opened", this.pane.shown);
+    this.list.mark(this.pane.key);
+  }
+
+  searched(say) {
+    clearTimeout(this.pause);
+    const words = this.search.value.trim();
+    this.list.filter(words);
+    this.pause = setTimeout(() => words !== this.words && say({ do: "find", words: (this.words = words) }), FIND_MS);
+  }
+
+  tick() {
+    for (const each of this.root.querySelectorAll("time")) each.textContent = ago(each.dateTime);
   }
 }
 
-/** Where we are, and the two fields that look for files. */
-class Top {
-  constructor(say) {
+/** The files that fit the words, as a table or as a grid. One of them is the one that Tab reaches, and the arrow keys go on
+ * from it. */
+class List {
+  constructor(say, open) {
     this.say = say;
-    this.path = element("ol", { className: "asvc-path" });
-    this.narrow = element("input", { type: "search", placeholder: "a part of the path" });
-    this.find = element("input", { type: "search", placeholder: 'words "a phrase" -not' });
-    const where = element("nav", { "aria-label": "Folders" }, this.path);
-    const names = element("label", { className: "asvc-field" }, "Names", this.narrow);
-    const contents = element("label", { className: "asvc-field" }, "Contents", this.find);
-    const search = button("Search", "Search the contents of the files, as %search does", () => this.searched());
-    this.box = element("div", {}, where, element("div", { className: "asvc-row" }, names, contents, search));
-    this.narrow.addEventListener("input", () => this.narrowed());
-    this.find.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.searched());
-    this.find.addEventListener("input", () => this.find.value || this.searched());
-    this.missed = new Map(); // what another page set while this one's field had the focus
-    for (const kind of ["narrow", "find"]) {
-      this[kind].addEventListener("input", () => this.missed.delete(kind));
-      this[kind].addEventListener("blur", () => this.missed.has(kind) && this.set(kind, this.missed.get(kind)));
+    this.open = open;
+    this.sorted = ["changed", -1];
+    this.heads = new Map(COLUMNS.map(([column, name]) => [column, this.head(column, name)]));
+    const head = element("thead", {}, element("tr", {}, ...this.heads.values()));
+    this.body = element("tbody");
+    this.table = element("table", { "aria-label": "Files" }, head, this.body);
+    this.grid = element("ul", { className: "asvc-thumbs", "aria-label": "Files" });
+    this.empty = element("p", { className: "asvc-empty asvc-quiet" });
+    this.more = button("", "Show more of the files", () => this.draw((this.room += SHOWN)));
+    this.box = element("div", { className: "asvc-list" }, this.table, this.grid, this.empty, this.more);
+    this.box.addEventListener("keydown", (event) => this.pressed(event));
+    this.seen = new IntersectionObserver((entries) => this.look(entries.filter((entry) => entry.isIntersecting)));
+    this.reset();
+  }
+
+  reset() {
+    Object.assign(this, { rows: [], byKey: new Map(), found: null, words: "", thumbs: new Map(), room: SHOWN, current: "" });
+    this.asked = new Set();
+  }
+
+  head(column, name) {
+    const press = () => {
+      const first = column === "size" || column === "changed" ? -1 : 1; // the largest and the newest first
+      this.sorted = [column, this.sorted[0] === column ? -this.sorted[1] : first];
+      this.draw();
+    };
+    const look = column === "size" ? "asvc-size asvc-num" : `asvc-${column}`;
+    return element("th", { scope: "col", className: look }, button(name, `Sort by ${name.toLowerCase()}`, press));
+  }
+
+  files(rows) {
+    const names = ["key", "name", "type", "size", "changed", "version", "by", "note"];
+    this.rows = rows.map((row) => Object.fromEntries(row.map((value, at) => [names[at], value])));
+    this.byKey = new Map(this.rows.map((row) => [row.key, row]));
+    this.draw();
+  }
+
+  turn(grid) {
+    this.asGrid = grid;
+    this.draw();
+  }
+
+  filter(words) {
+    this.words = words;
+    this.room = SHOWN;
+    this.draw();
+  }
+
+  /** Also show files that have the words in their contents. */
+  find(found) {
+    this.found = found;
+    this.draw();
+  }
+
+  fitting() {
+    const words = folded(this.words).split(/\s+/);
+    const hits = this.found?.words === this.words ? this.found.hits : {};
+    const fits = (row) => Object.hasOwn(hits, row.key) || words.every((word) => folded(`${row.key} ${row.name}`).includes(word));
+    const rows = this.rows.filter(fits).map((row) => ({ ...row, passage: hits[row.key] ?? [] }));
+    const [column, way] = this.sorted;
+    const value = (row) => (column === "name" ? folded(row.key) : (row[column] ?? "9999")); // what waits is the newest
+    return rows.sort((a, b) => (value(a) < value(b) ? -way : value(a) > value(b) ? way : 0));
+  }
+
+  draw() {
+    const focused = focusedIn(this.box)?.dataset.key;
+    if (focused !== undefined) this.current = focused;
+    const rows = this.fitting();
+    this.keys = rows.map((row) => row.key);
+    if (!this.keys.includes(this.current)) this.current = this.keys[0] ?? "";
+    this.table.hidden = this.asGrid || !rows.length;
+    this.grid.hidden = !this.asGrid || !rows.length;
+    this.seen.disconnect();
+    const shown = rows.slice(0, this.room);
+    this.body.replaceChildren(...(this.asGrid ? [] : shown.map((row) => this.line(row))));
+    this.grid.replaceChildren(...(this.asGrid ? shown.map((row) => this.tile(row)) : []));
+    this.empty.hidden = rows.length > 0;
+    this.empty.textContent = this.rows.length
+      ? "No file has these words in its name. New files are found by their content a minute later."
+      : "No files yet. What an answer writes is listed here.";
+    this.more.hidden = rows.length <= this.room;
+    this.more.textContent = `${(rows.length - this.room).toLocaleString("en")} more`;
+    for (const [column, head] of this.heads) {
+      const [by, way] = this.sorted;
+      head.setAttribute("aria-sort", column !== by ? "none" : way < 0 ? "descending" : "ascending");
     }
-  }
-
-  focus() {
-    this.path.lastElementChild.firstElementChild.focus();
-  }
-
-  narrowed() {
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.say({ do: "narrow", words: this.narrow.value }), 120);
-  }
-
-  searched() {
-    this.say({ do: "find", words: this.find.value });
-  }
-
-  part(kind, value) {
-    if (kind === "folder") this.show(value ?? []);
-    else if (kind === "narrow" || kind === "find") {
-      if (focusedIn(this.box) === this[kind]) this.missed.set(kind, value); // not under the fingers of who types
-      else this.set(kind, value);
-    }
-  }
-
-  set(kind, value) {
-    this.missed.delete(kind);
-    this[kind].value = value ?? "";
-  }
-
-  show(names) {
-    const focused = focusedIn(this.path);
-    const steps = ["Files", ...names].map((name, depth) => {
-      const step = button(name, `Go to ${name}`, () => this.say({ do: "go", depth }));
-      if (depth === names.length) step.setAttribute("aria-current", "true");
-      return element("li", {}, step);
-    });
-    this.path.replaceChildren(...steps);
     if (focused) this.focus();
   }
-}
 
-/** The rows of a folder, of which the page has some at a time. One of them is chosen, and is the one that Tab reaches. */
-class List {
-  constructor(say, elsewhere) {
-    this.say = say;
-    this.elsewhere = elsewhere;
-    this.shown = [];
-    this.from = this.total = this.at = 0;
-    this.typed = "";
-    this.heads = new Map(COLUMNS.map(([key, name]) => [key, this.head(key, name)]));
-    const head = element("div", { role: "row", className: "asvc-gridhead", "aria-rowindex": "1" }, ...this.heads.values());
-    this.rows = element("div", { className: "asvc-rows", role: "rowgroup" });
-    this.grid = element("div", { className: "asvc-grid", role: "grid" }, element("div", { role: "rowgroup" }, head), this.rows);
-    this.empty = element("div", { className: "asvc-empty" });
-    this.before = button("Previous", "The rows before these", () => this.go(this.from - 1));
-    this.after = button("Next", "The rows after these", () => this.go(this.from + this.shown.length));
-    this.paging = element("div", { className: "asvc-row" }, this.before, this.after);
-    this.box = element("div", { className: "asvc-list" }, this.grid, this.empty, this.paging);
-    this.rows.addEventListener("click", (event) => this.clicked(event, false));
-    this.rows.addEventListener("dblclick", (event) => this.clicked(event, true));
-    this.rows.addEventListener("keydown", (event) => this.pressed(event));
+  line(row) {
+    const [folder, base] = parted(row);
+    const name = element("bdi", { className: "asvc-cut" }, ...inTheMiddle(base));
+    const where = folder ? [element("span", { className: "asvc-folder", textContent: folder })] : [];
+    const version = row.version > 1 ? [element("span", { className: "asvc-quiet", textContent: `v${row.version}` })] : [];
+    const press = this.press(row, "asvc-file", this.still(row), ...where, name, ...version);
+    const facts = element("div", { className: "asvc-facts asvc-quiet" }, `${row.by} · ${sizeOf(row.size)} · `, timeOf(row));
+    const passage = row.passage.map(([text, match]) => (match ? element("mark", { textContent: text }) : text));
+    const found = passage.length ? [element("div", { className: "asvc-passage asvc-quiet" }, ...passage)] : [];
+    const note = row.note ? [element("div", { className: "asvc-note asvc-quiet", textContent: row.note })] : [];
+    const cell = (look, ...parts) => element("td", { className: look }, ...parts);
+    const cells = [cell("asvc-by", row.by), cell("asvc-size asvc-num", sizeOf(row.size)), cell("asvc-changed", timeOf(row))];
+    const made = element("tr", {}, cell("asvc-name", press, facts, ...found, ...note), ...cells);
+    made.addEventListener("click", (event) => event.target.closest("button") || press.click());
+    return made;
   }
 
-  head(key, name) {
-    const made = button(name, `Sort by ${name.toLowerCase()}`, () => this.say({ do: "sort", by: key }));
-    return element("div", { role: "columnheader", className: `asvc-${key}` }, made);
+  tile(row) {
+    const name = element("span", { className: "asvc-cut" }, ...inTheMiddle(parted(row)[1]));
+    return element("li", {}, this.press(row, "asvc-thumb", this.still(row), name));
   }
 
-  sort(by, descending) {
-    for (const [key, name] of COLUMNS) {
-      const head = this.heads.get(key);
-      head.setAttribute("aria-sort", key !== by ? "none" : descending ? "descending" : "ascending");
-      head.firstChild.textContent = key !== by ? name : `${name} ${descending ? "↓" : "↑"}`;
+  press(row, look, ...parts) {
+    const open = () => {
+      this.choose(row.key);
+      this.open(row.key);
+      this.say({ do: "open", key: row.key });
+    };
+    const made = button("", row.name ? `${row.name} (${row.key})` : row.key, open, look);
+    made.dataset.key = row.key;
+    made.setAttribute("aria-label", [parted(row)[1], row.version > 1 ? `version ${row.version}` : ""].filter(Boolean).join(", "));
+    made.tabIndex = row.key === this.current ? 0 : -1;
+    if (row.key === this.opened) made.setAttribute("aria-current", "true");
+    made.append(...parts);
+    return made;
+  }
+
+  /** The thumbnail of a picture once there is one, else the icon of its kind. */
+  still(row) {
+    const made = element("span", { className: "asvc-still" });
+    const [uri, alt] = this.thumbs.get(row.key) ?? [];
+    made.append(uri ? thumbnail(row, uri, alt) : icon(iconOf(row.type)));
+    made.dataset.still = row.key;
+    if (!uri && row.type.startsWith("image/")) this.seen.observe(made);
+    return made;
+  }
+
+  /** Have the kernel read the pictures that are in sight. */
+  look(entries) {
+    for (const { target } of entries) this.seen.unobserve(target);
+    const keys = entries.map(({ target }) => target.dataset.still).filter((key) => !this.asked.has(key));
+    for (const key of keys) this.asked.add(key);
+    if (keys.length) this.say({ do: "thumbs", keys });
+  }
+
+  thumb(key, value) {
+    if (value) this.thumbs.set(key, value);
+    else this.thumbs.delete(key);
+    if (!value) this.asked.delete(key);
+    const still = [...this.box.querySelectorAll(".asvc-still")].find((each) => each.dataset.still === key);
+    if (value?.[0]) still?.replaceChildren(thumbnail(this.byKey.get(key), ...value));
+  }
+
+  buttons() {
+    return [...this.box.querySelectorAll("[data-key]")];
+  }
+
+  choose(key) {
+    this.current = key;
+    for (const each of this.buttons()) each.tabIndex = each.dataset.key === key ? 0 : -1;
+  }
+
+  /** Mark the file that is open. */
+  mark(key) {
+    this.opened = key;
+    for (const each of this.buttons()) {
+      if (each.dataset.key === key) each.setAttribute("aria-current", "true");
+      else each.removeAttribute("aria-current");
     }
-  }
-
-  /** The chosen row, as the kernel is told of it. */
-  place() {
-    return { list: this.list, at: this.shown.length ? this.at : -1 };
-  }
-
-  show(value) {
-    const { list = 0, from = 0, total = 0, at = null, rows = [], label = "Files", empty = "" } = value ?? {};
-    const focused = focusedIn(this.rows);
-    const before = this.shown[this.at - this.from]?.[5];
-    Object.assign(this, { list, from, total, shown: rows });
-    const same = rows.findIndex((row) => row[5] === before);
-    this.at = at ?? from + Math.max(0, same);
-    this.grid.setAttribute("aria-label", label);
-    this.grid.setAttribute("aria-rowcount", String(total + 1));
-    this.rows.replaceChildren(...rows.map((row, number) => this.row(row, from + number)));
-    this.grid.hidden = !rows.length;
-    this.empty.hidden = !!rows.length;
-    this.empty.textContent = empty;
-    this.paging.hidden = total <= rows.length;
-    offered(this.before, from > 0);
-    offered(this.after, from + rows.length < total);
-    this.choose(this.at, !!focused);
-  }
-
-  row([kind, name, what, size, when, whole], at) {
-    const cell = (look, ...parts) => element("div", { role: "gridcell", className: `asvc-${look}` }, ...parts);
-    const called = cell("name", icon(kind === "media" ? "film" : kind), element("bdi", { className: "asvc-cut" }, ...inTheMiddle(name)));
-    called.setAttribute("aria-label", name);
-    const cells = [called, cell("kind", what), cell("size", size), cell("when", when)];
-    const look = { role: "row", "aria-rowindex": String(at + 2), "aria-selected": "false", tabIndex: -1, title: whole };
-    return element("div", look, ...cells);
   }
 
   focus() {
-    const row = this.rows.children[this.at - this.from];
-    if (row) row.focus();
-    else this.elsewhere();
+    const buttons = this.buttons();
+    (buttons.find((each) => each.dataset.key === this.current) ?? buttons[0])?.focus();
   }
 
-  choose(at, focus) {
-    const old = this.rows.children[this.at - this.from];
-    old?.setAttribute("aria-selected", "false");
-    if (old) old.tabIndex = -1;
-    this.at = at;
-    const row = this.rows.children[at - this.from];
-    if (row) {
-      row.setAttribute("aria-selected", "true");
-      row.tabIndex = 0;
-    }
-    if (row) this.scroll(row);
-    if (focus) this.focus();
-  }
-
-  /** Scroll the rows alone, not the notebook. */
-  scroll({ offsetTop, offsetHeight }) {
-    const { scrollTop, clientHeight } = this.rows;
-    this.rows.scrollTop = Math.min(offsetTop, Math.max(scrollTop, offsetTop + offsetHeight - clientHeight));
-  }
-
-  /** Choose a row, and have the kernel send it if it is not here. */
-  go(at) {
-    const to = Math.min(this.total - 1, Math.max(0, at));
-    if (to >= this.from && to < this.from + this.shown.length) this.choose(to, true);
-    else if (to >= 0) this.say({ do: "turn", list: this.list, at: to });
-  }
-
-  clicked(event, twice) {
-    const number = [...this.rows.children].indexOf(event.target.closest("[role=row]"));
-    if (number < 0) return;
-    this.choose(this.from + number, true);
-    if (twice) this.say({ do: "open", ...this.place() });
+  /** Open the file before or after the one that is open; of a picture the next picture. */
+  step(by) {
+    const type = this.byKey.get(this.current)?.type.split("/")[0];
+    const keys = this.keys.filter((key) => type !== "image" || this.byKey.get(key).type.startsWith("image/"));
+    const key = keys[keys.indexOf(this.current) + by];
+    if (key === undefined) return;
+    this.choose(key);
+    this.open(key);
+    this.say({ do: "open", key });
   }
 
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const { at, total } = this;
-    const moves = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + STEP, PageUp: at - STEP, Home: 0, End: total - 1 };
-    if (event.key !== "Shift" && event.key.length > 1) this.typed = ""; // who goes elsewhere begins another name
-    if (event.key in moves) this.go(moves[event.key]);
-    else if (event.key === "Enter") this.say({ do: "open", ...this.place() });
-    else if (event.key === "Backspace") this.say({ do: "up" });
-    else if (event.key.length === 1 && (event.key !== " " || this.typed)) this.type(event.key);
-    else return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.dataset.key === undefined) return;
+    const across = this.asGrid ? getComputedStyle(this.grid).gridTemplateColumns.split(" ").length : 1;
+    const moves = { ArrowDown: across, ArrowUp: -across, Home: -Infinity, End: Infinity };
+    if (this.asGrid) Object.assign(moves, getComputedStyle(this.grid).direction === "rtl" ? { ArrowLeft: 1, ArrowRight: -1 } : { ArrowRight: 1, ArrowLeft: -1 });
+    if (!(event.key in moves)) return;
     event.preventDefault();
+    const keys = this.buttons().map((each) => each.dataset.key);
+    this.choose(keys[Math.min(keys.length - 1, Math.max(0, keys.indexOf(this.current) + moves[event.key]))]);
+    this.focus();
   }
+}
 
-  /** Go to the next name that begins with what is typed. */
-  type(letter) {
-    clearTimeout(this.pause);
-    this.pause = setTimeout(() => (this.typed = ""), TYPING_MS);
-    this.typed += letter;
-    const words = this.typed.toLocaleLowerCase();
-    const start = this.at - this.from + (this.typed.length === 1 ? 1 : 0);
-    const order = [...this.shown.keys()].map((_, number) => (start + number) % this.shown.length);
-    const found = order.find((number) => this.shown[number][1].toLocaleLowerCase().startsWith(words));
-    if (this.total > this.shown.length) this.say({ do: "type", list: this.list, at: this.at, words: this.typed });
-    else if (found !== undefined) this.choose(this.from + found, true);
-  }
+/** The folder and the name of a file; the name that a member gave it counts as its name. */
+function parted({ key, name }) {
+  const at = key.lastIndexOf("/") + 1;
+  return name ? ["", name] : [key.slice(0, at), key.slice(at)];
+}
+
+/** A picture next to its name, which is not said twice. */
+function thumbnail(row, uri, alt) {
+  return picture(uri, row && alt === parted(row)[1] ? "" : alt);
+}
+
+function folded(text) {
+  return text.normalize("NFC").toLocaleLowerCase();
+}
+
+function sizeOf(bytes) {
+  const power = Math.min(3, Math.max(0, Math.floor((String(bytes).length - 1) / 3)));
+  const amount = bytes / 1000 ** power;
+  return `${power && amount < 10 ? amount.toFixed(1) : amount.toFixed(0)} ${["B", "kB", "MB", "GB"][power]}`;
+}
+
+function timeOf({ changed }) {
+  const full = changed ? new Date(changed).toLocaleString("en-GB") : "";
+  return element("time", { dateTime: changed ?? "", title: full, textContent: ago(changed) });
+}
+
+/** How long ago a time was, or the day: `1 min ago`, `today, 09:12`, `21 Nov`. */
+function ago(time) {
+  const then = new Date(time || NaN);
+  const now = new Date();
+  if (Number.isNaN(then.valueOf())) return "";
+  const minutes = Math.floor((now - then) / MINUTE_MS);
+  if (minutes < 60) return minutes < 1 ? "just now" : `${minutes} min ago`;
+  const clock = then.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const days = Math.round((new Date(now).setHours(0, 0, 0, 0) - new Date(then).setHours(0, 0, 0, 0)) / 86_400_000);
+  if (days < 2) return `${days ? "yesterday" : "today"}, ${clock}`;
+  const year = then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
+  return then.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...year });
+}
+
+/** A button with an icon alone. */
+function iconButton(name, title, press) {
+  const made = button("", title, press, "asvc-iconbutton");
+  made.setAttribute("aria-label", title);
+  made.append(icon(name));
+  return made;
 }
 
 export default { render };

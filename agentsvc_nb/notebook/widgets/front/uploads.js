@@ -1,11 +1,9 @@
 // Files that are sent to the kernel, with their progress. Put behind common.js.
 
-/** Files on their way: the page sends the next slice when the kernel has the one before, and the next file when the one
- * before is in the chat, so that none piles up. */
+/** The page sends the next slice when the kernel has the one before, and the next file when the one before is in the chat. */
 class Uploads {
-  constructor(model, say, leave) {
+  constructor(model, leave) {
     this.model = model;
-    this.say = say;
     this.leave = leave;
     this.limit = Infinity;
     this.chosen = element("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to send" });
@@ -22,7 +20,6 @@ class Uploads {
   reset() {
     for (const { heard } of this.waiting?.values() ?? []) heard(false);
     this.waiting = new Map();
-    this.shown = new Map();
     this.bars.replaceChildren();
   }
 
@@ -35,14 +32,14 @@ class Uploads {
   }
 
   async send(file) {
-    if (file.size > this.limit) return this.say({ do: "toolarge", name: file.name });
+    if (file.size > this.limit) return this.model.send({ do: "toolarge", name: file.name });
     try {
       await sendFile(this.model, file, (id, bytes) => {
         const last = bytes >= file.size;
         return new Promise((heard) => this.waiting.set(id, { bytes, last, heard }));
       });
     } catch {
-      this.say({ do: "unreadable", name: file.name }); // a folder, or it has changed since
+      this.model.send({ do: "unreadable", name: file.name }); // a folder, or it has changed since
     }
   }
 
@@ -52,29 +49,28 @@ class Uploads {
       this.waiting.delete(id);
       waiting.heard(!!value);
     }
-    if (value) this.bar(id, value);
-    else this.shown.get(id)?.row.remove();
-    if (!value) this.shown.delete(id);
+    const row = [...this.bars.children].find((each) => each.dataset.id === id);
+    if (!value) row?.remove();
+    else this.draw(row ?? this.begin(id, value.name), value);
   }
 
-  bar(id, { name, at, size }) {
-    const { said, bar } = this.shown.get(id) ?? this.begun(id, name);
-    const whole = at >= size;
-    if (whole) bar.removeAttribute("value");
-    else bar.value = at / size;
-    said.textContent = whole ? `${name}: into the chat …` : `${name}: ${Math.floor((100 * at) / size)} %`;
+  draw(row, { name, at, size }) {
+    const share = size ? Math.floor((100 * at) / size) : 100;
+    const bar = row.querySelector("[role=progressbar]");
+    bar.setAttribute("aria-valuenow", share);
+    bar.firstElementChild.style.width = `${share}%`;
+    row.querySelector("bdi").textContent = share < 100 ? `${name}, ${share} %` : `${name}, into the chat …`;
   }
 
-  begun(id, name) {
-    const bar = element("progress", { max: 1, "aria-label": `Upload of ${name}` });
-    const said = element("bdi");
+  begin(id, name) {
+    const bar = element("div", { className: "asvc-bar", role: "progressbar", "aria-label": `Upload of ${name}` }, element("div"));
     const stop = button("Cancel", `Do not send ${name}`, () => {
-      this.say({ do: "cancel", id });
+      this.model.send({ do: "cancel", id });
       this.leave();
     });
-    const made = { said, bar, row: element("div", {}, bar, said, stop) };
-    this.shown.set(id, made);
-    this.bars.append(made.row);
-    return made;
+    const row = element("div", { className: "asvc-row" }, element("bdi"), bar, stop);
+    row.dataset.id = id;
+    this.bars.append(row);
+    return row;
   }
 }

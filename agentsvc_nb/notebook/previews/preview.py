@@ -1,0 +1,379 @@
+"""The preview of a file as a static bundle: a heading, then its beginning, or a sentence why that can't be shown.
+
+The kind of a file is what its bytes say, because its name and media type may be wrong; the name decides between kinds
+of text. Pictures, PDF, documents and tables are decoded in another process, whose answers are trusted no more than the
+file (docs/decisions/0022).
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Literal
+
+from agentsvc_nb.client.cards import separated
+from agentsvc_nb.documents import media_types
+from agentsvc_nb.documents.decoding import DecodedText, decode
+from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.notebook.display.file_table import figure
+from agentsvc_nb.notebook.display.markdown import SMALL, WRAPPED, to_html
+from agentsvc_nb.notebook.display.render import MUTED, Bundle, size
+from agentsvc_nb.notebook.display.results import Cell, grid
+from agentsvc_nb.notebook.previews import decoding
+from agentsvc_nb.notebook.previews.decoding import CannotShow, data_uri
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.text import escape, label, plain
+
+HEAD_BYTES: Final = 256_000
+"""How many bytes of a file are read at first. Text, JSON and large CSV are previewed from these alone."""
+WHOLE_BYTES: Final = 50_000_000
+"""The largest picture, PDF, document or workbook that is previewed: these need the whole file."""
+
+Fetch = Callable[[Path], object]
+"""Downloads the whole file to this path."""
+Family = Literal["picture", "pdf", "table", "document", "player", "json", "markdown", "text", "none"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The file of a preview. `head` is its beginning; without a `fetch`, the whole file."""
+
+    file: WorkspaceFile
+    head: bytes
+    fetch: Fetch | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file is longer than `head`."""
+        return self.fetch is not None and self.file.size_bytes > len(self.head)
+
+    @property
+    def name(self) -> str:
+        """The name shown to the user."""
+        return self.file.name or self.file.path
+
+    @property
+    def ending(self) -> str:
+        """The ending of the file's name in small letters, such as `.csv`."""
+        return PurePosixPath(self.file.path).suffix.lower()
+
+    @cached_property
+    def media_type(self) -> str:
+        """The media type by the bytes, and for text by the name."""
+        head = self.head[: media_types.HEAD_BYTES]
+        found = media_types.guess(f"file{self.ending}", head)
+        is_named = found.startswith(("image/", "audio/", "video/")) and media_types.media_type(head) is None
+        return media_types.guess("", head) if is_named else found
+
+    @cached_property
+    def text(self) -> DecodedText | None:
+        """The beginning of the file as text; None if it is not text."""
+        return decode(self.head, cut=self.is_cut)
+
+    @contextmanager
+    def on_disk(self, ending: str = "") -> Iterator[Path]:
+        """Provide the whole file at a temporary path, with this ending, within a `with` block.
+
+        Raises `CannotShow` when it has more than `WHOLE_BYTES`, and whatever `fetch` raises.
+        """
+        if self.is_cut and self.file.size_bytes > WHOLE_BYTES:
+            limit = size(WHOLE_BYTES)
+            raise CannotShow(f"It has {size(self.file.size_bytes)}; files of this kind are shown up to {limit}.")
+        with TemporaryDirectory(prefix="agentsvc-preview-") as folder:
+            path = Path(folder) / f"whole{ending}"
+            if self.is_cut and self.fetch:
+                self.fetch(path)
+            else:
+                path.write_bytes(self.head)
+            yield path
+
+
+def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None, titled: bool = True) -> Bundle:
+    """Return the preview of a file, at most 300 kB; it has no scripts and fetches nothing.
+
+    Args:
+        file: the service's record of the file. Only its size is trusted.
+        head: the first `HEAD_BYTES` bytes of the file, or the whole file if it is smaller.
+        fetch: downloads the whole file to a path, for the kinds that need it; None if `head` is the whole file.
+        titled: whether it begins with the path, the size and the kind of the file.
+
+    Example:
+        preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
+    """
+    subject = Subject(file, head, fetch)
+    kind = called(subject.media_type, file.file_name or file.path)
+    lines = (
+        [" · ".join(filter(None, [label(file.path), size(file.size_bytes), kind if head else ""]))] if titled else []
+    )
+    named = media_types.guess(f"file{subject.ending}", b"")
+    if head and _is_known(named) and _family(named, subject) != _family(subject.media_type, subject):
+        lines.append(f"Its name ends with {subject.ending}, but its content is another kind: {kind}.")
+    try:
+        if not head:
+            raise CannotShow("The file is empty.")
+        body = _PREVIEWS[_family(subject.media_type, subject)](subject)
+    except CannotShow as reason:
+        hint = f" `%files get {label(file.path)}` downloads it." if head else ""
+        body = {"text/plain": f"{reason}{hint}", "text/html": f"<div>{escape(f'{reason}{hint}', 600)}</div>"}
+    above = "".join(f'<div style="{SMALL}">{escape(line, 600)}</div>' for line in lines)
+    return {"text/plain": "\n".join([*lines, body["text/plain"]]), "text/html": f"{above}{body['text/html']}"}
+
+
+_PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_PLAYED: Final = frozenset(
+    {"audio/mpeg", "audio/wav", "audio/ogg", "audio/flac", "audio/mp4", "video/mp4", "video/webm", "video/ogg"}
+)
+_DOCUMENTS: Final = {
+    f"{media_types.OFFICE}wordprocessingml.document",
+    f"{media_types.OFFICE}presentationml.presentation",
+}
+_TABLES: Final = media_types.SPREADSHEETS | {
+    *("text/csv", "text/tab-separated-values", "application/vnd.apache.parquet"),
+}
+_JSON: Final = frozenset({"application/json", "application/x-ndjson", "application/x-ipynb+json"})
+
+
+def _is_known(named: str) -> bool:
+    return named in _PICTURES | _PLAYED | _DOCUMENTS | _TABLES | {"application/pdf"}
+
+
+def _family(media_type: str, subject: Subject) -> Family:
+    """Return which preview fits a media type."""
+    for family, fitting in _FAMILIES.items():
+        if media_type in fitting:
+            return family
+    if subject.head.startswith(b"\xd0\xcf\x11\xe0"):  # Office before 2007, or encrypted: its reader says which
+        return "document" if subject.ending in (".docx", ".pptx") else "table"
+    return "text" if subject.text and media_type != "application/zip" else "none"
+
+
+_FAMILIES: Final[Mapping[Family, frozenset[str] | set[str]]] = {
+    "picture": _PICTURES,
+    "pdf": {"application/pdf"},
+    "table": _TABLES,
+    "document": _DOCUMENTS,
+    "player": _PLAYED,
+    "json": _JSON,
+    "markdown": {"text/markdown"},
+}
+
+EMBEDDED_BYTES: Final = 200_000
+"""The largest sound or video that is embedded in the output."""
+_EDGE: Final = "max-width:100%;border:1px solid var(--jp-border-color2,#8884)"
+
+
+def _picture_preview(subject: Subject) -> Bundle:
+    with subject.on_disk() as path:
+        return picture_bundle(subject, decoding.decode("medium", path))
+
+
+def picture_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
+    """The decoder's picture, scaled down; of an animation the first frame. Raises `CannotShow` if it is not valid."""
+    frames = found.get("frames", 1)
+    animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
+    edges = (f"{edge:,}" if isinstance(edge, int) else "?" for edge in (found.get("width"), found.get("height")))
+    caption = f"{' × '.join(edges)} pixels{animated}"
+    image = f'<img src="{data_uri(found.get("picture"))}" alt="{escape(f"{subject.name}, {caption}", 400)}"'
+    return {"text/plain": caption, "text/html": figure(f'{image} style="max-width:100%">', caption)}
+
+
+def _pdf_preview(subject: Subject) -> Bundle:
+    with subject.on_disk() as path:
+        return pdf_bundle(subject, decoding.decode("pages", path))
+
+
+def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
+    """The decoder's first three pages as pictures, with their text as alternative text. Raises `CannotShow`."""
+    count = found.get("count", 0)
+    lines, figures = [f"{count:,} page{'s' * (count != 1)}"], []
+    for number, page in enumerate(found.get("pages", ())[:3], 1):
+        words, caption = label(page.get("text", ""), 300), f"page {number} of {count:,}"
+        alt = escape(f"{subject.name}, {caption}: {words}", 400)
+        figures.append(figure(f'<img src="{data_uri(page.get("picture"))}" alt="{alt}" style="{_EDGE}">', caption))
+        lines.append(f"{caption}: {words}")
+    return {"text/plain": "\n".join(lines), "text/html": f"<div>{''.join(figures)}</div>"}
+
+
+def _player(subject: Subject) -> Bundle:
+    """Sound or video, embedded in the output. Raises `CannotShow` for more than 200 kB."""
+    if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
+        raise CannotShow(f"Sound and video are played here up to {size(EMBEDDED_BYTES)}.")
+    kind = called(subject.media_type, subject.file.path)
+    tag = subject.media_type.partition("/")[0]
+    style = ' style="max-width:100%;max-height:400px"' if tag == "video" else ""
+    source = decoding.embedded(subject.media_type, subject.head)
+    title = escape(f"{kind} {subject.name}", 400)
+    return {
+        "text/plain": f"A {kind}. `%files get {label(subject.file.path)}` downloads it.",
+        "text/html": f'<{tag} controls preload="metadata" src="{source}" title="{title}"{style}></{tag}>',
+    }
+
+
+NOT_SHOWN: Final = "Files of this kind can't be shown."
+CHARS: Final = 4_000
+MARKDOWN_CELLS_MAX: Final = 2_500
+"""The largest table of a formatted Markdown text: rows are padded to the length of the first, so a few bars grow
+large."""
+
+
+def _document_preview(subject: Subject) -> Bundle:
+    """The first 4,000 characters of a Word document or PowerPoint deck, formatted as Markdown. Raises `CannotShow`."""
+    with subject.on_disk(subject.ending) as path:
+        whole = plain(str(decoding.decode("document", path).get("text", "")))
+    return _markdown_bundle(whole[:CHARS], "its text" + (", the beginning" if len(whole) > CHARS else ""))
+
+
+def _markdown_preview(subject: Subject) -> Bundle:
+    return _markdown_bundle(*_beginning(subject))
+
+
+def _markdown_bundle(text: str, note: str) -> Bundle:
+    """Format a Markdown text: raw HTML becomes text, pictures become links. Show its source if a table is too large."""
+    source = _preformatted(text, note)
+    lines = text.split("\n")
+    if len(lines) * max(line.count("|") for line in lines) > MARKDOWN_CELLS_MAX:
+        return source
+    return source | {"text/html": to_html(text) + _notes([note])}
+
+
+def _text_preview(subject: Subject, *notes: str) -> Bundle:
+    """The first 4,000 characters of a text, with notes below."""
+    return _preformatted(*_beginning(subject), *notes)
+
+
+def _no_preview(subject: Subject) -> Bundle:
+    raise CannotShow(NOT_SHOWN)
+
+
+def _json_preview(subject: Subject) -> Bundle:
+    """JSON, indented. A file that is cut, JSON Lines, or not valid JSON is shown as it is."""
+    if subject.text is None or subject.is_cut or subject.media_type == "application/x-ndjson":
+        return _text_preview(subject)
+    try:
+        indented = json.dumps(json.loads(subject.text.text), indent=2, ensure_ascii=False)
+    except RecursionError:
+        return _text_preview(subject, "nested too deeply")
+    except ValueError as error:
+        return _text_preview(subject, f"it is not valid JSON: {error}")
+    note = f"the first {CHARS:,} of {len(indented):,} characters" if len(indented) > CHARS else ""
+    return _preformatted(plain(indented[: 2 * CHARS])[:CHARS], note)
+
+
+def _beginning(subject: Subject) -> tuple[str, str]:
+    """Return the beginning of the text without control characters, and a note on its share of the file and encoding.
+
+    Raises `CannotShow` when it is not text.
+    """
+    if (found := subject.text) is None:
+        raise CannotShow(NOT_SHOWN)
+    notes = []
+    if subject.is_cut:
+        notes.append(f"the beginning of {size(subject.file.size_bytes)}")
+    elif len(found.text) > CHARS:
+        notes.append(f"the first {CHARS:,} of {len(found.text):,} characters")
+    if found.encoding != "utf-8":
+        notes.append(f"in {found.encoding}, which is a guess" if found.guessed else f"in {found.encoding}")
+    return plain(found.text[: 2 * CHARS])[:CHARS], ", ".join(notes)
+
+
+def _preformatted(text: str, *notes: str) -> Bundle:
+    """A text whose control characters were removed before, with notes below; empty notes are left out."""
+    below = [f"({note})" for note in notes if note]
+    shown = f'<pre style="{WRAPPED}">{html.escape(text)}</pre>{_notes(notes)}'
+    return {"text/plain": "\n".join([text, *below]), "text/html": shown}
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return "".join(f'<div style="{SMALL}">({escape(note, 400)})</div>' for note in notes if note)
+
+
+ROWS: Final = 20
+COLUMNS: Final = 20
+CELL_CHARS: Final = 80
+NOTES: Final = 8
+TEXT_BYTES: Final = 5_000_000
+"""The largest table as text that is fetched whole; of a larger one the beginning is read."""
+_NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
+
+
+def _table_preview(subject: Subject) -> Bundle:
+    """The first 20 rows of CSV, Parquet, or the first sheet of a workbook; of CSV that is no table its text."""
+    is_text = subject.media_type.startswith("text/")
+    is_part = is_text and subject.is_cut and subject.file.size_bytes > TEXT_BYTES
+    read = Subject(subject.file, _whole_lines(subject.head)) if is_part else subject
+    ending = media_types.table_ending("", subject.media_type) or ".xlsx"
+    try:
+        with read.on_disk(ending) as path:
+            found = decoding.decode("beginning", path)
+    except CannotShow as reason:
+        if is_text:
+            return _text_preview(subject, f"no table: {reason}")
+        raise
+    count, shown = found.get("count", 0), len(found.get("rows", []))
+    if is_part:
+        return table_bundle(f"the first {ROWS} rows of {size(subject.file.size_bytes)}, read by its beginning", found)
+    return table_bundle(
+        f"the first {shown} of {count:,} rows" if count > shown else f"{count:,} row{'s' * (count != 1)}", found
+    )
+
+
+def _whole_lines(head: bytes) -> bytes:
+    """Return the beginning of a text up to the last line break outside of quotation marks."""
+    width = 2 if b"\0" in head else 1  # UTF-16 must be cut between two characters
+    last = end = head.rfind(b"\n")
+    while end > 0 and head.count(b'"', 0, end) % 2:
+        end = head.rfind(b"\n", 0, end)
+        if last - end > 20_000:  # a quotation mark that is never closed
+            end = 0
+    end = end if end > 0 else last
+    return head[: (end + width) // width * width] if end > 0 else head
+
+
+def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
+    """The decoder's answer as a table of at most 20 rows of 20 columns, with the types below the names."""
+    names = [label(name, CELL_CHARS) for name in found.get("names", [])[:COLUMNS]]
+    types = [str(kind) for _, kind in zip_longest(names, found.get("types", [])[: len(names)], fillvalue="")]
+    kinds = [Cell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]
+    rows = [_typed(row, types) for row in found.get("rows", [])[:ROWS]]
+    columns = [separated(name, [row[at] for row in rows]) for at, name in enumerate(names)]
+    cells = [
+        [Cell("" if values[at] is None else label(values[at], CELL_CHARS)) for values in columns]
+        for at in range(len(rows))
+    ]
+    notes = [label(note) for note in found.get("notes", [])[:NOTES]]
+    sheets = [label(name, 40) for name in found.get("sheets", [])[:10]]
+    if sheets[1:]:
+        notes.insert(0, f"{sheets[0]}; there are also {', '.join(sheets[1:])}")
+    if hidden := found.get("columns", 0) - len(names):
+        notes.append(f"{hidden:,} more columns")
+    return grid(caption, names, [kinds, *cells], notes)
+
+
+def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
+    """Return a cell for each column, as a number if its column's type is one; the decoder may have given fewer."""
+    return [
+        Decimal(value) if kind.startswith("number") and isinstance(value, str) and _NUMBER.fullmatch(value) else value
+        for value, kind in zip_longest(row[: len(types)], types)
+    ]
+
+
+_PREVIEWS: Final[Mapping[Family, Callable[[Subject], Bundle]]] = {
+    "picture": _picture_preview,
+    "pdf": _pdf_preview,
+    "table": _table_preview,
+    "document": _document_preview,
+    "player": _player,
+    "json": _json_preview,
+    "markdown": _markdown_preview,
+    "text": _text_preview,
+    "none": _no_preview,
+}
