@@ -49,7 +49,7 @@ from agentsvc_nb.notebook.jobs.tools import call, tools, tools_describe
 from agentsvc_nb.notebook.models import choose_model, models, switch_model
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.form import ToolForm
-from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
+from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback, static_front
 
 __all__ = [
     "RowsBar",
@@ -195,9 +195,8 @@ def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText
         return PrintedText(f"{address}\nSign in there as its team has told you.")
     if not widgets:
         return PrintedText(f"{address}\n`agentsvc sign-in` in a terminal prints the link that signs a browser in.")
-    from agentsvc_nb.notebook.widgets import design
-
     link = f"{ready.sign_in_url}&chat={chat}" if chat else ready.sign_in_url
-    shown = f"{anchor(link)}Open {'this chat' if chat else 'the chats'} in the browser, signed in</a>"
+    words = f"Open {'this chat' if chat else 'the chats'} in the browser, signed in"
+    shown = {"text/plain": words, "text/html": f"{anchor(link)}{words}</a>"}
     told = fallback("A link to the page of this chat.", "`%agentsvc open`", note_bundle(address))
-    return WidgetWithFallback(told, design.frame([design.place(shown)], card=False))
+    return WidgetWithFallback(told, static_front(shown))

@@ -243,14 +243,3 @@ def test_no_result_of_the_client_leaves_one(client: AgentService, service: Runni
     assert "$240,000" in seen
     assert "$5-$6.md" in seen
     assert bare_dollars(client.history._repr_mimebundle_()["text/html"]) == []
-
-
-def test_a_widget_keeps_its_dollars_and_knows_formulas() -> None:
-    from agentsvc_nb.notebook.widgets.design import place
-
-    part = place(to_html(rf"{MONEY}, \(x^2\)"))
-    sent = part.get_state()
-    assert sent["_view_name"] == "HTMLMathView"
-    assert bare_dollars(sent["value"]) == []
-    assert formulas(sent["value"]) == [r"\(x^2\)"]
-    assert place().get_state()["value"] == ""

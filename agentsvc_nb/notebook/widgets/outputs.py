@@ -18,11 +18,10 @@ from agentsvc_nb.notebook.kernel.pages import TARGET, Pages
 from agentsvc_nb.wire.text import label, worded
 
 if TYPE_CHECKING:
-    import ipywidgets
-
     from agentsvc_nb.notebook.jobs.follower import JobScreen
     from agentsvc_nb.notebook.widgets.approvals import Decide
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
+    from agentsvc_nb.notebook.widgets.front import Front
 
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
@@ -62,14 +61,13 @@ class PageOutput(CellOutput):
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self._places: dict[str, Any] = {}
+        self._places: dict[str, Front] = {}
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         if display_id and VIEW not in bundle:
-            from agentsvc_nb.notebook.widgets import design
-
-            self._places[display_id] = place = design.place(bundle["text/html"])
-            bundle = design.frame([place], card=False)._repr_mimebundle_()
+            self._places[display_id] = place = static_front(bundle)
+            shown, more = place._repr_mimebundle_()
+            bundle, metadata = {**bundle, **shown}, {**(metadata or {}), **more}
         super().show(bundle, metadata=metadata)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
@@ -77,7 +75,16 @@ class PageOutput(CellOutput):
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         if place := self._places.get(display_id):
-            place.value = bundle["text/html"]
+            place.change({"closed": bundle["text/html"]})
+
+
+def static_front(bundle: Bundle) -> Front:
+    """Return a widget that shows an output of ours."""
+    from agentsvc_nb.notebook.widgets.card import card_front
+
+    front = card_front()
+    front.change({"closed": bundle["text/html"]})
+    return front
 
 
 class TerminalOutput:
@@ -139,7 +146,7 @@ def output(shell: Any, how: Mode, pages: Pages | None = None) -> SavedOutput:
 class WidgetWithFallback(Showing):
     """A cell value of two outputs: a line that unfolds to the static form and names the command, then the widget."""
 
-    def __init__(self, summary: Bundle, widget: ipywidgets.Widget) -> None:
+    def __init__(self, summary: Bundle, widget: Any) -> None:
         self.summary = summary
         self.widget = widget
 
