@@ -37,7 +37,8 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
     if not total or done <= 0 or running is None or running < 1:
         left = f"{elapsed:.1f} s"
     else:
-        left = f"{running * max(0.0, total - done) / done:.0f} s left"
+        seconds_left = running * max(0.0, total - done) / done
+        left = f"{seconds_left:.0f} s left" if seconds_left < 90 else f"{seconds_left / 60:.0f} min left"
     return [piece for piece in (percent(done, total), left) if piece]
 
 
