@@ -55,7 +55,7 @@ def test_known_runs_come_newest_first_without_failed_and_cancelled_ones(journal:
         if status != "starting":
             journal.opened(key, Run(run_id=f"run-{key}", status=status, chat="chat_1"))
     journal.start(_entry("other", fingerprint="g"))
-    assert [entry.idempotency_key for entry in journal.known(["f"])] == ["e", "d", "a"]
+    assert [entry.idempotency_key for entry in journal.known("f")] == ["e", "d", "a"]
 
 
 def test_a_refused_start_is_forgotten_and_an_answered_one_is_not(journal: Journal) -> None:
@@ -64,7 +64,7 @@ def test_a_refused_start_is_forgotten_and_an_answered_one_is_not(journal: Journa
     journal.opened("b", Run(run_id="run-b", status="queued"))
     journal.refused("a")
     journal.refused("b")
-    assert [entry.idempotency_key for entry in journal.known(["f"])] == ["b"]
+    assert [entry.idempotency_key for entry in journal.known("f")] == ["b"]
 
 
 def test_a_start_that_never_arrived_is_not_listed_but_keeps_its_key(journal: Journal) -> None:
@@ -72,7 +72,7 @@ def test_a_start_that_never_arrived_is_not_listed_but_keeps_its_key(journal: Jou
         journal.start(_entry(key))
     journal.unsent("unsent")
     assert [row["idempotency_key"] for row in journal.runs("/n.ipynb")] == ["lost"]
-    assert [entry.idempotency_key for entry in journal.known(["f"])] == ["unsent", "lost"]
+    assert [entry.idempotency_key for entry in journal.known("f")] == ["unsent", "lost"]
     journal.start(_entry("unsent"))
     assert len(journal.runs("/n.ipynb")) == 2, "it is sent once more"
 
@@ -81,7 +81,7 @@ def test_files_before_and_with_a_start_are_kept(journal: Journal) -> None:
     before = frozenset({("my a.csv", "1" * 64)})
     journal.start(_entry("k", uploads=before, attachments="2 3"))
     journal.opened("k", Run(run_id="r", status="queued", chat="chat_1"))
-    (entry,) = journal.known(["f"])
+    (entry,) = journal.known("f")
     assert before == entry.uploads
     assert {"2", "3"} == journal.attachments("http://a", "chat_1")
 
@@ -122,7 +122,7 @@ def test_two_kernels_write_at_the_same_time(tmp_path: Path) -> None:
     first.start(_entry("a"))
     second.start(_entry("b"))
     first.start(_entry("c"))
-    assert [entry.idempotency_key for entry in second.known(["f"])] == ["c", "b", "a"]
+    assert [entry.idempotency_key for entry in second.known("f")] == ["c", "b", "a"]
     assert (first.warning, second.warning) == ("", "")
 
 
@@ -151,7 +151,7 @@ def test_the_journal_of_a_later_release_stays_one(tmp_path: Path) -> None:
     later.execute("PRAGMA user_version = 999")
     journal = Journal(path)
     journal.start(_entry("b"))
-    assert ([entry.idempotency_key for entry in journal.known(["f"])], journal.warning) == (["b", "a"], "")
+    assert ([entry.idempotency_key for entry in journal.known("f")], journal.warning) == (["b", "a"], "")
     assert later.execute("PRAGMA user_version").fetchone() == (999,)
     later.close()
 
@@ -169,7 +169,7 @@ def test_a_journal_that_cant_be_opened_is_one_warning(tmp_path: Path, broken: st
     journal = Journal(path)
     journal.start(_entry("a"))
     journal.opened("a", Run(run_id="a", status="queued"))
-    assert ([], [], set()) == (journal.known(["f"]), journal.runs("/n.ipynb"), journal.attachments("http://a", "c"))
+    assert ([], [], set()) == (journal.known("f"), journal.runs("/n.ipynb"), journal.attachments("http://a", "c"))
     assert len(journal.warning.splitlines()) == 1
     assert "can't be used" in journal.warning
 
@@ -187,7 +187,7 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_runs(journal: Journ
     assert journal.chat_of("/n.ipynb", "http://a", "session s") == "chat_2"
     assert [turn["run_id"] for turn in journal.turns("http://a", "chat_2")] == ["b", "c"]
     assert [run["run_id"] for run in journal.runs(None)] == ["a", "b", "c"]
-    assert [entry.run_id for entry in journal.known(["f"])] == ["c", "b", "a"]
+    assert [entry.run_id for entry in journal.known("f")] == ["c", "b", "a"]
 
 
 def test_a_months_total_is_that_of_language_models_in_all_notebooks(journal: Journal) -> None:

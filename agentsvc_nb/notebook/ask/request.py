@@ -195,7 +195,7 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
     made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
     made |= session.journal.attachments(session.base_url, chat) if chat else set()
     others = {upload for upload in request.uploads if upload[1] not in made}
-    known = session.journal.known([request.fingerprint])
+    known = session.journal.known(request.fingerprint)
     return [entry for entry in known if {upload for upload in entry.uploads if upload[1] not in made} == others]
 
 

@@ -10,8 +10,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -72,10 +72,6 @@ ALTER TABLE runs ADD COLUMN model TEXT;
 }
 """The SQL that upgrades a journal from that version of the schema to the next."""
 _VERSION: Final = max(_UPGRADES) + 1
-_COLUMNS: Final = (
-    "idempotency_key, created_at, fingerprint, notebook, base_url, address, prompt, attachments, uploads, chat, run_id,"
-    " status, typed"
-)
 
 WAIT_SECONDS: Final = 2.0
 """How long a journal waits while another kernel writes."""
@@ -115,6 +111,9 @@ class JournalEntry:
     typed: str = ""
 
 
+_COLUMNS: Final = [field.name for field in fields(JournalEntry)]
+
+
 def default_path() -> Path:
     """Return the journal's path in the user's state folder."""
     import platformdirs
@@ -137,14 +136,12 @@ class Journal:
 
     def start(self, entry: JournalEntry) -> None:
         """Record a start before it is sent."""
-        given = asdict(replace(entry, created_at=entry.created_at or now()))
-        given["uploads"] = json.dumps(sorted(entry.uploads))
-        names = [name.strip() for name in _COLUMNS.split(",")]
+        given = asdict(entry) | {"created_at": entry.created_at or now(), "uploads": json.dumps(sorted(entry.uploads))}
         # The same key again is a retry of a start whose response was lost; a start that has its run stays as it is.
         self.do(
-            f"INSERT INTO runs ({_COLUMNS}) VALUES ({', '.join('?' * len(names))})"
+            f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
-            [given[name] for name in names],
+            [given[name] for name in _COLUMNS],
         )
 
     def opened(self, key: str, run: Run) -> None:
@@ -174,15 +171,16 @@ class Journal:
         """
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
-    def known(self, fingerprints: Sequence[str]) -> list[JournalEntry]:
-        """Return the newest 20 starts with one of these fingerprints, but failed and cancelled ones, newest first."""
-        places = ", ".join("?" * len(fingerprints))
+    def known(self, fingerprint: str) -> list[JournalEntry]:
+        """Return the newest 20 starts with this fingerprint, but failed and cancelled ones, newest first."""
         rows = self.do(
-            f"SELECT {_COLUMNS} FROM runs WHERE fingerprint IN ({places}) AND status NOT IN ('failed', 'cancelled')"
-            " ORDER BY rowid DESC LIMIT 20",
-            fingerprints,
+            f"SELECT {', '.join(_COLUMNS)} FROM runs"
+            " WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled') ORDER BY rowid DESC LIMIT 20",
+            [fingerprint],
         )
-        return [JournalEntry(**dict(row) | {"uploads": _pairs(row["uploads"])}) for row in rows]
+        return [
+            JournalEntry(**dict(row) | {"uploads": frozenset(map(tuple, json.loads(row["uploads"])))}) for row in rows
+        ]
 
     def chat_of(self, notebook: str, base_url: str, address: str) -> str | None:
         """Return the chat of the newest run at this address, if any."""
@@ -325,10 +323,6 @@ def _set_up(db: sqlite3.Connection) -> None:
         steps = [_UPGRADES[step] for step in range(version, _VERSION)] if version else []  # a new file has version 0
         for statement in ";".join([*steps, _SCHEMA]).split(";"):
             db.execute(statement)
-
-
-def _pairs(stored: str) -> frozenset[Upload]:
-    return frozenset((name, digest) for name, digest in json.loads(stored))
 
 
 def now() -> str:

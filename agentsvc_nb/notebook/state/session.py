@@ -255,23 +255,13 @@ class Session:
 
     # -- the chat ------------------------------------------------------------------------------------------------
 
-    def address(
-        self,
-        chat: str | None = None,
-        new_chat: bool = False,
-        *,
-        session: str | None = None,
-        project: str | None = None,
-    ) -> ChatAddress:
+    def address(self, chat: str | None = None, new_chat: bool = False, *, project: str | None = None) -> ChatAddress:
         """Return where the next turn goes: by default to this notebook's chat."""
         if chat:
             return ChatAddress(chat=chat, project=project)
-        where = project or self.project
-        if new_chat or session:
-            return ChatAddress(session=session, project=where)
-        if self._chat and not project:
+        if self._chat and not project and not new_chat:
             return ChatAddress(chat=self._chat)
-        return ChatAddress(session=self.label, project=where)
+        return ChatAddress(session=None if new_chat else self.label, project=project or self.project)
 
     def known_chat(self, address: ChatAddress) -> str | None:
         """Return the id of the chat at an address, if a run or job of this kernel or an earlier one has revealed it."""
