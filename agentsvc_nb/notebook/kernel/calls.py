@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import textwrap
 import threading
 import time
 from collections.abc import Mapping
@@ -149,7 +150,7 @@ class KernelCall:
             f"<div>{escape(line, 500)}</div>",
             _PRE.format(_CODE_EDGE, highlighted(reveal(self.code), self.language)),
         ]
-        text = [line, _indented(reveal(self.code))]
+        text = [line, textwrap.indent(reveal(self.code), "    ")]
         if self.outcome is not None:
             shown, told = _outcome_parts(self.outcome)
             body += shown
@@ -172,13 +173,20 @@ def failed(why: str) -> CallAnswer:
     return CallAnswer([{"type": "text", "text": why}], why)
 
 
+def picture_kind(raw: bytes) -> str:
+    """Return `png` or `jpeg`, the two kinds that are kept."""
+    return "png" if raw.startswith(b"\x89PNG") else "jpeg"
+
+
 def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
     """The HTML and the text of what came of code."""
     printed, error = plain(outcome.text).rstrip(), _error(outcome)
     rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown as one
     shown = [_PRE.format(_OUTPUT_EDGE, html.escape(rest))] if rest else []
     shown += [f'<div style="overflow-x:auto">{outcome.table}</div>'] if outcome.table else []
-    shown += [_picture(raw, number) for number, raw in enumerate(outcome.pictures, 1)]
+    for number, raw in enumerate(outcome.pictures, 1):
+        source = f"data:image/{picture_kind(raw)};base64,{base64.b64encode(raw).decode()}"
+        shown.append(f'<div><img alt="Picture {number} of the code above" src="{source}"></div>')
     shown += [_PRE.format("var(--jp-error-color1,#dd3333)", html.escape(error))] if error else []
     told = [printed, *(f"[picture {number}]" for number in range(1, len(outcome.pictures) + 1)), error]
     return shown, [part for part in told if part]
@@ -187,13 +195,3 @@ def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
 def _error(outcome: Outcome) -> str:
     """The end of the traceback, without the line of dashes that IPython begins it with."""
     return plain(outcome.error).lstrip("-\n")[-ERROR_CHARS:]
-
-
-def _picture(raw: bytes, number: int) -> str:
-    kind = "png" if raw.startswith(b"\x89PNG") else "jpeg"
-    data = base64.b64encode(raw).decode()
-    return f'<div><img alt="Picture {number} of the code above" src="data:image/{kind};base64,{data}"></div>'
-
-
-def _indented(code: str) -> str:
-    return "\n".join(f"    {line}" for line in code.splitlines())

@@ -21,7 +21,15 @@ from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.kernel import edits, variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
-from agentsvc_nb.notebook.kernel.calls import CODE_CHARS, ERROR_CHARS, INVISIBLE, KernelCall, State, failed
+from agentsvc_nb.notebook.kernel.calls import (
+    CODE_CHARS,
+    ERROR_CHARS,
+    INVISIBLE,
+    KernelCall,
+    State,
+    failed,
+    picture_kind,
+)
 from agentsvc_nb.notebook.kernel.edits import EditCall
 from agentsvc_nb.notebook.kernel.masking import Rules, masked
 from agentsvc_nb.notebook.kernel.pages import Page, PageGone
@@ -229,7 +237,7 @@ class KernelToolExecutor:
         blocks: list[dict[str, Any]] = []
         for raw in call.outcome.pictures if call.outcome and self.chat else ():
             self._pictures += 1
-            kind = "png" if raw.startswith(b"\x89PNG") else "jpeg"
+            kind = picture_kind(raw)
             name = f"kernel-{call.call_id[-6:]}-{self._pictures}.{kind}"
             try:
                 [staged] = self.client.files.upload((name, raw), chat=self.chat)
