@@ -91,7 +91,7 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     lines += [f"data     {data_folder(session.environ)}"] if session.base_url == EMBEDDED else []
     lines += [f"project  {session.project}"] if session.project else []
     lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; the first ask begins one'}")
-    count = len(session.journal.runs(session.notebook or session.label))
+    count = len(session.journal.runs(session.name))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
     if spent := session.journal.spent(datetime.now(UTC).strftime("%Y-%m")):

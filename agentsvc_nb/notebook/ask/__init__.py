@@ -2,7 +2,6 @@
 
 request     its options, its chat and key, or the earlier run that is shown instead
 follower    start or attach, follow, draw, end with an answer or an exception
-background  the same in a thread, as a future              answer   the value of a cell
-each        a question for each row of a DataFrame         history  list, wait, cancel; approval of tool calls
-review      show, compare and export runs
+background  the same in a thread, as a future          answer   the value of a cell
+each        a question for each row of a DataFrame     history  list, show, wait, cancel; approval of tool calls
 """

@@ -118,7 +118,7 @@ class RunFollower:
                 JournalEntry(
                     idempotency_key=request.key,
                     fingerprint=request.fingerprint,
-                    notebook=session.notebook or session.label,
+                    notebook=session.name,
                     base_url=session.base_url,
                     address=str(request.address),
                     prompt=label(request.typed, PROMPT_CHARS),

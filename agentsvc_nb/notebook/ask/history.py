@@ -1,20 +1,24 @@
-"""The runs started from this machine: list them, find one by the beginning of its id, wait for them, cancel them; list
-their tool calls that wait for approval, and decide on them.
+"""The runs started from this machine: list, find, show, wait for and cancel them; what they sent to language models.
+
+Also their tool calls that wait for approval: list them, and decide on them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb.client.approvals import WaitingCall, Watched
+from agentsvc_nb.client.approvals import WaitingCall, Watched, event_pages
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
+from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.follower import output_of
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.render import FREE, cost, mark, moment, price, stacked
-from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, Row, code, grid
+from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, ResultTable, code, grid
+from agentsvc_nb.notebook.display.timeline import seconds_between
+from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_calls, why_late
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
@@ -23,7 +27,6 @@ from agentsvc_nb.wire.runs import CENT, TERMINAL
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
-    from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 
@@ -31,6 +34,9 @@ LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
 """How long `wait` waits when no timeout is given: a day."""
+BEGINNING: Final = 100
+"""Characters of a part of a request that `sent` shows."""
+_COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
 
 def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
@@ -38,78 +44,51 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
 
     With `everywhere`, the runs of all notebooks on this machine. Raises `AskError` when the service cannot be asked.
     """
-    name = None if everywhere else _name(session)
-    rows = session.journal.runs(name)
-    stale = [row["run_id"] for row in rows if _stale(session, row)]
-    if stale:
+    if active := _active(session, everywhere=everywhere):
         with errors_as_cells(session):
-            for run_id in stale:
-                _refresh(session, session.client(), run_id)
-        rows = session.journal.runs(name)
-    return _table(session, rows)
+            for run_id in active:
+                try:
+                    session.journal.seen(session.client().runs.get(run_id))
+                except StefanBrainError as error:
+                    if error.status != 404:  # 404: a run of another account, which keeps its last known state
+                        raise
+    return _table(session, session.journal.runs(None if everywhere else session.name))
 
 
 def _active(session: Session, *, everywhere: bool = False) -> list[str]:
-    """Return the ids of runs that were active when last seen, of this notebook or (`everywhere`) of this machine."""
-    rows = session.journal.runs(None if everywhere else _name(session))
-    return [row["run_id"] for row in rows if _stale(session, row)]
-
-
-def _stale(session: Session, row: Mapping[str, Any]) -> bool:
-    """Whether a run of the connected service had not ended when last seen, so that its state must be read anew."""
-    return row["run_id"] is not None and row["status"] not in TERMINAL and row["base_url"] == session.base_url
-
-
-def _refresh(session: Session, client: AgentService, run_id: str) -> None:
-    try:
-        session.journal.seen(client.runs.get(run_id))
-    except StefanBrainError as error:
-        if error.status != 404:  # 404: a run of another account, which keeps its last known state
-            raise
+    """Return the ids of this notebook's runs that were active when last seen; `everywhere`: of this machine's."""
+    return [
+        row["run_id"]
+        for row in session.journal.runs(None if everywhere else session.name)
+        if row["run_id"] is not None and row["status"] not in TERMINAL and row["base_url"] == session.base_url
+    ]
 
 
 def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
-    rows = [row | {"seconds": _seconds(row), "cost_cents": _cents(row)} for row in map(dict, found)]
-    charged = [row["cost_microcents"] or 0 for row in rows if _price(row) != FREE]
-    spent = f", {cost(sum(charged))} in all" if charged else f", {FREE}" if rows else ""
-    total = f"{len(rows):,} run{'s' * (len(rows) != 1)}{spent}"
+    shown, rows, charged = [], [], []
+    for row in found:
+        microcents, seconds = row["cost_microcents"], seconds_between(row["started_at"], row["ended_at"])
+        spent = price(microcents or 0, row["model"], row["base_url"] == EMBEDDED)
+        if spent != FREE:
+            charged.append(microcents or 0)
+        shown.append(
+            (
+                code(row["run_id"][:13]) if row["run_id"] else None,
+                mark(row["status"]) if row["run_id"] else "○ not answered",
+                moment(row["started_at"] or row["created_at"]),
+                None if seconds is None else f"{seconds:.1f}",
+                None if microcents is None else spent,
+                row["prompt"],
+            )
+        )
+        known = {**row, "seconds": seconds, "cost_cents": None if microcents is None else microcents / CENT}
+        rows.append({name: known[name] for name in results.RUNS})
+    total = f"{len(rows):,} run{'s' * (len(rows) != 1)}"
+    if rows:
+        total += f", {cost(sum(charged))} in all" if charged else f", {FREE}"
     hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
-    bundle = grid("Runs", ("run", "state", "started", "seconds", "cost", "asked"), [*map(_row, rows)], [total, *hint])
-    wanted = [{name: row[name] for name in results.RUNS} for row in rows]
-    return ResultTable(bundle, lambda: frame(wanted, results.RUNS, notebook=session.notebook))
-
-
-def _row(row: Mapping[str, Any]) -> Row:
-    seconds = row["seconds"]
-    return (
-        code(row["run_id"][:13]) if row["run_id"] else None,
-        mark(row["status"]) if row["run_id"] else "○ not answered",
-        moment(row["started_at"] or row["created_at"]),
-        None if seconds is None else f"{seconds:.1f}",
-        None if row["cost_microcents"] is None else _price(row),
-        row["prompt"],
-    )
-
-
-def _price(row: Mapping[str, Any]) -> str:
-    return price(row["cost_microcents"] or 0, row["model"], _own(row))
-
-
-def _own(row: Mapping[str, Any]) -> bool:
-    return bool(row["base_url"] == EMBEDDED)
-
-
-def _seconds(row: Mapping[str, Any]) -> float | None:
-    try:
-        start, end = (datetime.fromisoformat(row[name] or "") for name in ("started_at", "ended_at"))
-        return (end - start).total_seconds()
-    except (ValueError, TypeError):
-        return None
-
-
-def _cents(row: Mapping[str, Any]) -> float | None:
-    spent = row["cost_microcents"]
-    return None if spent is None else spent / CENT
+    bundle = grid("Runs", _COLUMNS, shown, [total, *hint])
+    return ResultTable(bundle, lambda: frame(rows, results.RUNS, notebook=session.notebook))
 
 
 def the_run(session: Session, given: str) -> str:
@@ -120,7 +99,7 @@ def the_run(session: Session, given: str) -> str:
     if ids.is_run(given):
         return given
     known = [str(row["run_id"]) for row in session.journal.runs(None) if row["run_id"]]
-    ours = [str(row["run_id"]) for row in session.journal.runs(_name(session)) if row["run_id"]]
+    ours = [str(row["run_id"]) for row in session.journal.runs(session.name) if row["run_id"]]
     if given == LAST and ours:
         return ours[-1]
     found = ids.runs_beginning(given, known)
@@ -140,6 +119,44 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
     return PrintedText("\n".join(lines))
 
 
+def show(session: Session, given: str) -> CellAnswer:
+    """Show a run as it is now, rebuilt from its events; an active run is not followed.
+
+    Raises `AskError` when the run is not known, or the service fails.
+    """
+    run_id = the_run(session, given)
+    view = RunView(own=session.base_url == EMBEDDED)
+    with errors_as_cells(session):
+        run = session.client().runs.get(run_id)
+        view.opened(run)
+        for page in event_pages(session.client(), run_id):
+            for event in page.data:
+                view.apply(event)
+    session.journal.seen(run)
+    if run.ended:
+        view.settle(run)
+    client, inputs = session.client(), session.journal.inputs(run_id)
+    draw, files = output_of(client, view, pictured=True)
+    bundle = draw(notes=session.take_notes())
+    return CellAnswer(run, view.text, bundle, files, inputs=inputs, fetch_tables=lambda: client.runs.tables(run_id))
+
+
+def sent(session: Session, given: str) -> QuotedText:
+    """What a run sent to language models: call by call the address, and each part's length and beginning. Raises
+    `AskError` when the run is not known, or the service fails."""
+    run_id = the_run(session, given)
+    with errors_as_cells(session):
+        calls = session.client().runs.sent(run_id)
+    lines = []
+    for call in calls:
+        whose = "a provider's" if call.hosted else "your own"
+        lines.append(
+            f"{call.place}. {call.model} at {call.provider} ({whose}), some {call.tokens:,} tokens; new in it:"
+        )
+        lines += [f"   {each.what}, {each.chars:,} characters: {label(each.text, BEGINNING)}" for each in call.parts]
+    return QuotedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
+
+
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Wait until these runs have ended, by default all active ones of this notebook, and return their table.
 
@@ -150,46 +167,38 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
         RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The runs go on.
         RunStopped: the cell was interrupted; the runs go on.
     """
-    rows = session.journal.runs(_name(session))
-    wanted = [the_run(session, given) for given in run_ids] or [r["run_id"] for r in rows if _stale(session, r)]
+    wanted = [the_run(session, given) for given in run_ids] or _active(session)
+    end = time.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
 
     def table() -> ResultTable:
         return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
 
+    printed = set[str]()
     try:
         with errors_as_cells(session):
-            _wait(session, wanted, PATIENCE_SECONDS if timeout is None else timeout)
+            client = session.client()
+            going = [Watched(client, run_id) for run_id in wanted]
+            while going:
+                for run in going:
+                    run.look()
+                    print_new_calls(run.waiting.values(), printed)
+                    if run.status in TERMINAL:
+                        session.journal.seen(client.runs.get(run.run_id))
+                going = [run for run in going if run.status not in TERMINAL]
+                left = end - time.monotonic()
+                if going and left <= 0:
+                    late, why = going[0].run_id, why_late(going[0].waiting.values())
+                    failed = RunFailed(
+                        f"The run has not ended within {timeout:g} s; it goes on.{why} (run {late})",
+                        "`%runs` lists them.",
+                    )
+                    failed.answer = table()
+                    raise failed
+                if going:
+                    time.sleep(min(POLL_SECONDS, left))
     except KeyboardInterrupt:
         raise RunStopped("Waiting was stopped; the runs go on.", "`%runs cancel RUN` stops one.") from None
-    except RunFailed as late:
-        late.answer = table()
-        raise
     return table()
-
-
-def _wait(session: Session, wanted: Iterable[str], timeout: float) -> None:
-    client, told = session.client(), set[str]()
-    runs = [Watched(client, run_id) for run_id in wanted]
-    end = time.monotonic() + timeout
-    while runs:
-        for run in runs:
-            run.look()
-            print_new_calls(run.waiting.values(), told)
-            if run.status in TERMINAL:
-                session.journal.seen(client.runs.get(run.run_id))
-        runs = [run for run in runs if run.status not in TERMINAL]
-        left = end - time.monotonic()
-        if runs and left <= 0:
-            late, why = runs[0].run_id, why_late(runs[0].waiting.values())
-            raise RunFailed(
-                f"The run has not ended within {timeout:g} s; it goes on.{why} (run {late})", "`%runs` lists them."
-            )
-        if runs:
-            time.sleep(min(POLL_SECONDS, left))
-
-
-def _name(session: Session) -> str:
-    return session.notebook or session.label
 
 
 _CALL: Final = "call_"

@@ -117,7 +117,7 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
     known = session.known
     match kind:
         case "run":
-            rows = session.journal.runs(session.notebook or session.label)
+            rows = session.journal.runs(session.name)
             return ["last", *(str(row["run_id"]) for row in reversed(rows) if row["run_id"])]
         case "job":
             from agentsvc_nb.notebook.state.session import remembered_jobs

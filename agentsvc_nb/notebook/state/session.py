@@ -174,6 +174,11 @@ class Session:
             self.note("SERVICE_API_KEY is not set; set it before the first request.")
 
     @property
+    def name(self) -> str:
+        """The name of the notebook in the journal: its path, or outside a notebook the label."""
+        return self.notebook or self.label
+
+    @property
     def base_url(self) -> str:
         """The configured address, or `embedded`."""
         return self._url or self.environ.get("AGENTSVC_BASE_URL", "").rstrip("/") or EMBEDDED
@@ -312,7 +317,7 @@ class Session:
         """Remember files (SHA-256 by name) that a cell has put into the notebook's chat: cells below depend on them."""
         address = self.address()
         self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
-        self.journal.put(self.notebook or self.label, self.base_url, uploads.values())
+        self.journal.put(self.name, self.base_url, uploads.values())
 
     def put_before(self, address: ChatAddress) -> set[Upload]:
         """Return the files that cells of this kernel have put into the chat at an address so far."""
@@ -360,7 +365,7 @@ def remember_job(session: Session, accepted: JobAccepted) -> None:
         "INSERT INTO jobs (job_id, created_at, notebook, base_url, tool, chat, status) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (job_id) DO NOTHING",
         [
-            *(accepted.job_id, now(), session.notebook or session.label, session.base_url),
+            *(accepted.job_id, now(), session.name, session.base_url),
             *(accepted.tool or accepted.family, accepted.chat, str(accepted.status)),
         ],
     )
@@ -376,7 +381,5 @@ def seen_job(session: Session, job: Job) -> None:
 
 def remembered_jobs(session: Session) -> list[dict[str, Any]]:
     """Return this notebook's jobs from the journal, oldest first."""
-    rows = session.journal.do(
-        "SELECT * FROM jobs WHERE notebook = ? ORDER BY rowid", [session.notebook or session.label]
-    )
+    rows = session.journal.do("SELECT * FROM jobs WHERE notebook = ? ORDER BY rowid", [session.name])
     return [dict(row) for row in rows]

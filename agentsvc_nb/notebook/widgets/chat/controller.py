@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.background import Background, prepare_ask, prepare_attach
-from agentsvc_nb.notebook.ask.history import decide
+from agentsvc_nb.notebook.ask.history import decide, show
 from agentsvc_nb.notebook.ask.request import AskRequest
-from agentsvc_nb.notebook.ask.review import show
 from agentsvc_nb.notebook.display.render import error_bundle, price
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.attachments import AttachedFile
