@@ -38,7 +38,7 @@ TABLE: Final = (
     '<table style="border-collapse:collapse;margin:0;font-variant-numeric:tabular-nums">'
 )
 TABLE_END: Final = "</table></div>"
-THEAD: Final = f'<thead style="{MUTED};background:var(--jp-layout-color2,#8881)">'
+THEAD: Final = f'<thead style="{MUTED};background:var(--jp-rendermime-table-row-background,#8881)">'
 _PACKAGE: Final = __name__.partition(".")[0]
 _FACT: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
 _PRE: Final = '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere">'

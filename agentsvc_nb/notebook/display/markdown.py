@@ -110,7 +110,8 @@ class _Renderer(SafeRenderer):
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         said = tokens[idx + 1].content
         side = edge(tokens, idx)
-        wraps = f";{wrapping(said)}" if len(said) > SHORT_CHARS or side == "right" else ""
+        is_word = "-" in said and " " not in said  # a date or an id, which would break at its hyphens
+        wraps = f";{wrapping(said)}" if len(said) > SHORT_CHARS or side == "right" or is_word else ""
         return f'<td style="{cell_style(side)}{wraps}">'
 
     def bullet_list_open(
