@@ -1,14 +1,10 @@
 """The exceptions of a failed cell, shown in two or three lines without a traceback; limits and budgets in words.
 
-Also `%%ask --error`: the last cell of the user's own that failed, as an attachment with its secrets redacted. Loaded
-with the magics: the client is imported for type checkers only.
+Loaded with the magics: the client is imported for type checkers only.
 """
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -132,67 +128,3 @@ def to_ask_error(error: StefanBrainError, service: str) -> AskError:
     failure.refused = error.status is not None and error.status < 500
     failure.unsent = getattr(error, "sent", True) is False
     return failure
-
-
-LAST_ERROR_FILE: Final = "last-error.md"
-_TRACEBACK_CHARS: Final = 20_000
-_RUNS_CELLS: Final = "run_code"
-"""IPython's function that executes a cell: the frames after it in a traceback are the cell's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class FailedCell:
-    """The source of a cell that failed, the exception that it raised, and which cell it was."""
-
-    cell: str
-    error: BaseException
-    cell_id: str
-    count: int | None
-
-
-class LastError:
-    """Remembers the last cell that failed. To be registered as IPython's `post_run_cell` callback.
-
-    Failed questions (`AskError`, `RunFailed`, `RunStopped`) are ignored: the agent would be asked about itself.
-    """
-
-    def __init__(self) -> None:
-        self._failed: FailedCell | None = None
-
-    def __call__(self, result: Any) -> None:
-        error = result.error_before_exec or result.error_in_exec
-        if error is not None and not isinstance(error, AskError | RunFailed | RunStopped):
-            cell_id = str(getattr(result.info, "cell_id", None) or "")
-            self._failed = FailedCell(str(result.info.raw_cell or ""), error, cell_id, result.execution_count)
-
-    def of(self, option: str) -> FailedCell:
-        """Return the cell that failed last. Raises `AskError` when none has, naming the option that needs one."""
-        if self._failed is None:
-            raise AskError(
-                f"{option}: no cell has failed since the extension was loaded; nothing was sent.",
-                "Run the cell that fails, then ask again.",
-            )
-        return self._failed
-
-    def document(self, environ: Mapping[str, str], option: str = "--error") -> bytes:
-        """Return the cell and its traceback as redacted UTF-8 Markdown. Raises `AskError` when no cell has failed.
-
-        Of a very long traceback, only the end is included, which names the error.
-        """
-        from agentsvc_nb.notebook.redaction import redacted  # compiles many patterns
-
-        failed = self.of(option)
-        error = failed.error
-        frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
-        formatted = traceback.TracebackException.from_exception(error)
-        del formatted.stack[: frames.index(_RUNS_CELLS) + 1 if _RUNS_CELLS in frames else 0]
-        trace = "".join(formatted.format())[-_TRACEBACK_CHARS:]
-        text = f"# The last error\n\n## The cell\n\n{_block(failed.cell)}\n## Its traceback\n\n{_block(trace)}"
-        return redacted(text, environ).encode("utf-8", "replace")
-
-
-def _block(text: str) -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}\n{text.rstrip()}\n{fence}\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from IPython.core.magic import line_cell_magic, magics_class
 from traitlets import Bool, Enum, Int, List, Unicode
 
-from agentsvc_nb.notebook.errors import LAST_ERROR_FILE, AskError, LastError
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics import changing
 from agentsvc_nb.notebook.magics.base import MagicsContext, MagicsGroup, arg, group, leading, parse, takes
 from agentsvc_nb.wire.text import forbidden, label
@@ -82,10 +82,8 @@ class Ask(MagicsGroup):
     def __init__(self, context: MagicsContext) -> None:
         super().__init__(context)
         context.options = self
-        self._last_error = LastError()
-        self._ran = changing.RanCells()
-        self.add_listener(self._last_error)
-        self.add_listener(self._ran)
+        self._cells = changing.CellHistory()
+        self.add_listener(self._cells)
 
     @takes(
         line_cell_magic,
@@ -158,7 +156,7 @@ class Ask(MagicsGroup):
         _check(args)
         if args.each:
             return self._each(args, cell)
-        target = changing.target(args, self._ran, self._last_error)
+        target = changing.target(args, self._cells)
         request = self._request(args, cell, target)
         with self.keeping_partial_answer(args.out):
             if args.bg:
@@ -175,7 +173,7 @@ class Ask(MagicsGroup):
         """Return the validated request. Raises `AskError` for invalid options or values, before anything is sent."""
         from agentsvc_nb.notebook import host, template
         from agentsvc_nb.notebook.ask.request import AskRequest
-        from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, in_memory_file, picture_file
+        from agentsvc_nb.notebook.files.attachments import attachments, dataframe_file, picture_file
         from agentsvc_nb.wire.runs import CODE_REQUEST
 
         variables = self.shell.user_ns
@@ -184,12 +182,12 @@ class Ask(MagicsGroup):
         files = [*attachments(args.file), *(file for file, _ in tables)]
         files += [picture_file(name, variables) for name in args.image]
         if args.error:
-            files.append(in_memory_file(LAST_ERROR_FILE, self._last_error.document(os.environ)))
+            files.append(self._cells.last_error_file(os.environ))
         message = cell.strip("\n")
         if not args.each:  # there, {{name}} is a column
             message = template.expand(cell, variables).strip("\n")
         if target is not None:
-            files.append(changing.files(args, target, self._last_error, os.environ))
+            files.append(changing.file(args, target, self._cells, os.environ))
             message = changing.message(args, message)
         if (args.code or target) and message.strip():
             message = f"{message}\n\n{CODE_REQUEST}"
