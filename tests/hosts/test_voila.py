@@ -139,14 +139,14 @@ def _a_form_says_what_is_wrong_and_sends_what_is_right(mail: Locator) -> None:
     page.keyboard.press("Tab")
     expect(mail.locator("[aria-invalid=true]")).to_have_count(0)
     mail.get_by_role("button", name="Run", exact=True).press("Enter")
-    expect(mail.get_by_text("✓ completed · send_email")).to_be_visible()
+    expect(mail).to_contain_text("✓ completed")
     assert page.evaluate("window.bad") is None
 
 
 def _a_form_starts_a_job(images: Locator) -> None:
     images.get_by_label("Brief").fill("Pack light")
     images.get_by_role("button", name="Create").click()
-    expect(images.get_by_text("✓ succeeded · create_images")).to_be_visible()
+    expect(images).to_contain_text("✓ succeeded")
     expect(images.locator("figure img")).to_have_count(1)
 
 

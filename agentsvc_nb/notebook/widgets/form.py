@@ -61,7 +61,8 @@ class FormPlanner:
         value = MISSING if start is None and (of.nullable or null_is_default) else start
         inner = of.nullable or of
         self._left -= 1 + len(inner.schema.get("properties") or ()) * (inner.kind == "object")
-        kind = _input_kind(inner, value) if depth <= DEPTH_MAX and self._left >= 0 else "json"
+        can_be_empty = bool(of.nullable) or (not of.required and value is MISSING)
+        kind = _input_kind(inner, value, can_be_empty) if depth <= DEPTH_MAX and self._left >= 0 else "json"
         empty = _empty_value(of, kind, start)
         about = of.schema.get("description")
         node: Node = {
@@ -69,7 +70,7 @@ class FormPlanner:
             "name": of.name,
             "title": of.title if of.name or depth else "",
             "about": label(about, 600) if isinstance(about, str) else "",
-            "rule": "" if kind == "lines" or not (of.name or depth) else " ".join(limits(of)),
+            "rule": " ".join(limits(of)) if of.name and kind != "lines" else "",
             "required": of.required and bool(of.name),
             "empty": None if empty is MISSING else json.dumps(empty),
             "example": label(inner.example, 80) if isinstance(inner.example, str) else _HINTS.get(kind, ""),
@@ -118,7 +119,7 @@ class FormPlanner:
         return node, empty if value is MISSING else value
 
 
-def _input_kind(of: Field, value: Any) -> str:
+def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
     """Return the page's input for a field; `json` if none can hold its value unchanged."""
     absent = value is MISSING
     match of.kind:
@@ -129,9 +130,9 @@ def _input_kind(of: Field, value: Any) -> str:
         case "number" | "integer" if absent or (type(value) in (int, float) and math.isfinite(value)):
             return "number"
         case "flag" if absent or isinstance(value, bool):
-            return "switch" if of.required or not absent else "choice"
+            return "choice" if can_be_empty else "switch"
         case "const" | "nothing" if absent or same(value, of.schema.get("const")):
-            return "fixed" if of.required or not absent else "choice"
+            return "choice" if can_be_empty else "fixed"
         case "choice" if absent or any(same(value, one) for _, one in of.options):
             return "choice"
         case "choices" if absent or same([one for _, one in of.options if one in value], value):
@@ -343,7 +344,8 @@ class ToolForm(Showing):
             self._unreadable[()] = f"The input can't be read: {error}."
         else:
             self.front.remember({"plan": self._planned(self._value)[0]})  # for a page that is loaded again
-        self.front.change({"errors": self._errors(), "status": {"text": self._fault}})
+        errors = self._errors()
+        self.front.change({"errors": errors, **({} if errors else {"status": {"text": self._fault}})})
 
     def _send(self, content: Mapping[str, Any]) -> None:
         self._change(content)

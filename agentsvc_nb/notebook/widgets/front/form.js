@@ -19,6 +19,8 @@ class FormView {
     this.fields = element("div");
     this.files = element("datalist", { id: unique() });
     this.press = button("Run", "Check the input and call the tool", () => this.send(), "asvc-primary");
+    // The field keeps the focus until the click: its error would move the button away from under the mouse.
+    this.press.addEventListener("mousedown", (event) => event.preventDefault());
     this.facts = element("span", { className: "asvc-quiet" });
     const cell = button("", "As a cell: insert the cell that does the same below, or copy it", () => this.askCell(), "asvc-iconbutton");
     cell.setAttribute("aria-label", "As a cell");
@@ -119,9 +121,10 @@ class FormView {
   }
 
   send() {
-    this.everything = this.sought = true;
+    this.everything = true;
     this.say();
     this.seek();
+    this.sought = true;
     this.model.send({ do: "send", ...this.read() });
   }
 
