@@ -33,7 +33,7 @@ class FilesView {
     this.asGrid = iconButton("grid", "Show as a grid", () => this.turn(true));
     this.asList = iconButton("list", "Show as a list", () => this.turn(false));
     const anew = iconButton("again", "List the files anew", () => say({ do: "refresh" }));
-    const upload = button("", "Upload files of your machine. You can drop or paste them, too.", () => this.uploads.choose(), "asvc-upload");
+    const upload = button("", "Send files of your machine. You can drop or paste them, too.", () => this.uploads.choose(), "asvc-upload");
     upload.setAttribute("aria-label", "Upload");
     upload.append(icon("upload"), element("span", { textContent: "Upload" }));
     const head = element("div", { className: "asvc-head" }, icon("search"), this.search, this.asGrid, this.asList, anew, upload);
@@ -379,14 +379,6 @@ function ago(time) {
   if (days < 2) return `${days ? "yesterday" : "today"}, ${clock}`;
   const year = then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
   return then.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...year });
-}
-
-/** A button with an icon alone. */
-function iconButton(name, title, press) {
-  const made = button("", title, press, "asvc-iconbutton");
-  made.setAttribute("aria-label", title);
-  made.append(icon(name));
-  return made;
 }
 
 export default { render };
