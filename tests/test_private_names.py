@@ -17,9 +17,6 @@ ALLOWED = {
     "_SubParsersAction": "argparse",
     # Jupyter and lxml
     "_allow_stdin": "ipykernel says nowhere else whether its host can ask for input",
-    "_reply_subshell_for": "ipykernel 7.4 answers in a subshell that may be gone (docs/decisions/0025)",
-    "_traits": "traitlets, when a traceback is shown",
-    "_trait_values": "traitlets, when a traceback is shown",
     "_Element": "the type of an element that lxml documents",
 }
 NAMES_IN_TEXT = frozenset({"getattr", "setattr", "hasattr", "delattr"})

@@ -17,8 +17,8 @@ CLASSES = (
     IGNORED,
     MEANT,
     *WORD.findall(
-        """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-fold asvc-lead asvc-note asvc-python
-        asvc-status asvc-tablebox"""
+        """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-fold asvc-going asvc-good asvc-lead
+        asvc-note asvc-python asvc-status asvc-step asvc-steps asvc-tablebox asvc-wrong"""
     ),
     "asvc-fold asvc-computed",
     *(f"asvc-dot asvc-{look}" for look in ("active", "done", "failed", "quiet")),

@@ -28,7 +28,7 @@ def test_steps_and_tool_calls_are_a_folded_timeline(
     kernel.cell(f'%%ask\nsay a\nstep 1\n{lost}\nrewind\nwait 0.2\ncall no_such_tool {{"x": 2}}\nsay b')
     html = kernel.shown.outputs[0]["text/html"]
     (folded,) = re.findall(r"<summary[^>]*>2 steps, (\d) tool calls? \(\1 failed\)</summary>.*?</details>", html)
-    rows = re.findall(r"<li>(.*?)</li>", html)
+    rows = re.findall(r'<li class="asvc-\w+">(.*?)</li>', html)
     assert int(folded) == sum("no_such_tool" in row for row in rows) >= 1
     assert [row for row in rows if "the service was restarted" in row]
     assert re.fullmatch(r'<span style="[^"]+">\+0\.\d s</span> step 1', rows[0])

@@ -11,6 +11,8 @@ from agentsvc_nb.wire.text import escape
 
 ROWS: Final = 100
 _GIVEN_CHARS: Final = 160
+_LOOKS: Final = {None: "asvc-going", False: "asvc-good", True: "asvc-wrong"}
+"""The classes of a call's row, by whether it failed; the front end draws an icon for each."""
 _WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 
 
@@ -19,12 +21,15 @@ def timeline_html(view: RunView) -> str:
     if len(view.marks) <= 1 and not view.calls:
         return ""
     began = view.marks[0].at if view.marks else view.calls[0].at
-    lines = [(mark.event, mark.at, escape(mark.text)) for mark in view.marks]
-    lines += [(call.event, call.at, _call(call)) for call in view.calls]
+    lines = [(mark.event, mark.at, "asvc-step", escape(mark.text)) for mark in view.marks]
+    lines += [(call.event, call.at, _LOOKS[call.failed], _call(call)) for call in view.calls]
     lines.sort(key=lambda line: line[0])
-    rows = "".join(f'<li><span style="{SMALL}">{_offset(began, at)}</span> {text}</li>' for _, at, text in lines[:ROWS])
+    rows = "".join(
+        f'<li class="{look}"><span style="{SMALL}">{_offset(began, at)}</span> {text}</li>'
+        for _, at, look, text in lines[:ROWS]
+    )
     more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
-    return folded(_summary(view), f"<ul>{rows}{more}</ul>")
+    return folded(_summary(view), f'<ul class="asvc-steps">{rows}{more}</ul>')
 
 
 def _summary(view: RunView) -> str:

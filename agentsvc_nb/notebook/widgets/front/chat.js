@@ -134,8 +134,12 @@ class ChatView {
     const status = shown.querySelector("[role=status]");
     status?.removeAttribute("role");
     if (status) who.append(status);
-    const steps = shown.querySelector(".asvc-steps");
+    const steps = shown.querySelector(".asvc-steps")?.closest("details");
     if (steps) shown.prepend(steps);
+    for (const asked of shown.querySelectorAll(".asvc-ask")) {
+      const text = asked.textContent;
+      asked.replaceWith(button(text, "Put this question into the field", () => this.writing.suggest(text), "asvc-chip"));
+    }
     act("copy", "Copy", "Copy the answer", async () => tell(await copy(shown, turn)));
     if (again) act("again", "Ask again", "Ask the same question as a new turn", () => this.answered({ do: "again", turn: number }));
     if (cell) act("cell", "As a cell", "Insert it as an %%ask cell below, or copy it", async () => {
@@ -255,6 +259,7 @@ class Live {
   step(html) {
     const open = this.steps.querySelector("details")?.open ?? false;
     this.steps.replaceChildren(markup(html ?? ""));
+    drawSteps(this.steps);
     for (const each of this.steps.querySelectorAll("details")) each.open = open;
   }
 

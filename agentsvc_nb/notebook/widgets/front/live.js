@@ -79,6 +79,8 @@ function furnish(model, root, shown) {
     Object.assign(frame, { tabIndex: 0, role: "group", ariaLabel: "Table" });
   }
   for (const pre of shown.querySelectorAll("pre")) withCopy(pre);
+  drawSteps(shown);
+  for (const file of shown.querySelectorAll(".asvc-chip")) file.prepend(icon(iconOf(file.firstChild?.textContent.trim())));
   const pictures = [...shown.querySelectorAll("img")];
   for (const [at, each] of pictures.entries()) {
     const open = element("button", { type: "button", className: "asvc-picture", title: "Show it large" });
@@ -89,4 +91,15 @@ function furnish(model, root, shown) {
   }
   for (const each of shown.querySelectorAll("p, li, ul, ol, h1, h2, h3, h4, h5, h6, blockquote, th, td")) each.dir = "auto";
   requestAnimationFrame(() => typeset(model, shown));
+}
+
+/** Draw the icons of a timeline, and its times at the end of the lines. */
+function drawSteps(shown) {
+  const signs = { "asvc-good": "check", "asvc-wrong": "wrong", "asvc-going": "clock", "asvc-step": "dot" };
+  for (const line of shown.querySelectorAll(".asvc-steps li")) {
+    const words = element("span", { className: "asvc-words" });
+    const time = line.querySelector("span") ?? "";
+    words.append(...[...line.childNodes].filter((node) => node !== time));
+    line.replaceChildren(icon(signs[line.className] ?? "dot"), words, time);
+  }
 }

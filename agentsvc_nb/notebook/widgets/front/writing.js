@@ -111,6 +111,12 @@ class Writing {
     this.grow();
   }
 
+  /** Have this question in the field, to be sent or changed. */
+  suggest(text) {
+    this.write(text);
+    this.input.focus();
+  }
+
   /** Be as high as the text, up to a limit. */
   grow() {
     this.input.style.height = "auto";
