@@ -127,6 +127,9 @@ def ask_each(
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
+    if _spent(1, bar.models, bar.own) == FREE:  # the column agrees with the line below the table
+        set_columns = out.assign if hasattr(out, "assign") else out.with_columns
+        out = set_columns(cents=out["cents"] * 0)
     bundle, answered = _table(session, request, name, frame, out, bar)
     bar.finish(bundle)
     if not answered and request.raise_error and len(out):

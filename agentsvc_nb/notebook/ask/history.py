@@ -81,7 +81,8 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
                 row["prompt"],
             )
         )
-        known = {**row, "seconds": seconds, "cost_cents": None if microcents is None else microcents / CENT}
+        cents = None if microcents is None else 0.0 if spent == FREE else microcents / CENT
+        known = {**row, "seconds": seconds, "cost_cents": cents}
         rows.append({name: known[name] for name in results.RUNS})
     total = f"{len(rows):,} run{'s' * (len(rows) != 1)}"
     if rows:

@@ -91,14 +91,27 @@ class QuotedText(PrintedText):
     __slots__ = ()
 
 
-class ResultTable(Showing):
+class Preview(Showing):
+    """A static output as a value, such as the preview of a file."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def __repr__(self) -> str:
+        return self._bundle["text/plain"]
+
+    def _mimebundle(self) -> Bundle:
+        return self._bundle
+
+
+class ResultTable(Preview):
     """A table as the value of a cell. `table.df` is the DataFrame with all rows, `table["path"]` one of its columns.
 
     `-o name` keeps the DataFrame itself.
     """
 
     def __init__(self, bundle: Bundle, build: Callable[[], pd.DataFrame]) -> None:
-        self._bundle = bundle
+        super().__init__(bundle)
         self._build = build
 
     @functools.cached_property
@@ -111,25 +124,6 @@ class ResultTable(Showing):
 
     def __len__(self) -> int:
         return len(self.df)
-
-    def __repr__(self) -> str:
-        return self._bundle["text/plain"]
-
-    def _mimebundle(self) -> Bundle:
-        return self._bundle
-
-
-class Preview(Showing):
-    """A static output as a value, such as the preview of a file."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._bundle = bundle
-
-    def __repr__(self) -> str:
-        return self._bundle["text/plain"]
-
-    def _mimebundle(self) -> Bundle:
-        return self._bundle
 
 
 class DisplayedResult(Showing):
