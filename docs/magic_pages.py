@@ -18,8 +18,9 @@ from agentsvc_nb.wire.tools import ToolDescription
 HEAD = """# Magics
 
 Rendered from the magics' own parsers by `python -m docs.tables`; do not edit by hand. `%load_ext agentsvc_nb` brings
-them; `%runs?` shows the same in a notebook. Options may stand anywhere in the line but in `%search`, where they stand
-first. `{{name}}` is the value of a variable, in the body of a cell and in the line; `\\{{name}}` stands for itself.
+them; `%runs?` shows the same in a notebook. Options may stand anywhere in the line, but come first in `%search` and
+in `%ask` on one line. `{{name}}` is the value of a variable, in the body of a cell and in the line; `\\{{name}}` stands
+for itself.
 In the line, `#` at the beginning of a word and outside quotation marks begins a comment.
 
 Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, files, tools and projects

@@ -5,6 +5,7 @@ Example:
     ask(session, AskRequest("Which files are here?"), StaticScreen(output)).text
 """
 
+# ruff: noqa: F401, F811 - magics and scripts call what is imported here
 from __future__ import annotations
 
 from agentsvc_nb import embedded
@@ -49,57 +50,6 @@ from agentsvc_nb.notebook.models import choose_model, models, switch_model
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.notebook.widgets.form import ToolForm
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback, static_front
-
-__all__ = [
-    "RowsBar",
-    "ToolForm",
-    "approvals",
-    "approve",
-    "ask",
-    "ask_each",
-    "ask_in_background",
-    "attach",
-    "call",
-    "cancel",
-    "chat",
-    "choose_model",
-    "connect",
-    "feedback",
-    "feedback_send",
-    "feedback_show",
-    "files",
-    "files_browse",
-    "files_gallery",
-    "files_get",
-    "files_matching",
-    "files_preview",
-    "files_put",
-    "files_restore",
-    "files_versions",
-    "jobs",
-    "jobs_cancel",
-    "jobs_show",
-    "jobs_watch",
-    "models",
-    "page",
-    "prepare",
-    "project",
-    "runs",
-    "search",
-    "sent",
-    "servers",
-    "servers_add",
-    "servers_remove",
-    "show",
-    "start",
-    "status",
-    "switch_model",
-    "tools",
-    "tools_describe",
-    "wait",
-    "watch_in_background",
-    "work",
-]
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
