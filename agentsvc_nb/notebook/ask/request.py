@@ -23,6 +23,7 @@ from agentsvc_nb.wire.runs import Effort
 from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
+    from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.notebook.kernel.desk import KernelOffer
 
 
@@ -138,7 +139,7 @@ def prepare(session: Session, request: AskRequest) -> AskRequest:
         known = [] if request.fresh else _earlier_starts(session, request, chat)
         if request.reuse and session.execution_history.first(request.fingerprint, request.place.page):
             for entry in known:
-                if entry.run_id is None or not _can_be_shown(session, entry.run_id):
+                if entry.run_id is None or not _can_be_shown(session, client, entry.run_id):
                     continue
                 if request.files and entry.chat:
                     current = in_chat if entry.chat == chat else listed_uploads(client, entry.chat)
@@ -199,10 +200,10 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
     return [entry for entry in known if {upload for upload in entry.uploads if upload[1] not in made} == others]
 
 
-def _can_be_shown(session: Session, run_id: str) -> bool:
+def _can_be_shown(session: Session, client: AgentService, run_id: str) -> bool:
     """Whether the run exists for this account, and has not failed or been cancelled."""
     try:
-        run = session.client().runs.get(run_id)
+        run = client.runs.get(run_id)
     except StefanBrainError as error:
         if error.status == 404:  # a run of another account
             return False
