@@ -78,7 +78,7 @@ def test_files_are_looked_through(notebook: Notebook, place: Place) -> None:
     expect(widget.row("q3.md")).to_have_count(0)
     widget.file("plan.md").click()
     expect(widget.box.get_by_role("heading", name="Autumn")).to_be_visible()
-    expect(widget.file("plan.md")).to_be_focused()
+    expect(widget.box.get_by_role("group", name="Preview of plan.md")).to_be_focused()
     axe.check(notebook, OURS)
     page.keyboard.press("Escape")
     expect(widget.box.get_by_role("heading", name="Autumn")).to_have_count(0)

@@ -5,7 +5,6 @@ Also files on this machine as DataFrames, read as the agent reads them (docs/dec
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -92,11 +91,6 @@ def data_uri(picture: object, limit: int = 100_000) -> str:
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
         raise CannotShow("Its decoder gave no picture.")
     return f"data:image/webp;base64,{picture}"
-
-
-def embedded(media_type: str, data: bytes) -> str:
-    """Return a data URI of these bytes."""
-    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
 _TABLES_BYTES: Final = 50_000_000

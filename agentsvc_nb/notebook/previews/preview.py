@@ -7,6 +7,7 @@ file (docs/decisions/0022).
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -210,7 +211,7 @@ def _player(subject: Subject) -> Bundle:
     kind = called(subject.media_type, subject.file.path)
     tag = subject.media_type.partition("/")[0]
     style = ' style="max-width:100%;max-height:400px"' if tag == "video" else ""
-    source = decoding.embedded(subject.media_type, subject.head)
+    source = f"data:{subject.media_type};base64,{base64.b64encode(subject.head).decode()}"
     title = escape(f"{kind} {subject.name}", 400)
     return {
         "text/plain": f"A {kind}. `%files get {label(subject.file.path)}` downloads it.",

@@ -121,8 +121,10 @@ class FilesView {
   }
 
   opened() {
+    const focused = focusedIn(this.list.box);
     this.root.classList.toggle("asvc-opened", this.pane.shown);
     this.list.mark(this.pane.key);
+    if (focused && !this.list.box.checkVisibility()) this.pane.box.focus(); // where the preview takes the list's place
   }
 
   searched(say) {

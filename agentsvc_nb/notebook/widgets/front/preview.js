@@ -21,7 +21,7 @@ class Pane {
     const close = iconButton("close", "Close the preview (Escape)", () => this.close());
     const head = element("div", { className: "asvc-head" }, this.title, this.back, this.next, get, copying, close);
     this.note = element("div", { className: "asvc-quiet", role: "status" });
-    this.box = element("div", { className: "asvc-pane", role: "group" });
+    this.box = element("div", { className: "asvc-pane", role: "group", tabIndex: -1 });
     this.box.append(head, this.facts, this.versions, this.note, this.figure.box, this.page);
     this.box.addEventListener("keydown", (event) => this.pressed(event, step));
   }
