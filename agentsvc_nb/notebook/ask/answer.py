@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_origin
 
-from markdown_it import MarkdownIt
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 from agentsvc_nb.client import models
 from agentsvc_nb.client.downloads import table_files
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
+from agentsvc_nb.notebook.display.markdown import parser
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import WorkResult
 from agentsvc_nb.notebook.errors import AskError
@@ -32,16 +32,11 @@ def first_code(text: str) -> str | None:
     >>> first_code("Try:\n```python\nprint(1)\n```")
     'print(1)'
     """
-    for token in _parser().parse(text):
+    for token in parser().parse(text):
         words = token.info.split()
         if token.type == "fence" and (words[0].lower() if words else "") in _PYTHON:
             return plain(token.content).rstrip("\n")
     return None
-
-
-@functools.cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False})
 
 
 RECORDS: Final = "records"
@@ -57,24 +52,22 @@ class AnswerShape:
 
     def __init__(self, name: str, given: Any) -> None:
         self.kind = given if isinstance(given, type) and get_origin(given) is None else None
+        is_list = get_origin(given) is list
+        if self.kind is None and not is_list and not isinstance(given, dict):
+            raise AskError(
+                f"--schema {name}: that is a {type(given).__name__}, no shape of an answer; nothing was sent.",
+                "Give a pydantic model, a dataclass, list[Model] for records, or a JSON Schema as a dict.",
+            )
         try:
-            whole = given if isinstance(given, dict) else TypeAdapter(given).json_schema() if _listed(given) else None
-            self.records = whole is not None and whole.get("type") == "array"
-            sent = _wrapped(whole) if self.records and whole else models.schema(self._single(name, given))
+            whole: Any = TypeAdapter(given).json_schema() if is_list else given
+            self.records = isinstance(whole, dict) and whole.get("type") == "array"
+            sent = _wrapped(whole) if self.records else models.schema(given)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             raise AskError(f"--schema {name}: {error.message}; nothing was sent.") from None
         except StefanBrainError as error:
             raise AskError(f"--schema {name}: {error.message} Nothing was sent.", error.hint or "") from None
         assert sent is not None
         self.schema: dict[str, Any] = sent
-
-    def _single(self, name: str, given: Any) -> Any:
-        if isinstance(given, dict) or self.kind is not None:
-            return given
-        raise AskError(
-            f"--schema {name}: that is a {type(given).__name__}, no shape of an answer; nothing was sent.",
-            "Give a pydantic model, a dataclass, list[Model] for records, or a JSON Schema as a dict.",
-        )
 
     def read(self, data: dict[str, Any], **attrs: Any) -> Any:
         """Convert the answer's data: to an instance of the model, or a DataFrame for records; a dict stays as it is.
@@ -99,14 +92,9 @@ class AnswerShape:
         return {name: _column(self._resolved(field)) for name, field in fields.items()}
 
     def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
-        found: Any = schema
-        for part in str(schema.get("$ref", "")).removeprefix("#/").split("/") if "$ref" in schema else []:
-            found = (self.schema if found is schema else found).get(part, {})
+        shared = self.schema.get("$defs") or self.schema.get("definitions") or {}
+        found = shared.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
         return found if isinstance(found, dict) else {}
-
-
-def _listed(given: Any) -> bool:
-    return get_origin(given) is list
 
 
 def _wrapped(array: dict[str, Any]) -> dict[str, Any]:
