@@ -197,7 +197,7 @@ def test_a_file_of_ones_own_is_not_replaced_unasked(
     made.write_text("my own, newer")
     with pytest.raises(AskError, match="there already with other content; nothing was replaced") as caught:
         terminal.cell("%files get out/made.txt")
-    assert all(option in caught.value.hint for option in ("--force", "-d DIR"))
+    assert all(option in caught.value.hint for option in ("--force", "--to DIR"))
     assert made.read_text() == "my own, newer"
     terminal.cell("%files get --force out/made.txt")
     assert made.read_text() == "made"
