@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentsvc_nb.notebook import host
+from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 TARGET: Final = "agentsvc_nb"
 """The name of the comm, and the id of the message to whoever knows it; a front end drops what it does not know."""
@@ -97,7 +98,7 @@ class Pages:
     def _on_open(self, comm: Any, message: Mapping[str, Any]) -> None:
         data = message["content"]["data"]
         page = _Opened(comm, frozenset([data["page"], *data.get("earlier", ())]), bool(data.get("subshell")))
-        comm._reply_subshell_for = _as_addressed  # docs/decisions/0025
+        hear_as_addressed(comm)
         comm.on_msg(lambda answer: self._on_answer(answer["content"]["data"]))
         with self._lock:
             self._open = [*(other for other in self._open if not other.names <= page.names), page][-_KEPT:]
@@ -170,7 +171,3 @@ class Page:
             then({} if future.exception() else future.result())
 
         self.pages._send(self.name, do, what).add_done_callback(done)
-
-
-def _as_addressed(data: Any, subshell: str | None) -> str | None:
-    return subshell

@@ -10,8 +10,7 @@ from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.waiting_calls import call_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import KernelCall
-from agentsvc_nb.notebook.widgets.design import SAID_CHARS
-from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.text import label, worded
 

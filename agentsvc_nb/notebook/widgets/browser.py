@@ -27,10 +27,10 @@ from agentsvc_nb.notebook.files.workspace import (
     versions,
 )
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.design import SAID_CHARS, Worker
-from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback
 from agentsvc_nb.notebook.widgets.uploads import Uploads
+from agentsvc_nb.notebook.widgets.worker import Worker
 from agentsvc_nb.wire.files import StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import label, plain, worded
 

@@ -146,7 +146,7 @@ def output(shell: Any, how: Mode, pages: Pages | None = None) -> SavedOutput:
 class WidgetWithFallback(Showing):
     """A cell value of two outputs: a line that unfolds to the static form and names the command, then the widget."""
 
-    def __init__(self, summary: Bundle, widget: Any) -> None:
+    def __init__(self, summary: Bundle, widget: Front) -> None:
         self.summary = summary
         self.widget = widget
 
@@ -156,8 +156,7 @@ class WidgetWithFallback(Showing):
         shell = get_ipython()
         area = output(shell, host.mode(shell))
         area.keep(self.summary)
-        shown = self.widget._repr_mimebundle_()
-        data, metadata = shown if isinstance(shown, tuple) else (shown, {})  # an anywidget has both
+        data, metadata = self.widget._repr_mimebundle_()
         area.show({**data, "text/plain": self.summary["text/plain"].partition("\n")[0]}, metadata=metadata)
 
     def _display_(self) -> Any:

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from agentsvc_nb.notebook.display.render import size
 from agentsvc_nb.notebook.files.attachments import AttachedFile, base_name, in_memory_file
-from agentsvc_nb.notebook.widgets.design import SAID_CHARS
-from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.notebook.widgets.uploads import REMEMBERED, UNREADABLE, SliceRefused, has_come
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded

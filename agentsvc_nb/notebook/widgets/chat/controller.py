@@ -21,8 +21,7 @@ from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
 from agentsvc_nb.notebook.widgets.chat.attachments import OFFERED, Attachments
 from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, asked_part, transcript
-from agentsvc_nb.notebook.widgets.design import SAID_CHARS
-from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.text import label, plain
 
 AT_ONCE: Final = 5

@@ -15,11 +15,14 @@ from importlib.resources import files
 from typing import Any, Final
 
 import anywidget
-import comm
 import traitlets
+
+from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
 """What is done on a message of the page: its content, and its binary buffers."""
+SAID_CHARS: Final = 1_000
+"""The longest text that a view says."""
 _HELLO: Final = "hello"
 _BYE: Final = "bye"
 
@@ -33,23 +36,6 @@ def _source(name: str) -> str:
 def _answer_sheet() -> str:
     """The look of answers, which JupyterLab loads with our extension for those in cells."""
     return files("agentsvc_nb").joinpath("labextension/static/answer.css").read_text(encoding="utf-8")
-
-
-class AddressedComm:
-    """Stands for a comm among those of the kernel, so that its messages arrive in the subshell that a page addressed.
-
-    ipykernel 7.4 asks a comm of its own for the subshell of the last message that was sent through it. After a reload
-    that one may be gone, and each click would be lost (docs/decisions/0025-a-widget-hears-what-the-page-addressed.md).
-    """
-
-    def __init__(self, own: Any) -> None:
-        self.comm_id: str = own.comm_id
-        self.handle_msg = own.handle_msg
-        self._own = own
-
-    def handle_close(self, message: Mapping[str, Any]) -> None:
-        self._own.handle_close(message)
-        self._own.close(deleting=True)  # the manager has removed it
 
 
 class Front(anywidget.AnyWidget):  # type: ignore[misc]
@@ -75,8 +61,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         self.views: set[str] = set()
         """The pages that show it now, by an id of their own. A page that was closed with its window stays here."""
         self.on_msg(self._hear)
-        stand_in: Any = AddressedComm(self.comm)
-        comm.get_comm_manager().register_comm(stand_in)
+        hear_as_addressed(self.comm)
 
     def part(self, name: str) -> Any:
         """A part as it was set; None if there is none."""

@@ -1,0 +1,42 @@
+"""The thread of a view, which does its tasks in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from agentsvc_nb.notebook.errors import AskError
+
+
+class Worker:
+    """A thread that executes a widget's tasks in order.
+
+    Args:
+        failed: called with a sentence for each task that failed.
+    """
+
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        self._failed = failed
+        self._pool = ThreadPoolExecutor(1, "agentsvc-widget")
+        self._lock = threading.Lock()
+        self._newest: dict[str, object] = {}
+
+    def do(self, kind: str, work: Callable[[], object]) -> None:
+        """Queue a task. It is skipped if a newer task of its kind is queued before its turn."""
+        mark = object()
+        with self._lock:
+            self._newest[kind] = mark
+        self._pool.submit(self._turn, kind, mark, work)
+
+    def _turn(self, kind: str, mark: object, work: Callable[[], object]) -> None:
+        with self._lock:
+            if self._newest.get(kind) is not mark:
+                return
+            del self._newest[kind]
+        try:
+            work()
+        except AskError as error:
+            self._failed(f"{error} {error.hint}".strip())
+        except Exception as error:  # an error in a thread would go unseen: the widget shows it and goes on
+            self._failed(f"That went wrong: {type(error).__name__}: {error}")
