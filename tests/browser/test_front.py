@@ -283,5 +283,5 @@ def test_a_folder_that_is_dropped_is_said_and_the_files_beside_it_come(page: Pag
         page.locator(".asvc-chat").element_handle(),
     )
     page.get_by_role("button", name="Remove file.txt").wait_for()
-    expect(page.locator(".asvc-chat")).to_contain_text("folder can't be read; folders can't be dropped")
+    expect(page.locator(".asvc-chat")).to_contain_text("folder can't be read. Drop the files of a folder")
     assert host.errors == []
