@@ -82,6 +82,7 @@ async def map_(
     files: Sequence[FileInput] = (),
     file_ids: Sequence[IdRef] = (),
     files_from: ChatRef | None = None,
+    files_version: str | None = None,
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
     tries: int = 1,
@@ -106,7 +107,8 @@ async def map_(
         project: a `proj_...` id or UUID, or a project, for the chats.
         model, effort: as of `runs.start`. With another model, all rows are asked again.
         files, file_ids: at most 10 attachments of each row, as of `runs.start`. They are sent once for all rows.
-        files_from: a chat whose files are copied into each row's chat.
+        files_from: a chat whose files are copied into each row's chat. If one changes, all rows are asked again.
+        files_version: with it, rows are asked again if this text changes, but not if `file_ids` or `files_from` do.
         max_concurrency: how many rows to ask at once; fewer while the service is busy.
         max_cents: limit of the cost of all rows, including earlier calls. No row starts that could exceed it at the
             price of the most expensive row so far.
@@ -140,8 +142,11 @@ async def map_(
     rows = batch_rows.make_rows(adapter, message, key, about)
     ids = identifiers("file_ids", file_ids)
     staged = await AsyncFiles(core).upload(*files)
-    contents: list[Any] = [getattr(each, "sha256", each) for each in file_ids] + [file.sha256 for file in staged]
-    if files_from is not None:
+    contents: list[Any] = [] if files_version is None else [files_version]
+    if files_version is None:
+        contents += [getattr(each, "sha256", each) for each in file_ids]
+    contents += [file.sha256 for file in staged]
+    if files_from is not None and files_version is None:
         contents += [[file.path, file.id] for file in await AsyncFiles(core).list(files_from).all()]
     if contents:
         rows = batch_rows.make_rows(adapter, message, key, about | {"files": contents})

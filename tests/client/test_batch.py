@@ -107,3 +107,11 @@ def test_an_interrupt_ends_a_map_at_once() -> None:
             client.map(ROWS, "{{text}}")
         assert not release.is_set(), "it waited for the rows"
         release.set()
+
+
+def test_a_version_of_files_takes_the_place_of_their_contents(network: Networks) -> None:
+    net = network(*(_ended("yes") for _ in range(3)))
+    for version in ("v1", "v1", "v2"):
+        net.client.map(ONE, "{{text}}", files_from="chat_b", files_version=version)
+    first, same, other = (request.headers["idempotency-key"] for request in net.requests)
+    assert first == same != other

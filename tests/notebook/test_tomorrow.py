@@ -58,7 +58,9 @@ def run_all(offline_service: RunningService, monkeypatch: pytest.MonkeyPatch, tm
         shell.user_ns["frame"] = pd.DataFrame({"day": range(len(costs)), "cost": costs})
         for name, source in cells.items():
             answer = shell.cell(source, f"cell {name}")
-            if source.startswith("%%ask"):
+            if source.startswith("%%ask --each"):
+                day.runs[name] = " ".join(answer.frame.run_id)
+            elif source.startswith("%%ask"):
                 day.runs[name], day.texts[name] = answer.run_id, answer.text
         next(shells, None)
         return day
@@ -125,3 +127,30 @@ def test_the_old_content_shows_the_old_answers_and_answers_new_questions(run_all
     third = run_all(added)
     assert third.asked_anew(first) == {"new"}
     assert "Average clicks: 1.5" in third.texts["new"], "not of the content that replaced it in the meantime"
+
+
+def test_rows_depend_on_files_of_cells_above_them_only(run_all: Callable[..., Day]) -> None:
+    above = {"put": CELLS["put"], "export": CELLS["export"]}
+    rows = {"rows": "%%ask --each frame\nWhat is the total price in prices.csv on day {{day}}?"}
+    below = {"frame": CELLS["frame"], "put below": "%files put other.csv", "last": "%%ask\nWhich files are there?"}
+    first = run_all(above | rows | below)
+    assert run_all(above | rows | below).runs == first.runs
+    assert run_all(above | rows).runs == {name: first.runs[name] for name in ("export", "rows")}
+    _write("other.csv", "visits", 300, 400)
+    assert run_all(above | rows | below).runs["rows"] == first.runs["rows"]
+    for name, column in (("prices.csv", "price"), ("export.csv", "clicks")):
+        _write(name, column, 30, 50)
+        changed = run_all(above | rows | below)
+        assert not set(changed.runs["rows"].split()) & set(first.runs["rows"].split())
+        first = run_all(above | rows | below)
+        assert first.runs["rows"] == changed.runs["rows"]
+
+
+def test_rows_that_are_asked_before_the_chat_begins(run_all: Callable[..., Day]) -> None:
+    cells = {
+        "put": CELLS["put"],
+        "rows": "%%ask --each frame\nWhat is the total price in prices.csv on day {{day}}?",
+        "export": CELLS["export"],
+    }
+    first = run_all(cells)
+    assert run_all(cells).runs == run_all(cells).runs == first.runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -104,6 +105,9 @@ def ask_each(
 
     try:
         with errors_as_cells(session):
+            chat = chat_with_files(session)
+            if chat and (earlier := session.take_replaced(chat, ())):
+                session.client().files.upload(*(file.sent for file in earlier), chat=chat)
             out = session.client().map(
                 frame,
                 request.message,
@@ -114,7 +118,8 @@ def ask_each(
                 effort=request.effort,
                 files=[file.sent for file in request.files],
                 file_ids=[*session.staged.values()],
-                files_from=chat_with_files(session),
+                files_from=chat,
+                files_version=_files_version(session, chat) if session.notebook else None,
                 max_concurrency=max_concurrency,
                 max_cents=max_cents,
                 timeout=WAIT_SECONDS if request.timeout is None else request.timeout,
@@ -139,6 +144,26 @@ def ask_each(
         failed.answer = out
         raise failed
     return Rows(bundle, out)
+
+
+def _files_version(session: Session, chat: str | None) -> str:
+    """Return a text that changes with the chat's files, but not with those that only cells below have put or made.
+
+    After a restart the chat has the files of all cells, so that the rows would be asked again if all counted.
+    """
+    turns = session.journal.turns(session.base_url, chat) if chat else []
+    attached: dict[str, set[str]] = {turn["idempotency_key"]: {*turn["attachments"].split()} for turn in turns}
+    above = session.execution_history.keys
+    below = {turn["run_id"] for turn in turns if turn["idempotency_key"] not in above}
+    made = session.journal.put_by(session.name, session.base_url).union(*attached.values())
+    found = session.staged_uploads | session.put_before(session.address())
+    found |= {("", sha256) for key in above for sha256 in attached.get(key, ())}
+    for file in session.client().files.list(chat) if chat else ():
+        if file.kind == "upload" and file.id not in made:
+            found.add((file.file_name, file.id))
+        elif file.kind != "upload" and file.run_id not in below:
+            found.add((file.path, file.id))
+    return json.dumps(sorted(found))
 
 
 def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:

@@ -226,10 +226,13 @@ class Journal:
         return bool(begun) or bool(self.warning)
 
     def turns(self, base_url: str, chat: str) -> list[dict[str, Any]]:
-        """Return the runs of a chat that were started from this machine, oldest first: `run_id`, `status`, `typed`."""
+        """Return the runs of a chat that were started from this machine, oldest first.
+
+        Columns: `run_id`, `idempotency_key`, `status`, `typed`, `attachments`.
+        """
         rows = self.do(
-            "SELECT run_id, status, coalesce(nullif(typed, ''), prompt) AS typed FROM runs"
-            " WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY rowid",
+            "SELECT run_id, idempotency_key, status, coalesce(nullif(typed, ''), prompt) AS typed, attachments"
+            " FROM runs WHERE base_url = ? AND chat = ? AND run_id IS NOT NULL ORDER BY rowid",
             [base_url, chat],
         )
         return [dict(row) for row in rows]
@@ -361,6 +364,11 @@ class ExecutionHistory:
 
     def add(self, turn: TurnRecord) -> None:
         self._turns.append(turn)
+
+    @property
+    def keys(self) -> set[str]:
+        """The idempotency keys of all turns."""
+        return {turn.key for turn in self._turns}
 
     def first(self, fingerprint: str, page: str) -> bool:
         """Whether this kernel has run no cell with this fingerprint for this page yet."""
