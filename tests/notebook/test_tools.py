@@ -11,9 +11,8 @@ import pytest
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.notebook.jobs.fields import field
+from agentsvc_nb.notebook.jobs.fields import field, rows
 from agentsvc_nb.notebook.jobs.output import job_bundle, result_bundle
-from agentsvc_nb.notebook.jobs.tools import lines
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import offences
 
@@ -74,7 +73,7 @@ def test_limits_are_those_of_a_value_that_may_be_null_and_of_each_item() -> None
     tags = {"type": "array", "maxItems": 5, "items": {"type": "string", "minLength": 1, "maxLength": 40}}
     depth = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 9}, {"type": "null"}], "description": "How deep."}
     schema = {"type": "object", "properties": {"tags": tags, "depth": depth}}
-    assert [told for *_, told, _ in lines(field(schema, schema))] == [
+    assert [row.limits for row in rows(field(schema, schema))] == [
         "At most 5 items. Each: from 1 to 40 characters.",
         "From 0 to 9.",
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pprint
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +12,7 @@ from agentsvc_nb.client.batch_rows import REFERENCE
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import template
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.jobs.fields import Field, field
+from agentsvc_nb.notebook.jobs.fields import field, rows
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import label, plain
@@ -21,7 +20,6 @@ from agentsvc_nb.wire.text import label, plain
 _LINES: Final = (
     "Write lines such as `request.brief: Autumn sale`, or a JSON object; `%tools NAME` has a cell to begin from."
 )
-_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NAME_CHARS: Final = 255
 
 
@@ -93,7 +91,7 @@ def as_client_call(tool: str, asynchronous: bool, given: Mapping[str, Any]) -> s
 
 def _written_body(given: Any) -> str:
     try:
-        lines = "\n".join(_written_lines(given, ""))
+        lines = "\n".join(f"{path}: {_written_value(value)}" for path, value in _flattened(given))
         if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
             return lines
     except AskError:
@@ -102,14 +100,13 @@ def _written_body(given: Any) -> str:
     return text if plain(text) == text else json.dumps(given, indent=2)
 
 
-def _written_lines(given: Mapping[str, Any], before: str) -> Iterator[str]:
+def _flattened(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of an input with their paths, such as `outputs.count`."""
     for key, value in given.items():
-        if not _KEY.fullmatch(key):
-            raise AskError(f"{key!r} can't stand in a line.")
         if isinstance(value, dict) and value:
-            yield from _written_lines(value, f"{before}{key}.")
+            yield from _flattened(value, f"{before}{key}.")
         else:
-            yield f"{before}{key}: {_written_value(value)}"
+            yield f"{before}{key}", value
 
 
 def _written_value(value: Any) -> str:
@@ -135,41 +132,22 @@ def _escaped(value: Any) -> Any:
 def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> None:
     """Add a line to the next output for each text that names a file of the notebook's folder: it is sent as text.
 
-    The tool is looked up only if there may be one.
+    The tool is looked up only if there may be one: the path of a file in the chat is no such text.
     """
-    if not any(map(_names_file, _texts(given))):
+    named = {path: value for path, value in _flattened(given) if isinstance(value, str) and _names_file(value)}
+    if not named:
         return
     try:
         schema = session.client().tools.describe(tool).input_schema
     except StefanBrainError:  # the call that follows says why
         return
-    for name in dict.fromkeys(_file_names(field(schema, schema), given)):
-        shown = label(name, 80)
-        session.note(
-            f"`{shown}` is taken as text; to give what is in the file: `from pathlib import Path; "
-            f"text = Path({shown!r}).read_text()` in a cell, and `{{{{text}}}}` here."
-        )
-
-
-def _file_names(of: Field, value: object) -> Iterator[str]:
-    """Yield the values of text fields that name files; a field for the path of a file is not one of them."""
-    kinds = [one.kind for one in of.variants()] if of.kind == "variants" else [of.kind]
-    if isinstance(value, str) and "text" in kinds and "file" not in kinds and _names_file(value):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in of.properties():
-            yield from _file_names(one, value.get(one.name))
-    elif isinstance(value, list) and of.kind == "array":
-        for each in value:
-            yield from _file_names(of.item(), each)
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(part)
+    for one in rows(field(schema, schema)):
+        if one.path in named and one.words.startswith("string"):
+            shown = label(named[one.path], 80)
+            session.note(
+                f"`{shown}` is taken as text; to give what is in the file: `from pathlib import Path; "
+                f"text = Path({shown!r}).read_text()` in a cell, and `{{{{text}}}}` here."
+            )
 
 
 def _names_file(text: str) -> bool:

@@ -1,114 +1,55 @@
-"""A JSON Schema as a tree of typed fields. It is expanded lazily, because a recursive schema has no end."""
+"""The fields of a tool's input, read from its JSON Schema, and what users read about them.
+
+They cover the schemas that pydantic writes. Anything else is of the kind `json`, which every schema fits.
+"""
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
-from urllib.parse import unquote
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
 from agentsvc_nb.wire.text import label
 
 Schema = Mapping[str, Any]
-_HOPS: Final = 50
-"""The most references and `allOf`s that are followed; a longer chain is taken for a cycle."""
-
-
-def resolved(part: object, root: Schema) -> Schema:
-    """Return a schema with `$ref` and `allOf` at its top level resolved; `{}` for a cycle or an unknown target."""
-    for _ in range(_HOPS):
-        if not isinstance(part, Mapping):
-            return {}
-        if "$ref" in part:
-            target = pointed(root, part["$ref"])
-            part = {**target, **{key: value for key, value in part.items() if key != "$ref"}}
-        elif is_listed(part, "allOf") and len(part["allOf"]) <= _HOPS:
-            part = _merged([{key: value for key, value in part.items() if key != "allOf"}, *part["allOf"]], root)
-        else:
-            return part
-    return {}
-
-
-def is_listed(schema: Schema, word: str) -> bool:
-    """Whether the value of this keyword is a list."""
-    return isinstance(schema.get(word), list)
-
-
-def pointed(root: Schema, reference: object) -> Schema:
-    """Return the schema that a reference such as `#/$defs/...` points to; `{}` if it is not in this document."""
-    found: Any = root
-    for part in unquote(str(reference)).removeprefix("#").split("/")[1:] if str(reference).startswith("#") else ["?"]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _merged(parts: list[Any], root: Schema) -> Schema:
-    """Merge schemas as far as a form needs it: of contradicting keywords, the first counts."""
-    whole: dict[str, Any] = {}
-    for part in parts:
-        part = {**pointed(root, part["$ref"]), **part} if isinstance(part, Mapping) and "$ref" in part else part
-        for word, value in part.items() if isinstance(part, Mapping) else ():
-            if word == "$ref":
-                continue
-            before = whole.get(word)
-            if isinstance(before, dict) and isinstance(value, dict):
-                whole[word] = {**value, **before}
-            elif word in ("required", "allOf") and isinstance(before, list) and isinstance(value, list):
-                whole[word] = [*before, *value]
-            else:
-                whole.setdefault(word, value)
-    return whole
-
-
 # fmt: off
 Kind = Literal[
-    "text", "file", "number", "integer", "flag", "nothing", "const", "choice", "choices",
-    "object", "array", "variants", "json",
+    "text", "file", "number", "integer", "flag", "const", "choice", "choices", "object", "array", "variants", "json",
 ]
 # fmt: on
+MISSING: Final[Any] = object()
+"""The absence of a value, as distinct from null."""
 FILE_FORMAT: Final = "workspace-path"
 """The `format` of a text that is the path of a file in the chat's workspace."""
-_INITIALS: Final = frozenset({"html", "url", "id", "cta", "json", "csv", "pdf", "seo"})
-LONG_CHARS: Final = 250
+ABOUT_CHARS: Final = 600
+"""The longest description that is shown."""
+_LONG_CHARS: Final = 250
 """A text that may be longer than this gets an input of several lines."""
-_TYPES: Final[Mapping[object, Kind]] = {
+_REFERENCES: Final = 50
+"""The most references that are followed; a longer chain is taken for a cycle."""
+_LEVELS: Final = 4
+"""How many levels of nested fields are described. A recursive schema has no end."""
+_ALTERNATIVES: Final = 6
+"""How many alternatives of a type are named."""
+_INITIALS: Final = frozenset({"html", "url", "id", "cta", "json", "csv", "pdf", "seo"})
+_KINDS: Final[Mapping[object, Kind]] = {
     "string": "text",
     "number": "number",
     "integer": "integer",
     "boolean": "flag",
-    "null": "nothing",
     "object": "object",
     "array": "array",
 }
-_KEYWORDS: Final[Mapping[Kind, tuple[str, ...]]] = {
-    "object": ("properties", "additionalProperties", "required"),
-    "array": ("items", "minItems", "maxItems", "prefixItems"),
-    "text": ("pattern", "format", "minLength", "maxLength"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
-"""The keywords from which the kind of a schema without a `type` is inferred."""
-
-
-class Missing(enum.Enum):
-    """The absence of a value, as distinct from null."""
-
-    MISSING = "missing"
-
-
-MISSING: Final = Missing.MISSING
+_WORDS: Final = {"file": "path of a file", "flag": "boolean", "text": "string", "json": "anything"}
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a schema. `schema` is resolved against `root`, the whole document.
+    """A field of a schema, whose references `schema` leaves to `root`, the whole document.
 
-    `name` is its key in the containing object, empty for items of an array, rows and variants.
+    `name` is its key in the containing object, empty for items of an array. Of a value or null, the field is that of
+    the value, and `nullable`.
     """
 
     name: str
@@ -117,156 +58,152 @@ class Field:
     schema: Schema
     root: Schema
     required: bool = True
+    nullable: bool = False
 
     @property
     def about(self) -> str:
-        """The description (Markdown), and the schema's limits in words."""
         said = self.schema.get("description")
-        return " ".join([*([label(said, 600)] if isinstance(said, str) and said else []), *_bounds(self.schema)])
+        return label(said, ABOUT_CHARS) if isinstance(said, str) else ""
 
     @property
     def default(self) -> Any:
         """The schema's default, or the value of a required constant, else MISSING."""
-        if self.kind == "const" and self.required:
-            return self.schema["const"]
-        return self.schema.get("default", MISSING)
-
-    @property
-    def example(self) -> Any:
-        """The schema's first example, or MISSING."""
-        examples = self.schema.get("examples")
-        return examples[0] if isinstance(examples, list) and examples else MISSING
+        return self.schema.get("default", self.schema["const"] if self.kind == "const" and self.required else MISSING)
 
     @property
     def is_long(self) -> bool:
         """Whether a text is likely to have several lines."""
-        most, single = self.schema.get("maxLength"), str(self.schema.get("pattern", "")).startswith("^")
-        if single or "format" in self.schema:
+        if "format" in self.schema or str(self.schema.get("pattern", "")).startswith("^"):
             return False
-        return most > LONG_CHARS if isinstance(most, int | float) else bool(self.name)
+        most = self.schema.get("maxLength")
+        return most > _LONG_CHARS if isinstance(most, int | float) else bool(self.name)
 
     @property
     def options(self) -> list[tuple[str, Any]]:
         """The names and values of the options of a `choice`, or of an item of `choices`."""
-        return options_of(self.schema if self.kind == "choice" else resolved(self.schema.get("items"), self.root))
+        schema = _resolve(self.schema.get("items"), self.root) if self.kind == "choices" else self.schema
+        return [(shown(value), value) for value in schema["enum"]]
 
-    def properties(self) -> Iterator[Field]:
-        """Yield the fields of an object, including those that are listed as required but have no schema."""
-        known = self.schema.get("properties")
-        known = known if isinstance(known, Mapping) else {}
-        required = [name for name in _list(self.schema, "required") if isinstance(name, str)]
-        others = self.schema.get("additionalProperties")
-        unknown = {name: others if isinstance(others, Mapping) else {} for name in required if name not in known}
-        for name, part in {**known, **unknown}.items():
-            if part is not False:
-                yield field(part, self.root, name=name, required=name in required)
+    def properties(self) -> list[Field]:
+        known, required = self.schema.get("properties"), _list(self.schema, "required")
+        parts = known.items() if isinstance(known, Mapping) else ()
+        return [field(part, self.root, name=name, required=name in required) for name, part in parts]
 
     def others(self) -> Field | None:
         """The field of the values of further keys, if `additionalProperties` allows some; else None."""
         part = self.schema.get("additionalProperties")
-        allowed = part is True or isinstance(part, Mapping)
-        return field(part, self.root, title="Value") if self.kind == "object" and allowed else None
+        return field(part, self.root, title="Value") if part is True or isinstance(part, Mapping) else None
 
     def item(self) -> Field:
         """The field of an array's items."""
-        return field(self.schema.get("items", True), self.root, title=f"{self.title}: item")
-
-    def variants(self) -> list[Field]:
-        """The alternatives of `anyOf`, `oneOf` or a list of types, each with the keywords that stand beside them."""
-        apart = ("anyOf", "oneOf", "default", "title", "description")
-        base = {word: part for word, part in self.schema.items() if word not in apart}
-        if isinstance(types := self.schema.get("type"), list):
-            parts = [{**base, "type": one} for one in types]
-        else:
-            parts = [{**base, **resolved(part, self.root)} for part in _alternatives(self.schema)]
-        return [field(part, self.root, title=_variant_title(part, self.root)) for part in parts]
+        return field(self.schema.get("items"), self.root, title=f"{self.title}: item")
 
     @property
-    def nullable(self) -> Field | None:
-        """The other alternative, if there are exactly two and one of them is null; else None."""
-        if self.kind != "variants":
-            return None
-        found = self.variants()
-        some = [one for one in found if one.kind != "nothing"]
-        if len(found) != 2 or len(some) != 1:
-            return None
-        about = self.schema.get("description")
-        schema = {**some[0].schema, **({"description": about} if about else {})}
-        return replace(some[0], name=self.name, title=self.title, schema=schema, required=True)
+    def limits(self) -> str:
+        """What a value must keep to, in sentences, and what each item of a list must."""
+        each = _bounds(self.item().schema) if self.kind == "array" else ()
+        return " ".join([*_bounds(self.schema), *(f"Each: {said[0].lower()}{said[1:]}" for said in each)])
+
+    def words(self, depth: int = 0) -> str:
+        """Return the field's type in a few words."""
+        match self.kind:
+            case _ if depth >= _LEVELS:
+                return "anything"
+            case "choice":
+                said = " | ".join(name for name, _ in self.options[:20])
+            case "const":
+                said = shown(self.schema["const"])
+            case "array" | "choices":
+                said = f"list of {self.item().words(depth + 1)}"
+            case "variants":
+                parts = _list(self.schema, "anyOf")[:_ALTERNATIVES]
+                said = " or ".join(field(part, self.root).words(depth + 1) for part in parts)
+            case kind:
+                said = _WORDS.get(kind, kind)
+        return f"{said} or null" if self.nullable else said
 
 
-def _spoken(name: str) -> str:
-    """A field's name as people write it: `Dry run`, `HTML`. Pydantic's own titles have capitals like a headline."""
-    first, *others = (part.upper() if part in _INITIALS else part for part in name.split("_"))
-    return " ".join([first[:1].upper() + first[1:], *others])
+class FieldRow(NamedTuple):
+    """A field in the table of a tool; `path` is its name, or of a nested one as in `outputs.count`."""
+
+    path: str
+    words: str
+    required: bool
+    limits: str
+    about: str
 
 
-def limits(of: Field) -> list[str]:
-    """What a value must keep to, in sentences; that of a list says what each of its items must, too."""
-    given = of.nullable or of
-    found = [*_bounds(given.schema)]
-    if given.kind == "array":
-        found += [f"Each: {said[0].lower()}{said[1:]}" for said in _bounds(given.item().schema)]
+def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
+    """Yield the fields of an object; nested objects are flattened to paths."""
+    for one in of.properties():
+        at = f"{path}{one.name}"
+        if one.kind == "object" and one.properties() and depth < _LEVELS:
+            yield from rows(one, f"{at}.", depth + 1)
+        else:
+            yield FieldRow(at, label(one.words(), 120), one.required, one.limits, one.about)
+
+
+def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
+    """Return an input to begin from: defaults, and for required fields without one an example or `…`."""
+    found: dict[str, Any] = {}
+    for one in of.properties():
+        if one.default is not MISSING:
+            found[one.name] = one.default
+        elif one.required and one.kind == "object" and depth < _LEVELS:
+            found[one.name] = beginning(one, depth + 1)
+        elif one.required:
+            found[one.name] = next(iter(_list(one.schema, "examples")), "…")
     return found
 
 
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
-    """Make a field of a schema (or true). Its title is that beside a `$ref`, not that of the referenced schema."""
-    own = part if isinstance(part, Mapping) else {}
-    schema = resolved(part, root)
-    called = own.get("title") if isinstance(own.get("title"), str) and name else ""
-    called = _spoken(name) if called == name.replace("_", " ").title() else called
-    return Field(
-        name,
-        label(called or title or _spoken(name) or "Value", 120) or "?",
-        kind_of(schema, root),
-        schema,
-        root,
-        required,
-    )
+    """Return the field of a schema. Its title is that beside a `$ref`, not that of the referenced schema."""
+    schema = _resolve(part, root)
+    alternatives = [_resolve(one, root) for one in _list(schema, "anyOf")]
+    values = [one for one in alternatives if one.get("type") != "null"]
+    nullable = len(alternatives) == 2 and len(values) == 1
+    if nullable:
+        own = {word: schema[word] for word in ("title", "description", "default") if word in schema}
+        schema = {**values[0], **own}
+    called = part.get("title") if isinstance(part, Mapping) and name else ""
+    if not isinstance(called, str) or called in ("", name.replace("_", " ").title()):
+        # Pydantic's own titles have capitals like a headline.
+        first, *others = (word.upper() if word in _INITIALS else word for word in name.split("_"))
+        called = title or " ".join([first[:1].upper() + first[1:], *others]) or "Value"
+    return Field(name, label(called, 120) or "?", _kind(schema, root), schema, root, required, nullable)
 
 
-def kind_of(schema: Schema, root: Schema) -> Kind:
-    """Return the kind of field for a resolved schema."""
+def _resolve(part: object, root: Schema) -> Schema:
+    """Return a schema with `$ref` at its top level resolved; `{}` for a cycle or an unknown target."""
+    for _ in range(_REFERENCES):
+        if not isinstance(part, Mapping):
+            return {}
+        if "$ref" not in part:
+            return part
+        target: Any = root
+        for key in str(part["$ref"]).removeprefix("#/").split("/"):
+            target = target.get(key) if isinstance(target, Mapping) else None
+        target = target if isinstance(target, Mapping) else {}
+        part = {**target, **{word: value for word, value in part.items() if word != "$ref"}}
+    return {}
+
+
+def _kind(schema: Schema, root: Schema) -> Kind:
     if "const" in schema:
         return "const"
-    if options_of(schema):
+    if _list(schema, "enum"):
         return "choice"
-    if _alternatives(schema) and "properties" not in schema:
+    if _list(schema, "anyOf"):
         return "variants"
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return "variants" if len(kind) > 1 else "json"
-    found = _TYPES.get(kind) if isinstance(kind, str) else _kind_by_keywords(schema)
-    match found:
-        case "text":
-            return "file" if schema.get("format") == FILE_FORMAT else "text"
-        case "object":
-            return "object" if any(word in schema for word in _KEYWORDS["object"]) else "json"
-        case "array":
-            return _array(schema, root)
-    return found or "json"
-
-
-def _kind_by_keywords(schema: Schema) -> Kind | None:
-    return next((kind for kind, words in _KEYWORDS.items() if any(word in schema for word in words)), None)
-
-
-def _array(schema: Schema, root: Schema) -> Kind:
-    if "prefixItems" in schema or schema.get("items") is False:
-        return "json"
-    return "choices" if options_of(resolved(schema.get("items"), root)) else "array"
-
-
-def options_of(schema: Schema) -> list[tuple[str, Any]]:
-    """Return the names and values of an enum, or of alternatives that are all constants; else none."""
-    values = [(shown(value), value) for value in _list(schema, "enum")]
-    if values:
-        return values
-    parts = _alternatives(schema)
-    if not all(isinstance(part, Mapping) and "const" in part for part in parts):
-        return []
-    return [(label(part.get("title") or shown(part["const"]), 120), part["const"]) for part in parts]
+    declared = schema.get("type")
+    kind = _KINDS.get(declared, "json") if isinstance(declared, str) else "json"
+    if kind == "text" and schema.get("format") == FILE_FORMAT:
+        return "file"
+    if kind == "array":
+        if "prefixItems" in schema:
+            return "json"
+        return "choices" if _list(_resolve(schema.get("items"), root), "enum") else "array"
+    return kind
 
 
 def shown(value: Any) -> str:
@@ -281,21 +218,9 @@ def same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _alternatives(schema: Schema) -> list[Any]:
-    return _list(schema, "anyOf") or _list(schema, "oneOf")
-
-
 def _list(schema: Schema, word: str) -> list[Any]:
-    return schema[word] if is_listed(schema, word) else []
-
-
-def _variant_title(schema: Schema, root: Schema) -> str:
-    said = schema.get("title")
-    if isinstance(said, str) and said:
-        return said
-    words = {"text": "text", "flag": "yes or no", "nothing": "null", "integer": "whole number", "array": "list"}
-    kind = kind_of(schema, root)
-    return shown(schema["const"]) if kind == "const" else words.get(kind, kind)
+    value = schema.get(word)
+    return value if isinstance(value, list) else []
 
 
 def _bounds(schema: Schema) -> Iterator[str]:

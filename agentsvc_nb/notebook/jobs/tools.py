@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from agentsvc_nb.notebook.display.screens import Bar
 from agentsvc_nb.notebook.errors import RunFailed, to_ask_error
 from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.jobs import cell_input, servers
-from agentsvc_nb.notebook.jobs.fields import MISSING, Field, field, limits, shown
+from agentsvc_nb.notebook.jobs.fields import ABOUT_CHARS, beginning, field, rows
 from agentsvc_nb.notebook.jobs.follower import JobResult, accept, follow, refusal
 from agentsvc_nb.notebook.jobs.output import result_bundle
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
@@ -25,68 +25,8 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription, ToolResult
 
-DEPTH: Final = 4
-"""How many levels of nested objects are described."""
-ABOUT_CHARS: Final = 600
-"""Of a description."""
 _FIELDS: Final = 100
 _CELL_CHARS: Final = 4_000
-KINDS_MAX: Final = 6
-"""How many alternatives of a type are named."""
-_WORDS: Final = {
-    "file": "path of a file",
-    "number": "number",
-    "integer": "integer",
-    "flag": "boolean",
-    "nothing": "null",
-    "text": "string",
-    "object": "object",
-    "json": "anything",
-}
-
-Line = tuple[str, str, bool, str, str]
-"""A field in the table of a tool: its path, its type in words, whether it is required, its limits, its description."""
-
-
-def lines(of: Field, path: str = "", depth: int = 0) -> Iterator[Line]:
-    """Yield the fields of an object; nested objects are flattened to paths, down to `DEPTH` levels."""
-    for one in of.properties():
-        at, inner = f"{path}{one.name}", [*one.properties()] if one.kind == "object" else []
-        if inner and depth + 1 < DEPTH:
-            yield from lines(one, f"{at}.", depth + 1)
-        else:
-            said = one.schema.get("description")
-            about = label(said, ABOUT_CHARS) if isinstance(said, str) else ""
-            yield at, label(kind(one), 120), one.required, " ".join(limits(one)), about
-
-
-def kind(of: Field, depth: int = 0) -> str:
-    """Return a field's type in a few words."""
-    if depth >= DEPTH:
-        return "anything"
-    match of.kind:
-        case "choice":
-            return " | ".join(name for name, _ in of.options[:20])
-        case "const":
-            return shown(of.schema["const"])
-        case "array" | "choices":
-            return f"list of {kind(of.item(), depth + 1)}"
-        case "variants":
-            return " or ".join(kind(one, depth + 1) for one in of.variants()[:KINDS_MAX])
-    return _WORDS[of.kind]
-
-
-def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
-    """Return an input to begin from: defaults, and for required fields without one an example or `…`."""
-    found: dict[str, Any] = {}
-    for one in of.properties():
-        if one.default is not MISSING:
-            found[one.name] = one.default
-        elif one.required and one.kind == "object" and depth < DEPTH:
-            found[one.name] = beginning(one, depth + 1)
-        elif one.required:
-            found[one.name] = one.example if one.example is not MISSING else "…"
-    return found
 
 
 def tools(session: Session) -> ResultTable:
@@ -105,20 +45,16 @@ def tools(session: Session) -> ResultTable:
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:
     """The catalog as a table."""
+    table: list[Row] = []
+    for tool in found:
+        lacks = "" if tool.available else " (not configured)"
+        magic, about = "%%job" if tool.asynchronous else "%%tool", label(tool.description, ABOUT_CHARS)
+        how = Cell(f"{magic}{lacks}", f"<code>{magic}</code>{lacks}")
+        table.append((code(tool.name), how, Cell(about, worded(about, ABOUT_CHARS))))
     missing = sum(not tool.available for tool in found)
     notes = [f"{len(found)} tools" + (f", {missing} without what they need" if missing else "")]
     notes.append("`%tools NAME` says what one takes.")
-    return grid("Tools", ("tool", "with", "what it does"), [_catalog_row(tool) for tool in found], notes)
-
-
-def _catalog_row(tool: ToolDescription) -> Row:
-    lacks = "" if tool.available else " (not configured)"
-    magic, about = "%%job" if tool.asynchronous else "%%tool", label(tool.description, ABOUT_CHARS)
-    return (
-        code(tool.name),
-        Cell(f"{magic}{lacks}", f"<code>{magic}</code>{lacks}"),
-        Cell(about, worded(about, ABOUT_CHARS)),
-    )
+    return grid("Tools", ("tool", "with", "what it does"), table, notes)
 
 
 def tools_describe(session: Session, name: str) -> Preview:
@@ -133,32 +69,29 @@ def tools_describe(session: Session, name: str) -> Preview:
     return Preview(tool_bundle(tool))
 
 
-def _input_table(fields: Sequence[Line]) -> Bundle:
-    """The fields of an input; which are required, and their limits, if any has one."""
-    needs = any(required for _, _, required, _, _ in fields)
-    bounded = any(bounds for *_, bounds, _ in fields)
-    columns = ("field", "type", *["required"] * needs, *["limits"] * bounded, "what it is")
-    rows = [
-        (
-            code(path),
-            kind,
-            *["yes" if required else ""] * needs,
-            *[bounds] * bounded,
-            Cell(about, worded(about, ABOUT_CHARS)),
-        )
-        for path, kind, required, bounds, about in fields
-    ]
-    return grid("Input", columns, rows)
-
-
 def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
     """A tool's description, the fields of its input, and a cell to begin from, with the values `given`.
 
     Without `magics`, a call of the client stands for the cell.
     """
     whole = field(tool.input_schema, tool.input_schema)
-    fields = [*islice(lines(whole), _FIELDS)]
-    table = _input_table(fields)
+    fields = [*islice(rows(whole), _FIELDS)]
+    needs, bounded = any(one.required for one in fields), any(one.limits for one in fields)
+    columns = ("field", "type", *["required"] * needs, *["limits"] * bounded, "what it is")
+    table: Bundle = grid(
+        "Input",
+        columns,
+        [
+            (
+                code(one.path),
+                one.words,
+                *["yes" if one.required else ""] * needs,
+                *[one.limits] * bounded,
+                Cell(one.about, worded(one.about, ABOUT_CHARS)),
+            )
+            for one in fields
+        ],
+    )
     write = cell_input.as_cell if magics else cell_input.as_client_call
     cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]

@@ -24,7 +24,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.workspace import listed
 from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.jobs import cell_input
-from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, limits, same, shown
+from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, same, shown
 from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, accept, refusal, submit
 from agentsvc_nb.notebook.jobs.output import job_amounts, job_state
 from agentsvc_nb.notebook.jobs.tools import ToolAnswer, invoke, tool_answer, tool_bundle
@@ -45,6 +45,16 @@ FIELDS_MAX: Final = 300
 ITEMS_MAX: Final = 100
 PROBLEMS_MAX: Final = 50
 _HINTS: Final = {"file": "path of a file in the chat"}
+_BLANKS: Final[dict[str, Any]] = {
+    "line": "",
+    "lines": "",
+    "file": "",
+    "list": [],
+    "checks": [],
+    "object": {},
+    "rows": {},
+}
+_COMPOUND: Final = ("object", "array", "variants", "json")
 _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 
@@ -59,63 +69,55 @@ class FormPlanner:
         start = of.default if start is MISSING else start
         null_is_default = of.default is None and not of.required
         value = MISSING if start is None and (of.nullable or null_is_default) else start
-        inner = of.nullable or of
-        self._left -= 1 + len(inner.schema.get("properties") or ()) * (inner.kind == "object")
-        can_be_empty = bool(of.nullable) or (not of.required and value is MISSING)
-        kind = _input_kind(inner, value, can_be_empty) if depth <= DEPTH_MAX and self._left >= 0 else "json"
+        self._left -= 1 + len(of.properties()) * (of.kind == "object")
+        can_be_empty = of.nullable or (not of.required and value is MISSING)
+        kind = _input_kind(of, value, can_be_empty) if depth <= DEPTH_MAX and self._left >= 0 else "json"
         empty = _empty_value(of, kind, start)
-        about = of.schema.get("description")
         node: Node = {
             "kind": kind,
             "name": of.name,
             "title": of.title if of.name or depth else "",
-            "about": label(about, 600) if isinstance(about, str) else "",
-            "rule": " ".join(limits(of)) if of.name and kind != "lines" else "",
+            "about": of.about,
+            "rule": of.limits if of.name and kind != "lines" else "",
             "required": of.required and bool(of.name),
             "empty": None if empty is MISSING else json.dumps(empty),
-            "example": label(inner.example, 80) if isinstance(inner.example, str) else _HINTS.get(kind, ""),
+            "example": _HINTS.get(kind, ""),
         }
+        match of.schema.get("examples"):
+            case [str(example), *_]:
+                node["example"] = label(example, 80)
         match kind:
             case "object":
                 given = {} if value is MISSING else value
                 planned = [
-                    (one.name, *self.plan(one, given.get(one.name, MISSING), depth + 1)) for one in inner.properties()
+                    (one.name, *self.plan(one, given.get(one.name, MISSING), depth + 1)) for one in of.properties()
                 ]
                 node["fields"] = [part for _, part, _ in planned]
-                sent = {name: each for name, _, each in planned if each is not MISSING}
-                if of.nullable or not (of.required or _may_be_left_out(inner)):
-                    node["on"] = value is not MISSING
-                    return node, sent if node["on"] else empty
-                return node, sent or empty
+                return node, {name: each for name, _, each in planned if each is not MISSING} or empty
             case "list" | "rows":
-                item = (kind == "rows" and inner.others()) or inner.item()
-                given = () if value is MISSING else value
-                pairs = given.items() if isinstance(given, dict) else [("", one) for one in given]
+                item = (kind == "rows" and of.others()) or of.item()
+                pairs = [] if value is MISSING else value.items() if kind == "rows" else [("", one) for one in value]
                 planned = [(name, *self.plan(item, one, depth + 1)) for name, one in pairs]
                 node["items"] = [[name, part] for name, part, _ in planned]
                 node["item"] = self.plan(item, MISSING, depth + 1)[0]
                 node["most"] = ITEMS_MAX
                 if value is not MISSING:
-                    value = (
-                        {name: sent for name, _, sent in planned} if kind == "rows" else [sent for *_, sent in planned]
-                    )
+                    value = {name: one for name, _, one in planned} if kind == "rows" else [one for *_, one in planned]
             case "choice" | "checks":
-                options = [(name, one) for name, one in _options(inner) if one is not None or not null_is_default]
-                node["options"] = [[name, json.dumps(one)] for name, one in options]
+                options = [(name, one) for name, one in _options(of) if one is not None or not null_is_default]
                 chosen = value if isinstance(value, list) and kind == "checks" else [] if value is MISSING else [value]
+                node["options"] = [[name, json.dumps(one)] for name, one in options]
                 node["on"] = [at for at, (_, one) in enumerate(options) if any(same(one, each) for each in chosen)]
             case "line" | "lines" | "file":
-                node |= {
-                    "text": "" if value is MISSING else value,
-                    "least": inner.schema.get("minLength"),
-                    "most": inner.schema.get("maxLength"),
-                }
+                node |= {"least": of.schema.get("minLength"), "most": of.schema.get("maxLength")}
             case "number":
-                node |= {"least": inner.schema.get("minimum"), "most": inner.schema.get("maximum")}
+                node |= {"least": of.schema.get("minimum"), "most": of.schema.get("maximum")}
             case "switch" | "fixed" if value is MISSING:
-                value = inner.schema.get("const") if kind == "fixed" else False
-        if "text" not in node:
-            node["text"] = "" if value is MISSING else json.dumps(value, indent=2, ensure_ascii=False)
+                value = of.schema.get("const") if kind == "fixed" else False
+        is_text = value is MISSING or kind in ("line", "lines", "file")
+        node["text"] = (
+            ("" if value is MISSING else value) if is_text else json.dumps(value, indent=2, ensure_ascii=False)
+        )
         return node, empty if value is MISSING else value
 
 
@@ -123,15 +125,14 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
     """Return the page's input for a field; `json` if none can hold its value unchanged."""
     absent = value is MISSING
     match of.kind:
-        case "text" if absent or (isinstance(value, str) and plain(value) == value):
-            return "lines" if of.is_long or (not absent and "\n" in value) else "line"
-        case "file" if absent or (isinstance(value, str) and plain(value) == value):
-            return "file"
+        case "text" | "file" if absent or (isinstance(value, str) and plain(value) == value):
+            lines = of.is_long or (not absent and "\n" in value)
+            return "file" if of.kind == "file" else "lines" if lines else "line"
         case "number" | "integer" if absent or (type(value) in (int, float) and math.isfinite(value)):
             return "number"
         case "flag" if absent or isinstance(value, bool):
             return "choice" if can_be_empty else "switch"
-        case "const" | "nothing" if absent or same(value, of.schema.get("const")):
+        case "const" if absent or same(value, of.schema["const"]):
             return "choice" if can_be_empty else "fixed"
         case "choice" if absent or any(same(value, one) for _, one in of.options):
             return "choice"
@@ -140,18 +141,20 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
         case "array" if absent or (isinstance(value, list) and len(value) <= ITEMS_MAX):
             return "list"
         case "object" if absent or isinstance(value, dict):
-            known = {one.name for one in of.properties()}
-            if known or of.others() is None:
-                return "object" if absent or known >= value.keys() else "json"
-            rows = absent or (len(value) <= ITEMS_MAX and all(name and plain(name) == name for name in value))
-            return "rows" if rows else "json"
+            known = of.properties()
+            if not known and of.others():
+                rows = absent or (len(value) <= ITEMS_MAX and all(name and plain(name) == name for name in value))
+                return "rows" if rows else "json"
+            # An object that may be left out has inputs if empty ones leave it out.
+            simple = all(not one.required and one.kind not in _COMPOUND for one in known)
+            if (absent or {one.name for one in known} >= value.keys()) and not of.nullable and (of.required or simple):
+                return "object"
     return "json"
 
 
 def _empty_value(of: Field, kind: str, start: Any) -> Any:
     """Return the value that an empty input stands for, or MISSING if the field is then left out."""
-    blanks: tuple[tuple[Any, str], ...] = (("", "line lines file"), ([], "list checks"), ({}, "object rows"))
-    blank = next((value for value, kinds in blanks if kind in kinds.split()), MISSING)
+    blank = _BLANKS.get(kind, MISSING)
     if blank is not MISSING and start == blank:
         return blank
     if of.nullable and (of.required or (of.default is not None and (start is None or of.default is not MISSING))):
@@ -161,15 +164,12 @@ def _empty_value(of: Field, kind: str, start: Any) -> Any:
 
 
 def _options(of: Field) -> list[tuple[str, Any]]:
-    if of.kind == "flag":
-        return [("yes", True), ("no", False)]
-    constant = of.schema.get("const")
-    return [(shown(constant), constant)] if of.kind in ("const", "nothing") else of.options
-
-
-def _may_be_left_out(of: Field) -> bool:
-    """Return True if an object needs no switch to be left out: nothing in it is required, and no field has fields."""
-    return all(not one.required and one.kind not in ("object", "array", "variants", "json") for one in of.properties())
+    match of.kind:
+        case "flag":
+            return [("yes", True), ("no", False)]
+        case "const":
+            return [(shown(of.schema["const"]), of.schema["const"])]
+    return of.options
 
 
 def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:

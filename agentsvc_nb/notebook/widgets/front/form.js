@@ -22,9 +22,7 @@ class FormView {
     // The field keeps the focus until the click: its error would move the button away from under the mouse.
     this.press.addEventListener("mousedown", (event) => event.preventDefault());
     this.facts = element("span", { className: "asvc-quiet" });
-    const cell = button("", "As a cell: insert the cell that does the same below, or copy it", () => this.askCell(), "asvc-iconbutton");
-    cell.setAttribute("aria-label", "As a cell");
-    cell.append(icon("cell"));
+    const cell = iconButton("cell", "As a cell: insert the cell that does the same below, or copy it", () => this.askCell(), "", "As a cell");
     this.status = element("div", { role: "status" });
     this.bar = element("div");
     this.doing = element("span", { className: "asvc-quiet", role: "status" });
@@ -249,14 +247,8 @@ function choice(plan, form) {
 }
 
 /** A checkbox that looks like a switch, before its name. */
-function switched(checked, act) {
-  const control = element("input", { type: "checkbox", role: "switch", checked });
-  control.addEventListener("change", act);
-  return control;
-}
-
 function toggle(plan, form) {
-  const control = switched(plan.text === "true", () => {});
+  const control = element("input", { type: "checkbox", role: "switch", checked: plan.text === "true" });
   return single({ ...plan, required: false }, form, control, () => String(control.checked));
 }
 
@@ -264,40 +256,34 @@ function fixed(plan) {
   return { box: "", read: () => plan.text, say: () => {}, call: () => {} };
 }
 
-/** Several inputs with one name above them, or behind a switch; an empty title has no frame. */
-function framed(plan, title, inner, on) {
+/** Several inputs with one name above them; an empty title has no frame. */
+function framed(plan, inner) {
   const below = notes(plan);
   const legend = element("legend");
   const box = element("fieldset", { className: "asvc-group", "aria-describedby": below.box.id }, legend, inner, below.box);
   const call = (name) => {
-    legend.replaceChildren(on ? element("label", {}, on, " ", ...named(plan, name)) : element("span", {}, ...named(plan, name)));
+    legend.replaceChildren(...named(plan, name));
     legend.hidden = !name;
     box.classList.toggle("asvc-bare", !name);
   };
-  call(title);
+  call(plan.title);
   return { box, below, call };
 }
 
 function group(plan, form) {
   const parts = plan.fields.map((each) => [each.name, part(each, form)]);
   const body = element("div", {}, ...parts.map(([, { box }]) => box));
-  const on = "on" in plan ? switched(plan.on, () => {
-    body.hidden = !on.checked;
-    form.changed();
-  }) : null;
-  if (on) body.hidden = !on.checked;
-  const { box, below, call } = framed(plan, plan.title, body, on);
+  const { box, below, call } = framed(plan, body);
   const read = (path, unreadable) => {
-    if (on && !on.checked) return plan.empty ?? undefined;
     const texts = parts.map(([name, { read: inner }]) => [name, inner([...path, name], unreadable)]);
     const given = texts.filter(([, text]) => text !== undefined);
-    if (!given.length && !on) return plan.empty ?? undefined;
+    if (!given.length) return plan.empty ?? undefined;
     return `{${given.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
   };
   const say = (errors, everything) => {
     for (const [name, { say: inner }] of parts) inner(within(errors, name), everything);
     const names = new Set(parts.map(([name]) => name));
-    below.say(everything ? firstOf(errors.filter(([path]) => !names.has(path[0]) || (on && !on.checked))) : "", everything);
+    below.say(everything ? firstOf(errors.filter(([path]) => !names.has(path[0]))) : "", everything);
   };
   return { box, read, say, call };
 }
@@ -313,7 +299,7 @@ function checks(plan, form) {
     return [control, element("label", { className: "asvc-chip" }, control, name)];
   });
   const body = element("div", { className: "asvc-chips" }, ...boxes.map(([, label]) => label));
-  const { box, below, call } = framed(plan, plan.title, body);
+  const { box, below, call } = framed(plan, body);
   let touched = false;
   body.addEventListener("change", () => {
     touched = true;
@@ -342,13 +328,12 @@ function items(plan, form) {
     form.changed();
     rows.at(-1).box.querySelector("input, textarea, select, button").focus();
   }, "asvc-chip");
-  const { box, below, call } = framed(plan, plan.title, element("div", {}, body, add));
+  const { box, below, call } = framed(plan, element("div", {}, body, add));
   box.classList.add("asvc-plain");
 
   const append = (name, item) => {
     const row = { part: part(item, form), name: null };
-    row.remove = button("", "", () => drop(row), "asvc-iconbutton");
-    row.remove.append(icon("close"));
+    row.remove = iconButton("close", "", () => drop(row));
     if (pairs) row.name = element("input", { type: "text", value: name, placeholder: "Name", onchange: () => form.changed() });
     row.box = element("div", { className: "asvc-item" }, ...(pairs ? [row.name] : []), row.part.box, row.remove);
     rows.push(row);
