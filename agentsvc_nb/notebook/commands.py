@@ -23,7 +23,6 @@ from agentsvc_nb.notebook.connection import (
     connect,
     feedback,
     feedback_send,
-    feedback_show,
     project,
     status,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,26 +13,21 @@ from agentsvc_nb.client.models import to_dataframe
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.display.markdown import SMALL, to_html
 from agentsvc_nb.notebook.display.render import Bundle, cost, moment
-from agentsvc_nb.notebook.display.results import Preview, PrintedText, ResultTable, code, grid
+from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS, SKILL_BYTES
+from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.resources import FeedbackReport
-from agentsvc_nb.wire.text import escape, label, plain
+from agentsvc_nb.wire.text import label
 
 LOCAL: Final = "local"
 KNOCK_SECONDS: Final = 3.0
 """How long to wait for any response of a new address."""
 REPORTS: Final = 100
 """How many reports `%feedback` lists."""
-NONE: Final = "-"
-"""Given instead of a file or folder, it removes the project's instructions or skills."""
-_SKILL: Final = "SKILL.md"
-_SKILLS_FOLDER: Final = "A folder of skills has NAME/SKILL.md for each."
 
 
 def connect(
@@ -140,45 +134,13 @@ def chat(session: Session, chat_id: str | None = None) -> PrintedText:
     return status(session)
 
 
-def project(
-    session: Session,
-    named: str | None = None,
-    *,
-    create: bool = False,
-    instructions: str | None = None,
-    skills: str | None = None,
-) -> PrintedText:
+def project(session: Session, named: str | None = None, *, create: bool = False) -> PrintedText:
     """Ask in the project of this id or name from now on; without one, in no project.
 
-    Args:
-        create: create the project if there is none of this name.
-        instructions: a text file that the agent reads in all chats of the project (of the one in use, if none is
-            named); `-` removes them.
-        skills: a folder with NAME/SKILL.md for each skill, which replace the project's; `-` removes all.
-
-    Raises `AskError` when none or several have the name, a file can't be read, or the service fails.
+    Raises `AskError` when none has the name (unless it is to `create` one), or several have; or the service fails.
     """
-    text = None if instructions is None else "" if instructions == NONE else _instructions(Path(instructions))
-    found, left_out = _skills_in(Path(skills).expanduser()) if skills not in (None, NONE) else ({}, [])
-    changes = text is not None or skills is not None
-    chosen = session.project if named is None and changes else None if named is None else _find(session, named, create)
-    lines: list[str] = []
-    if changes:
-        if chosen is None:
-            raise AskError("Which project?", "For example: %agentsvc project NAME --instructions FILE")
-        with errors_as_cells(session):
-            projects = session.client().projects
-            if text is not None:
-                projects.update(chosen, instructions=text)
-            if skills is not None:
-                before = next((each.skills for each in projects.list() if each.id == chosen), [])
-                # One by one: together they may be larger than a request.
-                for name in {**{skill.name: None for skill in before}, **found}:
-                    projects.update(chosen, skills={name: found.get(name, {})})
-                lines = [f"skills   {', '.join(found) or 'none'}"]
-                lines += [f"left out {label(', '.join(left_out), 300)} (not text)"] if left_out else []
-    session.turn_to(chosen)
-    return PrintedText("\n".join([status(session), *lines]))
+    session.turn_to(None if named is None else _find(session, named, create))
+    return status(session)
 
 
 def _find(session: Session, named: str, create: bool) -> str:
@@ -196,46 +158,6 @@ def _find(session: Session, named: str, create: bool) -> str:
     return found[0]
 
 
-def _instructions(file: Path) -> str:
-    try:
-        return file.expanduser().read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AskError(f"{label(str(file), 200)} can't be read: {error}", "Give a text file in UTF-8.") from None
-
-
-def _skills_in(folder: Path) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Return the texts of a folder's skills by name and path, and the paths of files that are not text.
-
-    The folder has the skills, or is one. Hidden files and links are left out.
-    """
-    texts: dict[str, dict[str, str]] = {}
-    left_out = []
-    try:
-        inside = [folder.resolve()] if (folder / _SKILL).is_file() else sorted(folder.iterdir())
-        for skill in inside:
-            if not (skill / _SKILL).is_file():
-                continue
-            texts[skill.name] = {}
-            for file in sorted(skill.rglob("*")):
-                path = file.relative_to(skill)
-                if file.is_symlink() or not file.is_file() or any(part.startswith(".") for part in path.parts):
-                    continue
-                if file.stat().st_size > SKILL_BYTES:
-                    raise AskError(
-                        f"{label(str(file), 200)} is too large; nothing was sent.",
-                        f"A skill may have {SKILL_BYTES:,} bytes of text.",
-                    )
-                try:
-                    texts[skill.name][path.as_posix()] = file.read_text(encoding="utf-8-sig")
-                except UnicodeDecodeError:
-                    left_out.append(f"{skill.name}/{path.as_posix()}")
-    except OSError as error:
-        raise AskError(f"{label(str(folder), 200)} can't be read: {error}", _SKILLS_FOLDER) from None
-    if not texts:
-        raise AskError(f"{label(str(folder), 200)} has no skills; nothing was sent.", _SKILLS_FOLDER)
-    return texts, left_out
-
-
 def feedback(session: Session) -> ResultTable:
     """List at most 100 of the account's reports with the team's replies, newest first.
 
@@ -243,7 +165,6 @@ def feedback(session: Session) -> ResultTable:
     """
     with errors_as_cells(session):
         found = session.client().feedback.list(limit=REPORTS)
-    session.known.feedback = [report.id for report in found]
     return ResultTable(feedback_bundle(found), lambda: to_dataframe(FeedbackReport, found))
 
 
@@ -255,23 +176,6 @@ def feedback_bundle(found: Sequence[FeedbackReport]) -> Bundle:
     ]
     columns = ("report", "state", "sent", "summary", "reply")
     return grid("Feedback", columns, rows, [f"{len(found)} report{'s' * (len(found) != 1)}"])
-
-
-def feedback_show(session: Session, report_id: str) -> Preview:
-    """Show a report and the team's reply. Raises `AskError` when there is no such report, or the service fails."""
-    with errors_as_cells(session):
-        return Preview(report_bundle(session.client().feedback.get(report_id)))
-
-
-def report_bundle(report: FeedbackReport) -> Bundle:
-    """Return a report and its reply as an output. The reply is untrusted text, as an agent's answer is."""
-    facts = [report.status, report.category, report.impact, report.endpoint, report.error_code, report.id]
-    head = " · ".join(label(fact, 80) for fact in facts if fact)
-    said = f"**You:** {report.summary}\n\n" + (f"**Reply:** {report.reply}" if report.reply else "*No reply yet.*")
-    return {
-        "text/plain": f"{head}\n\nYou: {plain(report.summary)}\n\nReply: {plain(report.reply or 'none yet')}",
-        "text/html": f'<div style="{SMALL}">{escape(head, 600)}</div>{to_html(said)}',
-    }
 
 
 def feedback_send(session: Session, summary: str, *, error: object = None, about_error: bool = False) -> PrintedText:
@@ -296,7 +200,6 @@ def feedback_send(session: Session, summary: str, *, error: object = None, about
             receipt = client.feedback.from_last_error(summary)
         else:
             raise AskError("No call has failed; nothing was sent.", "Leave out --error.")
-    session.known.feedback.insert(0, receipt.id)
     if session.base_url != EMBEDDED:
         return PrintedText(f"Sent. {receipt.guidance}".strip() + f" (report {receipt.id})")
     return PrintedText(

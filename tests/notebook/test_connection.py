@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import keyring
@@ -100,58 +99,6 @@ def test_a_chat_is_moved_to_when_it_is_there(terminal: Any, client: AgentService
     with pytest.raises(AskError, match="'17' is not a chat id"):
         terminal.cell("%agentsvc chat 17")
     assert terminal.cell("%%ask\nsay z").chat == chat
-
-
-@pytest.mark.usefixtures("connected")
-def test_a_project_has_instructions_out_of_a_file(terminal: Any, client: AgentService, tmp_path: Path) -> None:
-    rules = tmp_path / "rules.md"
-    rules.write_text("Prices are net: 5 €.", encoding="utf-8")
-    with pytest.raises(AskError, match="Which project"):
-        terminal.cell(f"%agentsvc project --instructions '{rules}'")
-    terminal.cell(f"%agentsvc project 'Ruled 7' --create --instructions '{rules}'")
-    (made,) = [project for project in client.projects.list() if project.name == "Ruled 7"]
-    assert made.instructions == "Prices are net: 5 €."
-    with pytest.raises(AskError, match="can't be read"):
-        terminal.cell(f"%agentsvc project --instructions '{tmp_path / 'none.md'}'")
-    terminal.cell("%agentsvc project --instructions -")
-    assert [project.instructions for project in client.projects.list() if project.id == made.id] == [""]
-    assert terminal.cell("%%ask\nsay x").run.project == made.id
-    terminal.cell("%agentsvc project")
-
-
-@pytest.mark.usefixtures("connected")
-def test_a_project_has_the_skills_of_a_folder(
-    terminal: Any, client: AgentService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("tone", "größe"):
-        (tmp_path / "my skills" / name / "refs").mkdir(parents=True)
-        text = f"---\nname: {name}\ndescription: How we write.\n---\nBe dry."
-        (tmp_path / "my skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
-    (tmp_path / "my skills" / "tone" / "refs" / "a.md").write_text("x")
-    (tmp_path / "my skills" / "tone" / "logo.png").write_bytes(b"\x89PNG")
-    (tmp_path / "my skills" / "tone" / "keys").symlink_to("/etc/passwd")
-    terminal.cell(f"%agentsvc project 'Skilled 7' --create --skills '{tmp_path / 'my skills'}'")
-    said = capsys.readouterr().out
-    assert "skills   größe, tone" in said
-    assert "left out tone/logo.png (not text)" in said
-    (made,) = [project for project in client.projects.list() if project.name == "Skilled 7"]
-    assert [(skill.name, skill.files) for skill in made.skills][1] == ("tone", ["SKILL.md", "refs/a.md"])
-    terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills' / 'tone'}'")
-    assert "skills   tone\n" in capsys.readouterr().out
-    (made,) = [project for project in client.projects.list() if project.name == "Skilled 7"]
-    assert [skill.name for skill in made.skills] == ["tone"]
-    (tmp_path / "my skills" / "tone" / "SKILL.md").write_text("Be dry.")
-    with pytest.raises(AskError, match="does not begin with a front matter"):
-        terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills' / 'tone'}'")
-    for nothing, why in ((tmp_path, "has no skills"), (tmp_path / "none", "can't be read")):
-        with pytest.raises(AskError, match=why):
-            terminal.cell(f"%agentsvc project --skills '{nothing}'")
-    (tmp_path / "my skills" / "tone" / "refs" / "long.md").write_text("x" * 600_000)
-    with pytest.raises(AskError, match="is too large"):
-        terminal.cell(f"%agentsvc project --skills '{tmp_path / 'my skills'}'")
-    terminal.cell("%agentsvc project --skills -")
-    assert [project.skills for project in client.projects.list() if project.id == made.id] == [[]]
-    terminal.cell("%agentsvc project")
 
 
 @pytest.mark.usefixtures("connected")

@@ -35,9 +35,7 @@ def test_a_report_is_sent_and_listed(terminal: Any, client: AgentService) -> Non
     table = terminal.cell("%feedback")
     assert report.id in set(table["id"])
     assert [str(kind) for kind in table.df.dtypes] == list(columns(FeedbackReport).values())
-    shown = terminal.cell(f"%feedback show {report.id}")._repr_mimebundle_()
-    assert "No reply yet" in shown["text/html"]
-    assert offences(shown["text/html"]) == []
+    assert offences(table._repr_mimebundle_()["text/html"]) == []
 
 
 def test_the_last_refusal_goes_along(terminal: Any, client: AgentService) -> None:
@@ -66,7 +64,7 @@ def test_an_error_of_a_client_of_ones_own_goes_along(terminal: Any, client: Agen
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("send", "The report is empty"), ("send -e x", "No call has failed"), ("show", "Name one report")],
+    [("send", "The report is empty"), ("send -e x", "No call has failed")],
 )
 def test_what_is_missing_is_said(terminal: Any, line: str, said: str) -> None:
     with pytest.raises(AskError, match=said):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.notebook.ask.history import runs
-from agentsvc_nb.notebook.connection import feedback_bundle, report_bundle, status
+from agentsvc_nb.notebook.connection import feedback_bundle, status
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.results import Cell, code, grid
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
@@ -108,7 +108,6 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "gallery": lambda text: gallery_bundle(Pictures(lambda file: _inscribed(text)), [_picture(text)], {}),
     "bars": _bars,
     "feedback": lambda text: feedback_bundle([_report(text)]),
-    "a reply": lambda text: report_bundle(_report(text)),
     "the journal": _runs,
     "status": _status,
 }

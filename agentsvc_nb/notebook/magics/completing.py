@@ -27,7 +27,6 @@ _WORDS: Final[Mapping[tuple[str, str | None], str]] = {
     ("agentsvc", "project"): "project",
     ("agentsvc", "sent"): "run",
     ("approve", None): "call",
-    ("feedback", "show"): "report",
     **{("files", action): "file" for action in ("get", "preview", "versions", "restore")},
     ("job", None): "tool of jobs",
     **{("jobs", action): "job" for action in ("watch", "show", "cancel")},
@@ -148,8 +147,6 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
         case "call":
             watched = [call for asked in [*known.asked.values()] for call in [*asked]]
             return dict.fromkeys([*watched, *known.calls])
-        case "report":
-            return known.feedback
         case "action":
             return ["add", "list", "remove"]
     return []

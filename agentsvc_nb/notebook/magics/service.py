@@ -77,8 +77,6 @@ class ConnectionMagics(MagicsGroup):
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
-        arg("--instructions", metavar="FILE", help="project: tell the agent this text in all its chats; `-` for none"),
-        arg("--skills", metavar="FOLDER", help="project: give it the skills in a folder (NAME/SKILL.md); `-` for none"),
         arg("--key", action="store_true", help="mcp add, model: ask for its key, also if one is kept, and keep it"),
         arg("--key-as", metavar="VARIABLE", help="mcp add: ask for it, and give it to the command in this variable"),
         arg("--trust", action="store_true", help="mcp add: what it says only reads is called without approval"),
@@ -89,8 +87,7 @@ class ConnectionMagics(MagicsGroup):
         the system's keyring, or is asked for; it is never shown. So is the key of a model's provider.
 
         Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc connect local`,
-        `%agentsvc project "Summer sale" --create --instructions rules.md`, `%agentsvc project --skills skills`,
-        `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`,
+        `%agentsvc project "Summer sale" --create`, `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`,
         `%agentsvc mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
         """
         from agentsvc_nb.notebook import commands, host
@@ -113,9 +110,7 @@ class ConnectionMagics(MagicsGroup):
             case "chat":
                 return commands.chat(session, where)
             case "project":
-                return commands.project(
-                    session, where, create=args.create, instructions=args.instructions, skills=args.skills
-                )
+                return commands.project(session, where, create=args.create)
             case "model" if where is None:
                 return commands.models(session)
             case "model" if session.base_url != EMBEDDED or session.undecided():
@@ -154,8 +149,8 @@ class ConnectionMagics(MagicsGroup):
 
     @command(
         line_magic,
-        arg("action", nargs="?", choices=["send", "show"], help="send a report; show one with its reply"),
-        arg("words", nargs="*", metavar="WORDS", help="send: what happened, in quotes; show: the report's id"),
+        arg("action", nargs="?", choices=["send"], help="send a report; without it, list yours"),
+        arg("words", nargs="*", metavar="WORDS", help="send: what happened, in quotes"),
         arg("-e", "--error", action="store_true", help="send: it is about the last error of this notebook"),
     )
     def feedback(self, args: argparse.Namespace) -> Any:
@@ -166,15 +161,10 @@ class ConnectionMagics(MagicsGroup):
         """
         from agentsvc_nb.notebook import commands
 
-        match args.action:
-            case "show" if len(args.words) != 1:
-                raise AskError("Name one report.", "For example: `%feedback show fb_1`; `%feedback` lists them.")
-            case "show":
-                return commands.feedback_show(self.session, args.words[0])
-            case "send":
-                error = getattr(sys, "last_value", None)
-                return commands.feedback_send(self.session, " ".join(args.words), error=error, about_error=args.error)
-        return commands.feedback(self.session)
+        if not args.action:
+            return commands.feedback(self.session)
+        error = getattr(sys, "last_value", None)
+        return commands.feedback_send(self.session, " ".join(args.words), error=error, about_error=args.error)
 
 
 @magics_class

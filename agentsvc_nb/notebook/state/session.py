@@ -35,7 +35,6 @@ class KnownNames:
     """Whether a tool is asynchronous (a tool for jobs), by name."""
     projects: dict[str, str] = field(default_factory=dict)
     """Project ids by name."""
-    feedback: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     """Ids, the default first."""
     switches: list[str] = field(default_factory=list)
