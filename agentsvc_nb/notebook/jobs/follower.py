@@ -42,16 +42,9 @@ class JobResult(WorkResult):
         super().__init__(job_bundle(job, elapsed, notes, files), job.files or [], job.chat)
         self.job = job
         self.data = job.data
-        self._without_why = job_bundle(job, elapsed, notes, files, why=False)
-
-    @property
-    def status(self) -> str:
-        return str(self.job.status)
-
-    @property
-    def without_why(self) -> Bundle:
-        """The output of a job above an exception that says why it failed."""
-        return self._without_why
+        self.status = str(job.status)
+        self.without_why = job_bundle(job, elapsed, notes, files, why=False)
+        """The output above an exception that says why the job failed."""
 
     def __repr__(self) -> str:
         return f"<JobResult {self.status}, {len(self.files)} files, job {self.job.job_id}>"
@@ -78,15 +71,13 @@ class CellScreen:
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
+        self.finish = bar.finish
 
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
         pass  # Stop interrupts the cell
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
         self._bar.draw(jobs_bundle([job_bundle(job, elapsed) for job in jobs]))
-
-    def finish(self, bundle: Bundle) -> None:
-        self._bar.finish(bundle)
 
 
 class SubmittedScreen:
@@ -111,7 +102,6 @@ class JobFollower:
 
     Args:
         timeout: in seconds; None for no limit. The jobs go on after it.
-        notes: lines for the first result.
         whole: whether results are read and shown, with thumbnails of their files, or only how the jobs ended.
     """
 
@@ -122,16 +112,20 @@ class JobFollower:
         screen: JobScreen,
         *,
         timeout: float | None = None,
-        notes: tuple[str, ...] = (),
         whole: bool = True,
     ) -> None:
         self.session = session
         self.screen = screen
         self.jobs = {job.job_id: job for job in jobs}
         self.results: dict[str, JobResult] = {}
+        only = label(jobs[0].job_id, 64) if len(jobs) == 1 else ""
+        self.name = f"job {only}" if only else f"{len(jobs)} jobs"
+        self.again = f"%jobs show {only}" if only else "%jobs watch"
+        """The magic that shows these jobs again."""
         self._timeout = timeout
-        self._notes = notes
         self._whole = whole
+        self._late: list[str] = []
+        self._notes = session.take_notes() if whole else ()
         self._unwanted: set[str] = set()
         self._wake = threading.Event()
         self._began = time.monotonic()
@@ -147,10 +141,14 @@ class JobFollower:
         Raises `AskError` when the service fails or is gone; the output then keeps what is known.
         """
         try:
-            self._poll(self._timeout)
-            return [self.results.get(job_id) or self._unfinished(job) for job_id, job in self.jobs.items()]
-        except (AskError, StefanBrainError) as error:
-            raise self._lost(error) from None
+            if not self._poll(self._timeout):
+                self._late = [f"It has not ended within {self._timeout:g} s and goes on: `{self.again}`"]
+            return self.known
+        except AskError as error:
+            raise self._lost(error) if runs.gone(error) else error from None
+        except StefanBrainError as error:
+            gone = runs.gone(error)
+            raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
         """Cancel the jobs after an interrupt, and wait for their ends, unless the kernel is being restarted or closed
@@ -165,38 +163,28 @@ class JobFollower:
             self.cancel()
             with contextlib.suppress(KeyboardInterrupt):
                 self._poll(patience)
-        self._timeout = None
-        return [self.results.get(job_id) or self._unfinished(job) for job_id, job in self.jobs.items()]
+        return self.known
 
     @property
-    def elapsed(self) -> float:
-        return time.monotonic() - self._began
+    def known(self) -> list[JobResult]:
+        """The result of each job; of one that goes on, how far it is."""
+        elapsed, lines = time.monotonic() - self._began, (*self._notes, *self._late)
+        return [self.results.get(key) or JobResult(job, lines, elapsed=elapsed) for key, job in self.jobs.items()]
 
-    @property
-    def shown(self) -> list[Bundle]:
-        """The jobs as they are known: results, and bars of those that go on."""
-        known = self.jobs.items()
-        return [self.results[key].shown if key in self.results else job_bundle(job, self.elapsed) for key, job in known]
+    def shown(self, *below: Bundle) -> Bundle:
+        """Return the jobs as they are known as one output."""
+        return jobs_bundle([*(result.shown for result in self.known), *below])
 
-    @property
-    def name(self) -> str:
-        """The jobs in a sentence."""
-        return f"{len(self.jobs)} jobs" if len(self.jobs) != 1 else f"job {label(next(iter(self.jobs)), 64)}"
-
-    @property
-    def again(self) -> str:
-        """The magic that shows these jobs again."""
-        return "%jobs watch" if len(self.jobs) != 1 else f"%jobs show {label(next(iter(self.jobs)), 64)}"
-
-    def _poll(self, seconds: float | None) -> None:
+    def _poll(self, seconds: float | None) -> bool:
+        """Return whether all jobs have ended."""
         end = None if seconds is None else time.monotonic() + seconds
         while True:
             for job_id in [job_id for job_id in self.jobs if job_id not in self.results]:
                 self._look(job_id)
-            self.screen.draw([*self.jobs.values()], self.results, self.elapsed)
+            self.screen.draw([*self.jobs.values()], self.results, time.monotonic() - self._began)
             active = [job for job_id, job in self.jobs.items() if job_id not in self.results]
             if not active or (end is not None and time.monotonic() >= end):
-                return
+                return not active
             hints = [(job.recommended_poll_after_ms or 0) / 1000 or JOB_POLL_SECONDS for job in active]
             self._wake.wait(min(LOOK_SECONDS, *hints))
             self._wake.clear()
@@ -208,8 +196,7 @@ class JobFollower:
             self._unwanted.discard(job_id)
         self.jobs[job_id] = job
         if job.ended:
-            known = not self._whole or job.error == GONE
-            self.results[job_id] = JobResult(job) if known else self._result(job)
+            self.results[job_id] = self._result(job) if self._whole and job.error != GONE else JobResult(job)
 
     def _result(self, job: Job) -> JobResult:
         """Read the result of a job that has ended."""
@@ -222,20 +209,13 @@ class JobFollower:
         notes, self._notes = self._notes, ()
         return JobResult(job, notes, files)
 
-    def _unfinished(self, job: Job) -> JobResult:
-        again = f"`%jobs show {label(job.job_id, 64)}`"
-        late = [] if self._timeout is None else [f"It has not ended within {self._timeout:g} s and goes on: {again}"]
-        return JobResult(job, (*self._notes, *late), elapsed=self.elapsed)
-
     def _lost(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception of a cell that could not follow its jobs; the output keeps their progress."""
-        if not runs.gone(error):
-            return error if isinstance(error, AskError) else to_ask_error(error, self.session.base_url)
+        """Return the exception of a cell whose service is gone; the output keeps the progress of its jobs."""
         failure = runs.lost(error, self.name, self.again, self.session.base_url)
-        self.screen.finish(jobs_bundle([*self.shown, error_bundle(str(failure), failure.hint)]))
+        self.screen.finish(self.shown(error_bundle(str(failure), failure.hint)))
         if len(self.jobs) == 1:
-            (job,) = self.jobs.values()
-            failure.answer = JobResult(job, (*self._notes, str(failure), failure.hint), elapsed=self.elapsed)
+            self._late = [str(failure), failure.hint]
+            (failure.answer,) = self.known
         return failure
 
 
@@ -265,6 +245,34 @@ def accept(session: Session, accepted: JobAccepted) -> Job:
     return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
 
+def follow(
+    session: Session, job: Job, bar: Bar, *, timeout: float | None = None, raise_error: bool = True
+) -> JobResult:
+    """Follow a job in the running cell until it ends; an interrupt cancels it.
+
+    Args:
+        timeout: in seconds; None for no limit. The job goes on after it.
+
+    Raises:
+        AskError: the connection to the service was lost.
+        RunFailed: the job failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
+        RunStopped: the cell was interrupted.
+    """
+    follower = JobFollower(session, [job], CellScreen(bar), timeout=timeout)
+    stopped = None
+    try:
+        (result,) = follower.follow()
+    except KeyboardInterrupt:
+        (result,) = follower.stop()
+        stopped = RunStopped(f"The cell was stopped; job {_named(result.job)} is {label(result.status, 30)}.")
+        stopped.answer = result
+    told_below = raise_error and result.status == "failed" and not stopped
+    bar.finish(result.without_why if told_below else result.shown)
+    if stopped:
+        raise stopped
+    return _checked(result) if raise_error else result
+
+
 def work(
     session: Session,
     tool: str,
@@ -274,56 +282,23 @@ def work(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> JobResult:
-    """Submit a job in this notebook's chat and follow it in the running cell until it ends; an interrupt cancels it.
-
-    Args:
-        tool: the tool's name.
-        given: the tool's input.
-        timeout: in seconds; None for no limit. The job goes on after it.
-
-    Raises:
-        AskError: the service refused the job, or the connection to it was lost.
-        RunFailed: the job failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
-        RunStopped: the cell was interrupted.
-    """
+    """Submit a job in this notebook's chat and `follow` it. Raises `AskError`, too, when the service refuses it."""
     return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error)
 
 
-def follow(
-    session: Session, job: Job, bar: Bar, *, timeout: float | None = None, raise_error: bool = True
-) -> JobResult:
-    """Follow a job in the running cell. Arguments and errors as in `work`."""
-    follower = JobFollower(session, [job], CellScreen(bar), timeout=timeout, notes=session.take_notes())
-    stopped = False
-    try:
-        (result,) = follower.follow()
-    except KeyboardInterrupt:
-        stopped = True
-        (result,) = follower.stop()
-    # The exception below the output says why the job failed.
-    told_below = raise_error and result.status == "failed" and not stopped
-    bar.finish(result.without_why if told_below else result.shown)
-    check(result, stopped=stopped, raise_error=raise_error)
-    return result
+def _named(job: Job) -> str:
+    return f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
 
 
-def check(result: JobResult, *, stopped: bool = False, raise_error: bool = True) -> None:
-    """Raise the exception of a cell whose job did not succeed; its `answer` is the result.
-
-    Raises `RunStopped` if the cell was interrupted (`stopped`), else with `raise_error` `RunFailed`.
-    """
+def _checked(result: JobResult) -> JobResult:
+    """Return the result of a job that succeeded; of another, raise `RunFailed`, whose `answer` is the result."""
     job = result.job
-    name = f"{label(job.job_id, 64)} ({label(job.tool, 60)})"
-    if stopped:
-        halted = RunStopped(f"The cell was stopped; job {name} is {label(job.status, 30)}.")
-        halted.answer = result
-        raise halted
-    if not raise_error or (job.status == "succeeded" and not job.is_error):
-        return
+    if job.status == "succeeded" and not job.is_error:
+        return result
     known = {"failed": "failed", "cancelled": "was cancelled", "succeeded": "answered with an error"}
     outcome = known.get(job.status, f"is {label(job.status, 30)}")
     why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
-    failed = RunFailed(f"Job {name} {outcome}{why}", "`--no-raise-error` keeps the cell going.")
+    failed = RunFailed(f"Job {_named(job)} {outcome}{why}", "`--no-raise-error` keeps the cell going.")
     failed.answer = result
     raise failed
 
@@ -364,22 +339,18 @@ K = TypeVar("K")
 class BackgroundJobs(BackgroundResult[K]):
     """Several jobs in the background; `finish` turns their results into the value that `wait` returns.
 
+    Create it in the cell, which shows the jobs, and starts the thread.
+
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
     """
 
     def __init__(self, follower: JobFollower, finish: Callable[[list[JobResult]], K]) -> None:
+        super().__init__()
         self._follower = follower
         self._finish = finish
-        super().__init__()
-
-    def begin(self) -> None:
-        """Show the jobs in the running cell and start the thread."""
-        self._follower.screen.begin([*self._follower.jobs.values()], self._follower.cancel)
+        self.cancel = follower.cancel
+        follower.screen.begin([*follower.jobs.values()], follower.cancel)
         self.start()
-
-    def cancel(self, job_id: str = "") -> None:
-        """Have one of the jobs, or all of them, cancelled on the service. Safe to repeat; returns at once."""
-        self._follower.cancel(job_id)
 
     @property
     def status(self) -> str:
@@ -392,16 +363,16 @@ class BackgroundJobs(BackgroundResult[K]):
 
     def make(self) -> K:
         results = self._follower.follow()
-        self._follower.screen.finish(jobs_bundle([result.shown for result in results]))
+        self._follower.screen.finish(self._follower.shown())
         return self._finish(results)
 
     def left_alone(self, error: BaseException) -> None:
         """Keep the results and progress so far in the output, with the error below."""
         why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
-        self._follower.screen.finish(jobs_bundle([*self._follower.shown, why]))
+        self._follower.screen.finish(self._follower.shown(why))
 
     def _mimebundle(self) -> Bundle:
-        return jobs_bundle(self._follower.shown)
+        return self._follower.shown()
 
 
 class BackgroundJob(BackgroundJobs[JobResult]):
@@ -412,12 +383,7 @@ class BackgroundJob(BackgroundJobs[JobResult]):
 
     def __init__(self, follower: JobFollower, *, raise_error: bool = True) -> None:
         (self.job_id,) = follower.jobs
-
-        def checked(results: list[JobResult]) -> JobResult:
-            check(results[0], raise_error=raise_error)
-            return results[0]
-
-        super().__init__(follower, checked)
+        super().__init__(follower, lambda results: _checked(results[0]) if raise_error else results[0])
 
     @property
     def waited_for(self) -> str | None:
@@ -450,8 +416,5 @@ def start(
     Raises `AskError` when the service refuses the job; later errors are raised by `wait`.
     """
     job = submit(session, tool, given)
-    follower = JobFollower(session, [job], screen, timeout=timeout, notes=session.take_notes())
-    later = BackgroundJob(follower, raise_error=raise_error)
     session.apart.add(job.job_id)
-    later.begin()
-    return later
+    return BackgroundJob(JobFollower(session, [job], screen, timeout=timeout), raise_error=raise_error)

@@ -48,10 +48,8 @@ def watch_in_background(
     jobs = _chosen(session, wanted)
     if not jobs:
         return _table(session, [])
-    follower = JobFollower(session, jobs, screen, timeout=timeout, notes=session.take_notes())
-    later = BackgroundJobs(follower, lambda results: _ended(session, results, timeout))
-    later.begin()
-    return later
+    follower = JobFollower(session, jobs, screen, timeout=timeout)
+    return BackgroundJobs(follower, lambda results: _ended(session, results, timeout))
 
 
 def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
@@ -81,11 +79,7 @@ def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
         # Those that ended in the background are shown once, not with each watch from now on.
         apart, session.apart = session.apart, set()
         rows = [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
-    return [_known(row) for row in rows]
-
-
-def _known(row: Mapping[str, Any]) -> Job:
-    return Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")})
+    return [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
 
 
 def _ended(session: Session, results: Sequence[JobResult], timeout: float | None) -> ResultTable:
@@ -101,15 +95,16 @@ def _ended(session: Session, results: Sequence[JobResult], timeout: float | None
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
     """Follow an active job again, or show the result of an ended one. Raises as `follower.work`."""
-    return follow(session, _known(_the_job(session, given)), bar)
+    (job,) = _chosen(session, [given])
+    return follow(session, job, bar)
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
     """Cancel jobs; safe to repeat. Raises `AskError` when one is not known, or the service fails."""
     lines = []
-    for row in [_the_job(session, given) for given in wanted]:
+    for known in _chosen(session, wanted):
         with errors_as_cells(session):
-            job = session.client().jobs.cancel(row["job_id"], chat=row["chat"])
+            job = session.client().jobs.cancel(known.job_id, chat=known.chat)
         seen_job(session, job)
         lines.append(f"Job {job.job_id} is {job.status}.")
     return PrintedText("\n".join(lines))

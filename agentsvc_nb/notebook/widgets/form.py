@@ -380,7 +380,7 @@ class ToolForm(Showing):
     def _follow(self, job: Job) -> JobResult:
         self._save(note_bundle(f"A job was started: `%jobs show {label(job.job_id, 64)}` shows what it made."))
         screen = _FormScreen(self.front)
-        follower = JobFollower(self._session, [job], screen, notes=self._session.take_notes())
+        follower = JobFollower(self._session, [job], screen)
         screen.begin([job], follower.cancel)
         (result,) = follower.follow()
         return result
