@@ -333,6 +333,7 @@ def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:
     assert "%files browse</code> brings this back" in first["text/html"]
     assert offences(first["text/html"]) == []
     assert "application/vnd.jupyter.widget-view+json" in second
+    assert second["text/plain"] == "", "an export shows it below the line, which would be there twice"
     chat = kernel.cell("%%ask\nsay x").run.chat
     other = kernel.cell(f"import agentsvc_nb\nagentsvc_nb.Files({chat!r})", cell_id="c2")
     assert f"agentsvc_nb.Files('{chat}')" in repr(other)

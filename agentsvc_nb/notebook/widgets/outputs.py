@@ -157,7 +157,7 @@ class WidgetWithFallback(Showing):
         area = output(shell, host.mode(shell))
         area.keep(self.summary)
         data, metadata = self.widget._repr_mimebundle_()
-        area.show({**data, "text/plain": self.summary["text/plain"].partition("\n")[0]}, metadata=metadata)
+        area.show({**data, "text/plain": ""}, metadata=metadata)
 
     def _display_(self) -> Any:
         """Both, for marimo, which calls this, and shows anywidgets."""

@@ -87,14 +87,13 @@ class Chat(Showing):
         place = secrets.token_hex(4)
         self._shown.append((output, place))
         front = self.front  # before `summary`: it reads the turns that the summary counts
-        line = summary(self._conversation)
-        output.keep(line, display_id=place)
+        output.keep(summary(self._conversation), display_id=place)
         if self._where == "side":
             output.show({"text/plain": "", "text/html": ""}, display_id=f"{place}-chat")  # where Close leaves it
             self._show_beside(front)
         else:
             data, metadata = front._repr_mimebundle_()
-            output.show({**data, "text/plain": line["text/plain"]}, display_id=f"{place}-chat", metadata=metadata)
+            output.show({**data, "text/plain": ""}, display_id=f"{place}-chat", metadata=metadata)
 
     def _show_beside(self, front: Any) -> None:
         """Open a panel at the right of JupyterLab with the widget."""
