@@ -98,6 +98,14 @@ def test_several_files_are_got_at_once(terminal: Any) -> None:
     assert Path("got/b.txt").read_text() == "B"
 
 
+def test_one_file_is_got_under_another_name(terminal: Any) -> None:
+    terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B")
+    assert terminal.cell("%files get out/a.txt --to got/today.txt") == "got/today.txt"
+    assert Path("got/today.txt").read_text() == "A"
+    assert terminal.cell("%files get out/a.txt --to folder.txt/") == "folder.txt/a.txt"
+    assert terminal.cell("%files get out/* --to both.txt") == ["both.txt/a.txt", "both.txt/b.txt"]
+
+
 def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
     terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B\nwrite [c].md C")
     assert terminal.cell("%files get out/*.txt out/a.txt [c].md --to got") == ["got/a.txt", "got/b.txt", "got/[c].md"]

@@ -264,21 +264,26 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def files_get(session: Session, path: str, directory: str | Path = ".", *, force: bool = False) -> DownloadResult:
+def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
     """Download a file of this notebook's chat into a folder, under its own name; a missing folder is created.
 
+    A `to` with the suffix of the file, such as `today.csv`, is the name of the new file, unless it ends with a slash or
+    is a folder.
     Another file of that name is replaced only with `force`, else raises `AskError`; so does an unknown path, a failing
     service, or a folder that cannot be written to.
     """
     chat = chat_of(session)
-    folder = Path(directory).expanduser()
+    target = Path(to).expanduser()
+    suffix = Path(path).suffix.lower()
+    renamed = bool(suffix) and target.suffix.lower() == suffix and not str(to).endswith("/") and not target.is_dir()
+    folder = target.parent if renamed else target
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Downloaded within the same folder, so that the complete file can be renamed into its place at once.
         with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
             come = session.client().files.download(_the_file(session, path).path, chat=chat, to=aside)
             assert isinstance(come, Path)
-            return _placed(come, folder / come.name, force)
+            return _placed(come, target if renamed else folder / come.name, force)
     except OSError as error:
         raise AskError(
             f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: --to DIR"

@@ -119,7 +119,7 @@ class FilesMagics(MagicsGroup):
             help="put: your files, folders or globs; get: paths of the table, names or globs; preview: one of them; "
             "gallery: a glob; versions: one of them; restore: one of them, and a version other than the one before",
         ),
-        arg("--to", metavar="DIR", default=".", help="get: the folder to put it in"),
+        arg("--to", metavar="PLACE", default=".", help="get: the folder to put it in; or, of one file, its new name"),
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
     )
     def files(self, args: argparse.Namespace) -> Any:
@@ -153,13 +153,15 @@ class FilesMagics(MagicsGroup):
                 return QuotedText(commands.files_restore(session, *paths))
         return commands.files(session)
 
-    def _get(self, paths: list[str], folder: str, *, force: bool) -> str | list[str]:
+    def _get(self, paths: list[str], to: str, *, force: bool) -> str | list[str]:
         from agentsvc_nb.notebook import commands
 
         if not paths:
             raise AskError("Name one file to get.", "For example: `%files get reports/plan.md --to downloads`")
         wanted = commands.files_matching(self.session, paths)
-        got = [commands.files_get(self.session, path, folder, force=force) for path in wanted]
+        if len(wanted) > 1:
+            to = f"{to}/"  # a folder, whatever its name
+        got = [commands.files_get(self.session, path, to, force=force) for path in wanted]
         for file in got:
             if file.same:
                 print(f"{file.path} is there already, with the same content.")
