@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -222,7 +222,7 @@ class _Answer:
         except ResultTooLong as error:
             return await self._voice.say(f"{error} Ask for fewer rows.\n\n")
         there = {entry.path: entry.sha256 for entry in await self._turn.workspace.list()}
-        stem = FOLDER + _file_name(title)
+        stem = FOLDER + _file_name(title, there)
         stem = next(
             path
             for path in itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
@@ -287,7 +287,10 @@ def _is_free(stem: str, files: Mapping[str, bytes], there: Mapping[str, str]) ->
     )
 
 
-def _file_name(title: str) -> str:
+def _file_name(title: str, paths: Iterable[str]) -> str:
+    """Return a question as a name of a file. The files that it names lose their endings: `in ads`, not `in ads.csv`."""
+    for name in sorted({PurePosixPath(path).name for path in paths if _is_data(path)}, key=len, reverse=True):
+        title = title.replace(name, PurePosixPath(name).stem)
     words = " ".join(re.sub(r'[\\/:*?"<>|]', " ", title).split())
     name = safe_name(words).encode()[:TITLE_BYTES].decode("utf-8", "ignore")
     return name.strip(" .") or "table"

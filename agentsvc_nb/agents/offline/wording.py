@@ -160,7 +160,7 @@ def headline(calculation: Calculation, table: Table, result: Result, account: Ac
         return f"{title}{where}: {_named(parts)}"
     if calculation.groups:
         titles = " and ".join(column.title for column in columns[len(calculation.groups) :])
-        keys = " and ".join(column.title.lower() for column in columns[: len(calculation.groups)])
+        keys = " and ".join(group.part or group.column for group in calculation.groups)
         return f"{titles} by {keys}{where}: {len(rows):,} {'group' if len(rows) == 1 else 'groups'}"
     (row,) = rows
     share = f" that is {_conditions(Calculation(conditions=calculation.share))}" if calculation.share else ""
