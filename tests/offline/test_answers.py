@@ -117,6 +117,25 @@ def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
     ]
 
 
+def test_the_headline_and_the_file_keep_names_as_they_are(tmp_path: Path) -> None:
+    turn = ask("Total Kosten by Kanal in export.csv", {"export.csv": "Kanal,Kosten\nSuche,1\nSocial,2\n"}, tmp_path)
+    assert basis(turn).headline == "Total Kosten by Kanal: 2 groups"
+    assert turn.of("write")[0] == "results/Total Kosten by Kanal in export.csv", "the ending once"
+
+
+@pytest.mark.parametrize(
+    ("question", "noted"),
+    [
+        ("Wie hoch sind die Kosten pro Kanal?", True),
+        ("Und wie war die Tonalität?", True),
+        ("Which Kanal is above target?", False),
+    ],
+)
+def test_a_question_in_another_language_gets_a_note(question: str, noted: bool, tmp_path: Path) -> None:
+    turn = ask(question, {"export.csv": "Kanal,Kosten\nSuche,1\nSocial,2\n"}, tmp_path)
+    assert ("in English only" in turn.said) == noted
+
+
 def test_periods_are_dates_and_are_shown_as_periods(tmp_path: Path) -> None:
     turn = ask("Total cost by quarter", FILES, tmp_path)
     assert basis(turn).values == ["2026 Q1", "1234594.750"]

@@ -26,6 +26,7 @@ from agentsvc_nb.agents.offline.writing import (
     Voice,
     code,
     join_bases,
+    language_note,
     without_result,
 )
 from agentsvc_nb.agents.port import RunContext, without_client_tools, without_skills
@@ -164,9 +165,11 @@ class _Answer:
             return quoted
         if found and _is_about(found):
             return await tables.refuse(found, rest)
-        words = ", ".join(map(code, question_words(rest))) or "words to look for"
+        unfound = question_words(rest)
+        words = ", ".join(map(code, unfound)) or "words to look for"
+        offers = await self._offers(tables, rest)
         return without_result(
-            "nothing", f"Nothing found for: {words}\n\n{await self._offers(tables, rest)}{HOW_TO_SWITCH}"
+            "nothing", f"Nothing found for: {words}\n\n{language_note(unfound)}{offers}{HOW_TO_SWITCH}"
         )
 
     async def _quote(

@@ -16,7 +16,15 @@ from agentsvc_nb.agents.offline.lexicon import tokens_of
 from agentsvc_nb.agents.offline.parser import QuestionParser, Refusal
 from agentsvc_nb.agents.offline.profile import Table
 from agentsvc_nb.agents.offline.sql import SqlWriter, compared_conditions, measured_columns
-from agentsvc_nb.agents.offline.writing import HOW_TO_SWITCH, AnswerPart, block, code, result, without_result
+from agentsvc_nb.agents.offline.writing import (
+    HOW_TO_SWITCH,
+    AnswerPart,
+    block,
+    code,
+    language_note,
+    result,
+    without_result,
+)
 from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
 from agentsvc_nb.documents.safe_text import escape
 from agentsvc_nb.documents.tables.results import Result, ResultColumn, markdown, plain, shown
@@ -151,7 +159,8 @@ class TableQuestions:
         else:
             said = f"No answer from {path}: {escape(refusal.reason) or 'I know these words, but not this question.'}"
         offered = await self.suggestions(reading, question)
-        return without_result("asked_back", f"{said}\n\n{offer(reading.path, offered)}{HOW_TO_SWITCH}")
+        note = language_note(refusal.unused)
+        return without_result("asked_back", f"{said}\n\n{note}{offer(reading.path, offered)}{HOW_TO_SWITCH}")
 
     async def run_sql(self, sql: str) -> AnswerPart:
         """Return the result of SQL that the user typed."""

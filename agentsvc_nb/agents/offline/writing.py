@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, get_args
 
+from agentsvc_nb.agents.offline.lexicon import words_of
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.documents.safe_text import FOLDED, escape
 from agentsvc_nb.documents.tables.results import Result
@@ -18,6 +19,12 @@ from agentsvc_nb.wire.text import label, plain
 RESULTS: Final = ("computed", "looked_up")
 SWITCH: Final = "agentsvc model anthropic:claude-sonnet-4-6"
 HOW_TO_SWITCH: Final = f"To switch to a language model: `%{SWITCH}` in a notebook, `{SWITCH}` in a terminal.\n\n"
+ENGLISH_ONLY: Final = "I understand questions in English only; names of columns and values may be in any language.\n\n"
+_OTHER_LANGUAGES: Final = words_of(
+    "wie was welche welcher welches wer wann warum wieviel viele hoch sind ist und oder der die das den dem pro nach "
+    "für im gesamt gesamte combien quel quelle quels quelles est les des cuánto cuánta cuál cuáles qué los las por "
+    "para quanto quale quali sono della delle welk welke hoeveel zijn"
+)
 _ORDER: Final = get_args(Basis)
 
 
@@ -40,6 +47,11 @@ def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table:
     return AnswerPart(
         f"**{escape(line)}**\n\n{rest}", AnswerBasis(basis=basis, headline=line, values=list(values)), table
     )
+
+
+def language_note(unused: Sequence[str]) -> str:
+    """Return a sentence about English if the words that could not be used are of another language, else nothing."""
+    return ENGLISH_ONLY if len(_OTHER_LANGUAGES.intersection(word.casefold() for word in unused)) > 1 else ""
 
 
 def without_result(basis: Basis, text: str) -> AnswerPart:
