@@ -17,9 +17,10 @@ CLASSES = (
     IGNORED,
     MEANT,
     *WORD.findall(
-        """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-fold asvc-going asvc-good asvc-lead
-        asvc-note asvc-python asvc-status asvc-step asvc-steps asvc-tablebox asvc-wrong"""
+        """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-failure asvc-fold asvc-going asvc-good
+        asvc-lead asvc-note asvc-python asvc-status asvc-step asvc-steps asvc-tablebox asvc-wrong"""
     ),
+    "asvc-body asvc-unanswered",
     "asvc-fold asvc-computed",
     *(f"asvc-dot asvc-{look}" for look in ("active", "done", "failed", "quiet")),
 )

@@ -13,9 +13,23 @@ const OUT = /\s(?:-o|--out)[\s=]+(\w+)/;
 export function dress(panel) {
   const { content: notebook } = panel;
 
+  // A table that is wider than its place is reached by the keyboard, to be scrolled.
+  const widths = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      if (target.scrollWidth > target.clientWidth) {
+        Object.assign(target, { tabIndex: 0, role: "group", ariaLabel: "Table" });
+      } else {
+        target.removeAttribute("tabindex");
+      }
+    }
+  });
+
   function look(node) {
-    const found = node.matches(".asvc-answer") ? [node] : node.querySelectorAll(".asvc-answer");
-    for (const answer of found) {
+    const all = (selector) => (node.matches(selector) ? [node] : node.querySelectorAll(selector));
+    for (const table of all(".asvc-tablebox")) {
+      widths.observe(table);
+    }
+    for (const answer of all(".asvc-answer")) {
       const cell = notebook.widgets.find((each) => each.node.contains(answer));
       // A chat has buttons of its own.
       if (cell && !answer.closest(".asvc") && !answer.querySelector(":scope > .asvc-tools")) {
@@ -38,6 +52,9 @@ export function dress(panel) {
       button(tools, "cell", "Continue in a new cell", () => insert(cell, source(answer, cell)));
     }
     answer.prepend(tools);
+    for (const list of answer.querySelectorAll(".asvc-body :is(ul, ol)")) {
+      list.dir = "auto"; // so that its marks are on the side of its text
+    }
     for (const ask of answer.querySelectorAll(".asvc-ask")) {
       Object.assign(ask, { role: "button", tabIndex: 0, title: "Ask this in a new cell" });
       ask.addEventListener("click", () => insert(cell, `%%ask\n${ask.textContent}`));
@@ -70,7 +87,7 @@ export function dress(panel) {
     }
   });
   observer.observe(notebook.node, { childList: true, subtree: true });
-  panel.disposed.connect(() => observer.disconnect());
+  panel.disposed.connect(() => [observer, widths].forEach((each) => each.disconnect()));
   look(notebook.node);
 }
 

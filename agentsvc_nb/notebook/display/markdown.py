@@ -60,6 +60,8 @@ CODE_CHARS: Final = 8_000
 """A longer block of code is not coloured, as the notebook keeps its HTML."""
 LINE_CHARS: Final = 400
 """Of a line of our own text."""
+HEADER_CHARS: Final = 16
+"""The longest name of a column that stays on one line."""
 LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 WRAPPED: Final = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
@@ -71,6 +73,8 @@ CHIP: Final = (
     "display:inline-block;max-width:100%;margin:0 6px 6px 0;padding:1px 10px;font-size:92%;"
     f"border:{LINE};border-radius:12px;overflow-wrap:anywhere"
 )
+_TICK: Final = '<span style="font-size:0px">`</span>'
+_NAME: Final = re.compile("`([^`]+)`")
 _ASK: Final = f"{CHIP};font-family:inherit;background:none"
 
 
@@ -105,7 +109,8 @@ class _Renderer(SafeRenderer):
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         # JupyterLab right-aligns table cells, and its sanitiser drops <style>: hence the inline style.
-        return f'<th style="{cell_style(edge(tokens, idx))}">'
+        wraps = ";white-space:nowrap" if len(tokens[idx + 1].content) <= HEADER_CHARS else ""
+        return f'<th style="{cell_style(edge(tokens, idx))}{wraps}">'
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         said = tokens[idx + 1].content
@@ -142,7 +147,9 @@ class _Renderer(SafeRenderer):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         if env.get("chips"):
-            return f'<code class="asvc-ask" style="{_ASK}">{html.escape(tokens[idx].content)}</code>'
+            # A click asks the whole text; the backticks around its names of columns are not seen.
+            shown = _NAME.sub(rf"{_TICK}<em>\1</em>{_TICK}", html.escape(tokens[idx].content))
+            return f'<code class="asvc-ask" style="{_ASK}">{shown}</code>'
         return super().code_inline(tokens, idx, options, env)
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from agentsvc_nb.notebook.display.waiting_calls import calls_bundle
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.codes import FAILURES, resume_command
 from agentsvc_nb.wire.runs import CENT, Run
-from agentsvc_nb.wire.text import escape, label, plain
+from agentsvc_nb.wire.text import escape, label, plain, worded
 from agentsvc_nb.wire.tools import Job
 
 
@@ -88,6 +88,7 @@ _DOT: Final = (
     "display:inline-block;width:8px;height:8px;border-radius:50%;overflow:hidden;font-size:0px;"
     "margin-right:6px;vertical-align:middle"
 )
+_FAILURE: Final = "margin:6px 0;padding:4px 10px;border-left:3px solid var(--jp-error-color1,#d32f2f)"
 _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
 """What an answer rests on if it is no answer, but says why, and what else to ask."""
 
@@ -185,9 +186,8 @@ def _ended_status(view: RunView, run: Run) -> str:
     used, (_, *pieces) = run.usage, facts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
-    answered = run.basis is None or run.basis.basis not in _UNANSWERED
     about = f"<div>{tokens} · run <code>{escape(view.run_id)}</code>{chat}</div>"
-    return status_html(_status(view), pieces[:-1] if view.run_id else pieces, about, answered=answered)
+    return status_html(_status(view), pieces[:-1] if view.run_id else pieces, about, answered=_answered(view))
 
 
 def headed(lines: Iterable[str]) -> str:
@@ -221,14 +221,17 @@ def answer_bundle(
         why: whether the output says why the run failed.
     """
     run = view.run if view.ended else None
-    lines = [label(line, LINE_CHARS) for line in (*notes, *_remarks(view, why))]
+    lines = [label(line, LINE_CHARS) for line in (*notes, *_warnings(view))]
+    failure = label(why_failed(view.run), LINE_CHARS) if why and view.run is not None and view.run.last_error else ""
     calls = [call.bundle() for call in view.kernel]
     status = _ended_status(view, run) if run is not None else status_bundle(view)["text/html"]
+    look = "asvc-body" if _answered(view) else "asvc-body asvc-unanswered"
     body = [
         status,
         *map(line_html, lines),
+        f'<div class="asvc-failure" style="{_FAILURE}">{worded(failure, LINE_CHARS)}</div>' if failure else "",
         *(call["text/html"] for call in calls),
-        f'<div class="asvc-body">{records["text/html"] if records else _body_html(view)}',
+        f'<div class="{look}">{records["text/html"] if records else _body_html(view)}',
         charts["text/html"] if charts else "",
         f"</div>{sources}",
         timeline_html(view),
@@ -240,6 +243,7 @@ def answer_bundle(
         charts["text/plain"] if charts else "",
         files["text/plain"] if files else "",
         *lines,
+        failure,
         " · ".join(facts(view)),
     ]
     return {
@@ -268,16 +272,16 @@ def _body_html(view: RunView) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
         return f"{markdown.PRE}<code>{html.escape(plain(text))}</code></pre>"
-    basis = view.run.basis if view.run is not None else None
-    suggests = basis is not None and basis.basis in _UNANSWERED
-    return to_html(view.text, (view.run and view.run.app_url) or "", suggests=suggests)
+    return to_html(view.text, (view.run and view.run.app_url) or "", suggests=not _answered(view))
 
 
-def _remarks(view: RunView, why: bool) -> list[str]:
-    remarks = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
-    if why and view.run is not None and view.run.last_error:
-        remarks.append(why_failed(view.run))
-    return remarks
+def _answered(view: RunView) -> bool:
+    """Whether the text answers the question; else it says why not, and what else to ask."""
+    return view.run is None or view.run.basis is None or view.run.basis.basis not in _UNANSWERED
+
+
+def _warnings(view: RunView) -> list[str]:
+    return [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
 
 
 def why_failed(run: Run) -> str:
