@@ -93,7 +93,7 @@ class Host:
     def _answer(self, front: Any, message: dict[str, Any]) -> Any:
         match message["do"]:
             case "state":
-                return {"state": {name: front.get_state()[name] for name in ("_esm", "sheet")}}
+                return {"state": {name: front.get_state()[name] for name in ("_esm", "base", "sheet")}}
             case "send":
                 buffers = [memoryview(base64.b64decode(each)) for each in message["buffers"]]
                 front._handle_custom_msg(message["content"], buffers)

@@ -65,7 +65,7 @@ def test_a_run_is_watched_answered_and_cancelled_by_keyboard(host: Host) -> None
     page = opened(host, fronts.front_of(cell.outputs[1]))
     page.set_viewport_size({"width": NARROW, "height": 900})
     card = page.get_by_role("group", name="Agent")
-    expect(card.get_by_role("status")).to_have_text("● running · waits for your approval")
+    expect(card.get_by_role("status")).to_have_text("running · waits for your approval")
     assert axe.violations(page, ".asvc") == []
     wide, room = page.locator(".asvc").evaluate("box => [box.scrollWidth, box.clientWidth]")
     assert wide <= room

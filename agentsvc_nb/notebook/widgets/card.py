@@ -87,6 +87,8 @@ class CardScreen:
             return
         self._drawn = now
         self._run = {**self._run, "state": " · ".join(doing(view)), "cancelling": view.stopping}
+        if view.progress and (amount := percent(view.progress.get("done"), view.progress.get("total"))):
+            self._run["percent"] = int(amount[:-2])
         if now - self._ticked >= STATUS_SECONDS:
             self._ticked = now
             self._run["amounts"] = " · ".join(amounts(view))

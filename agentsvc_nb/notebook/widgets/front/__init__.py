@@ -48,13 +48,15 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         modules: the names of its modules, the view's own last, such as `chat`.
     """
 
+    base = traitlets.Unicode().tag(sync=True)
     sheet = traitlets.Unicode().tag(sync=True)
     _esm = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, *modules: str) -> None:
         # One module: a relative import does not resolve from the blob URL that hosts load it from.
         esm = "".join(_source(f"{name}.js") for name in ("icons", "common", *modules))
-        super().__init__(_esm=esm, sheet=_answer_sheet() + _source("front.css") + _source(f"{modules[-1]}.css"))
+        base = _answer_sheet() + _source("front.css")
+        super().__init__(_esm=esm, base=base, sheet=_source(f"{modules[-1]}.css"))
         self._parts: dict[str, Any] = {}
         self._heard: dict[str, Heard] = {}
         self._parts_lock = threading.RLock()

@@ -5,7 +5,7 @@
 function render({ model, el }) {
   const card = new CardView(model);
   el.append(card.root);
-  const undress = dress(el, model.get("sheet"));
+  const undress = dress(el, model);
   const release = keepKeys(card.root);
   const leave = follow(model, card.root, () => card.reset(), (parts) => card.show(parts));
   return () => {
@@ -116,7 +116,8 @@ class Work {
       this.box.setAttribute("aria-label", name);
       this.bar.setAttribute("aria-label", name);
     }
-    if (this.state.textContent !== state) this.state.textContent = state; // what is set anew is announced anew
+    const words = state.replace(/^[●○◌] /, ""); // the icon is sign enough
+    if (this.state.textContent !== words) this.state.textContent = words; // what is set anew is announced anew
     this.amounts.textContent = amounts;
     this.cancelling(cancelling);
     this.bar.hidden = percent === undefined;

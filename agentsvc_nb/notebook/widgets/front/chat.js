@@ -2,11 +2,12 @@
 // writing.js.
 // Parts: head, order, turn/N, live, doing, steps, live/N, ran, asked/KEY, earlier, heard, closed; those of writing.js.
 
+const LONG = 800; // characters of a question that scrolls by itself
 const LOOK_AGAIN = 3_000; // milliseconds between two questions whether others have asked
 
 function render({ model, el }) {
   const chat = new ChatView(model, el);
-  const undress = dress(el, model.get("sheet"));
+  const undress = dress(el, model);
   const release = keepKeys(chat.root);
   const leave = follow(model, chat.root, () => chat.reset(), (parts) => chat.show(parts));
   const unwatch = whenLookedAt(() => model.send({ do: "look" }));
@@ -138,7 +139,9 @@ class ChatView {
     if (steps) shown.prepend(steps);
     for (const asked of shown.querySelectorAll(".asvc-ask")) {
       const text = asked.textContent;
-      asked.replaceWith(button(text, "Put this question into the field", () => this.writing.suggest(text), "asvc-chip"));
+      const chosen = button("", "Put this question into the field", () => this.writing.suggest(text), "asvc-chip asvc-offered");
+      chosen.append(element("span", {}, ...asked.childNodes));
+      asked.replaceWith(chosen);
     }
     act("copy", "Copy", "Copy the answer", async () => tell(await copy(shown, turn)));
     if (again) act("again", "Ask again", "Ask the same question as a new turn", () => this.answered({ do: "again", turn: number }));
@@ -154,7 +157,11 @@ class ChatView {
 /** What the user has asked, with its files. */
 function question(asked, files) {
   const made = element("div", { className: "asvc-mine" });
-  if (asked) made.append(element("div", { className: "asvc-me", dir: "auto" }, asked));
+  if (asked) {
+    const bubble = element("div", { className: "asvc-me", dir: "auto" }, asked);
+    if (asked.length > LONG) Object.assign(bubble, { tabIndex: 0, role: "group", ariaLabel: "Question" }); // it scrolls
+    made.append(bubble);
+  }
   if (files?.length) made.append(element("div", { className: "asvc-chips", role: "group", "aria-label": "Attached" }, ...files.map((name) => chip(name))));
   return made;
 }

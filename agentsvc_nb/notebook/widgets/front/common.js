@@ -121,21 +121,25 @@ function focusedIn(el) {
   return focused && el.contains(focused) ? focused : null;
 }
 
-/** Put the style sheet where the element is: into the page, or the shadow root that a host shows it in. */
-function dress(el, css) {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
+/** Put the style sheets where the element is: into the page, or the shadow root that a host shows it in. What all views
+ * share comes before the sheet of each view, whichever view was opened first. */
+function dress(el, model) {
+  const [base, own] = ["base", "sheet"].map((name) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(model.get(name));
+    return sheet;
+  });
   let dressed;
   const put = () => {
     const root = el.getRootNode();
     const place = root instanceof ShadowRoot ? root : document;
     if (place === dressed) return;
     undress();
-    place.adoptedStyleSheets = [...place.adoptedStyleSheets, sheet];
+    place.adoptedStyleSheets = [base, ...place.adoptedStyleSheets, own];
     dressed = place;
   };
   const undress = () => {
-    if (dressed) dressed.adoptedStyleSheets = dressed.adoptedStyleSheets.filter((each) => each !== sheet);
+    if (dressed) dressed.adoptedStyleSheets = dressed.adoptedStyleSheets.filter((each) => each !== base && each !== own);
   };
   put();
   const watch = new ResizeObserver(put); // the element is attached only after `render`

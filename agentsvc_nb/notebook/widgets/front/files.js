@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 
 function render({ model, el }) {
   const files = new FilesView(model, el);
-  const undress = dress(el, model.get("sheet"));
+  const undress = dress(el, model);
   const release = keepKeys(files.root, (event, focused) => files.uses(event, focused));
   const leave = follow(model, files.root, () => files.reset(), (parts) => files.show(parts));
   const clock = setInterval(() => files.tick(), MINUTE_MS);

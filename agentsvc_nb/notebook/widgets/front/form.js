@@ -3,7 +3,7 @@
 
 function render({ model, el }) {
   const form = new FormView(model, el);
-  const undress = dress(el, model.get("sheet"));
+  const undress = dress(el, model);
   const release = keepKeys(form.root);
   const leave = follow(model, form.root, () => form.reset(), (parts) => form.show(parts));
   return () => {

@@ -28,7 +28,7 @@ class Approvals {
 
 /** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
 function approval(key, { shown, code, tool, yes, no, failed }, say) {
-  const reason = element("input", { type: "text", placeholder: "Why not? The agent is told.", maxLength: 2000 });
+  const reason = element("input", { type: "text", placeholder: "Reason (optional)", maxLength: 2000 });
   reason.setAttribute("aria-label", "Reason to refuse");
   const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
   const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
@@ -51,6 +51,7 @@ function approval(key, { shown, code, tool, yes, no, failed }, say) {
   const card = element("div", { className: "asvc-card asvc-waits", role: "group", "aria-label": `${tool} waits for your approval` });
   const asked = element("div", { className: "asvc-page" }, markup(shown));
   for (const pre of asked.querySelectorAll("pre")) withCopy(pre);
+  asked.querySelector("strong")?.prepend(icon("clock"));
   card.append(asked, text, row, wrong);
   const tell = (words) => {
     wrong.replaceChildren(markup(words));
@@ -89,7 +90,8 @@ function furnish(model, root, shown) {
     each.replaceWith(open);
     open.append(each);
   }
-  for (const each of shown.querySelectorAll("p, li, ul, ol, h1, h2, h3, h4, h5, h6, blockquote, th, td")) each.dir = "auto";
+  // Not of items: their list is on the side of its first words.
+  for (const each of shown.querySelectorAll("p, ul, ol, h1, h2, h3, h4, h5, h6, blockquote, th, td")) each.dir = "auto";
   requestAnimationFrame(() => typeset(model, shown));
 }
 
