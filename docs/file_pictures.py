@@ -10,7 +10,6 @@ from pathlib import Path
 
 from docs.notebooks import fresh_service
 from tests.browser.lab import Lab
-from tests.waiting import until
 
 IMAGES = Path(__file__).parent / "images"
 ADS = r'request.brief: "Headline: Pack light\nSubline: A tent of two kilos.\nCTA: Shop tents\nnavy, orange"'
@@ -27,24 +26,29 @@ CELLS = [
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, fresh_service() as env, Lab(Path(folder), env) as lab:
+    for theme in ("light", "dark"):
+        take(theme)
+
+
+def take(theme: str) -> None:
+    """Open a table in the list of files, and an edited picture in the gallery."""
+    name = f"JupyterLab {theme.title()}"
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env, Lab(Path(folder), env, theme=name) as lab:
         notebook = lab.open("files.ipynb", CELLS)
-        notebook.page.set_viewport_size({"width": 1100, "height": 1400})
+        notebook.page.set_viewport_size({"width": 1200, "height": 1400})
+        notebook.page.keyboard.press("Control+b")  # the side bar
         for cell in range(len(CELLS)):
             notebook.run(cell)
             notebook.wait_idle()
-        browser, gallery = (notebook.page.locator(".jp-CodeCell").nth(cell).locator(".asvc") for cell in (6, 7))
-        browser.get_by_label("Names").fill("prices")
-        until(lambda: "1 row;" in notebook.output(6))
-        browser.get_by_role("row", name="prices.csv").dblclick()
-        browser.locator("td").first.wait_for()
-        browser.get_by_label("Names").fill("")
-        until(lambda: "1 row;" not in notebook.output(6))
+        browser, gallery = (notebook.page.locator(".jp-CodeCell").nth(cell).locator(".asvc-files") for cell in (6, 7))
+        browser.get_by_role("button", name="prices.csv").click()
+        browser.locator("td", has_text="lamp").wait_for()
         gallery.locator("button.asvc-thumb").first.click()
         gallery.locator("img.asvc-after").wait_for()
-        for name, box in (("files", browser), ("gallery", gallery)):
-            box.screenshot(path=str(IMAGES / f"{name}-light.png"))
-            print(f"took {name}-light.png")
+        notebook.page.wait_for_timeout(1000)  # thumbnails
+        for shown, box in (("files", browser), ("gallery", gallery)):
+            box.screenshot(path=str(IMAGES / f"{shown}-{theme}.png"))
+            print(f"took {shown}-{theme}.png")
 
 
 if __name__ == "__main__":

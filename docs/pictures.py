@@ -1,12 +1,13 @@
-"""Take the pictures of these pages in JupyterLab: quickstart, a chat, what moves below a cell, a form (needs chromium).
+"""Take the pictures of these pages in JupyterLab and voila (needs chromium); those of files: docs/file_pictures.py.
 
-python -m docs.pictures
+python -m docs.pictures [NAME ...]     quickstart, streaming, answers, cards, forms, chats, pages
 """
 
 from __future__ import annotations
 
 import io
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ IMAGES = Path(__file__).parent / "images"
 HEIGHT = 2050  # pixels: down to the pictures of the job
 
 
-QUESTIONS = ("What is the average price?", "Which product sold most?")
+QUESTIONS = ("What is the average price?", "Which product has the highest sold?")
 PRICES = b"product,price,sold\nlamp,39.00,120\ndesk,249.00,31\nchair,89.50,87\nshelf,59.00,64\n"
 CARDS = [
     "%load_ext agentsvc_nb",
@@ -38,15 +39,10 @@ CARDS = [
 WATCH = len(CARDS) - 1
 
 
-def main() -> None:
-    IMAGES.mkdir(exist_ok=True)
-    quickstart()
-    streaming()
-    cards()
-    for name in ("light", "dark"):
-        form(name)
-    chats()
-    pages()
+def main(names: list[str]) -> None:
+    for take in (quickstart, streaming, answers, cards, forms, chats, pages):
+        if not names or take.__name__ in names:
+            take()
 
 
 def streaming() -> None:
@@ -87,6 +83,32 @@ def streaming() -> None:
         method=6,
     )
     print(f"took streaming.webp, {len(pictures)} frames")
+
+
+def answers() -> None:
+    """An answer with a table, and a question that the offline agent refuses."""
+    cells = [
+        "%load_ext agentsvc_nb",
+        "%files put products.csv",
+        "%%ask\nHow many products are there?",  # starts the service
+        "%%ask\nWhat is the average price_eur by category?",
+        "%%ask\nWhich category will sell best next year?",
+    ]
+    for theme in ("light", "dark"):
+        with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+            root = Path(folder, "notebooks")
+            root.mkdir()
+            shutil.copy(NOTEBOOKS / "products.csv", root)
+            with Lab(root, env, theme=f"JupyterLab {theme.title()}") as lab:
+                notebook = lab.open("answers.ipynb", cells, width=1000)
+                notebook.page.set_viewport_size({"width": 1000, "height": 1400})
+                notebook.run_all()
+                notebook.wait_idle()
+                notebook.page.locator(".jp-InputPrompt").first.click()  # another cell has the toolbar
+                for cell, name in ((3, "answer"), (4, "refusal")):
+                    shown = notebook.page.locator(".jp-CodeCell").nth(cell)
+                    shown.screenshot(path=str(IMAGES / f"{name}-{theme}.png"))
+                    print(f"took {name}-{theme}.png")
 
 
 def pages() -> None:
@@ -148,7 +170,7 @@ def _take_chat(name: str) -> None:
         for count, question in enumerate(QUESTIONS, 1):
             chat.get_by_label("Message").fill(question)
             chat.get_by_role("button", name="Send").click()
-            until(lambda count=count: notebook.output(0).count("✓ completed") == count)  # type: ignore[misc]
+            chat.get_by_role("button", name="Ask again").nth(count - 1).wait_for()
         chat.get_by_label("Message").fill("And which of them sold least?")
         chat.screenshot(path=str(IMAGES / f"chat-{name}.png"))
 
@@ -168,8 +190,13 @@ def quickstart() -> None:
         print(f"took quickstart-{name}.png")
 
 
-def form(name: str) -> None:
-    """A form that was filled in wrong."""
+def forms() -> None:
+    for theme in ("light", "dark"):
+        _take_form(theme)
+
+
+def _take_form(name: str) -> None:
+    """Fill a form in wrong, and take a picture of it."""
     with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
         root = Path(folder, "notebooks")
         root.mkdir()
@@ -188,4 +215,4 @@ def form(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
