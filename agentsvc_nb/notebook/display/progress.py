@@ -11,7 +11,7 @@ _PANEL: Final = (
     "border:1px solid var(--jp-border-color2,#8884);border-radius:10px;padding:8px 12px 10px;margin:4px 0;"
     "box-sizing:border-box;max-width:760px"
 )
-_ROW: Final = "display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 8px"
+_ROW: Final = "display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 6px"
 _BAR: Final = "display:block;width:100%;height:6px;margin-top:8px;accent-color:var(--jp-brand-color1,#1976d2)"
 
 
@@ -25,9 +25,10 @@ def progress_html(name: str, state: str, amounts: str = "", percent: str = "") -
         percent: how much is done, such as `42 %`; if it is not known, the bar only moves.
     """
     value = f' value="{percent[:-2]}"' if percent else ""
-    quiet = f'<span style="{SMALL}">{escape(amounts, 400)}</span>' if amounts else ""
+    quiet = f'<span style="{SMALL}">{"· " * bool(state)}{escape(amounts, 400)}</span>' if amounts else ""
     return (
         f'<div style="{_PANEL}"><div style="{_ROW}"><strong>{escape(name, 60)}</strong>'
         f'<span role="status" style="{SMALL}">{escape(state, 400)}</span>{quiet}</div>'
-        f'<progress max="100"{value} aria-label="{escape(name, 60)}" style="{_BAR}">{percent}</progress></div>'
+        f'<progress class="asvc-progress" max="100"{value} aria-label="{escape(name, 60)}" style="{_BAR}">{percent}'
+        "</progress></div>"
     )
