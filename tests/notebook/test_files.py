@@ -45,7 +45,7 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     text, html = _shown(terminal.cell("%files -o table"))
     assert [line.split()[-5] for line in text.splitlines()[2:5]] == ["agent", "you", "you"], text
     assert "3 files" in text
-    assert ">out/plan.md</code>" in html
+    assert "out/</span>plan.md" in html
     table = terminal.user_ns["table"]
     assert [str(kind) for kind in table.dtypes][: len(results.FILES)] == list(map(str, results.FILES.values()))
     assert set(table["kind"]) == {"upload", "output"}

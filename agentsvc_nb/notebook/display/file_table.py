@@ -90,7 +90,7 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
     ]
     return {
         "text/plain": "\n".join([f"{label(caption)}:", *lines, *([f"  {more}"] if more else [])]),
-        "text/html": (f'<div style="margin:8px 0">{figures}</div>' if figures else "")
+        "text/html": (f'<div style="{_FIGURES};max-width:{268 * len(thumbs)}px">{figures}</div>' if figures else "")
         + (f'{CHIPS} aria-label="{escape(caption)}">{chips}</ul>' if chips else "")
         + (f'<div style="{SMALL}">{more}</div>' if more else ""),
     }
@@ -114,13 +114,18 @@ def _is_schema(file: WorkspaceFile) -> bool:
     return file.output is not None and file.output.type == TABLE and file.path.endswith(SCHEMA_ENDING)
 
 
+# Two in a line where it is narrow, at most four where it is wide.
+_FIGURES: Final = (
+    "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,max(100px,21%)),1fr));gap:0 12px;margin:8px 0"
+)
 FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
 
 
 def figure(shown: str, caption: str, fact: str = "") -> str:
     """A picture with its caption, to stand beside others, and a `fact` below that; `shown` is safe HTML."""
     apart = f"<div>{escape(fact)}</div>" if fact else ""
-    said = f'<figcaption style="{SMALL};max-width:{EDGE_PIXELS}px">{escape(caption, 400)}{apart}</figcaption>'
+    style = f"{SMALL};margin-top:4px;max-width:{EDGE_PIXELS}px"
+    said = f'<figcaption style="{style}">{escape(caption, 400)}{apart}</figcaption>'
     return f'<figure style="{FIGURE}">{shown}{said}</figure>'
 
 

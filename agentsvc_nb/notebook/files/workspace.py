@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from agentsvc_nb.client.cards import MUTED
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import columns, frame
 from agentsvc_nb.notebook.display import results, sources
@@ -151,7 +152,7 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
     ]
     put = session.staged.values()
     waiting: Iterable[Row] = (
-        (code(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file), "you, for the next ask", None, None)
+        (_path(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file), "you, for the next ask", None, None)
         for file in put
     )
     rows = [*map(_row, found), *waiting]
@@ -172,9 +173,16 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
 
 
 def _row(file: WorkspaceFile) -> Row:
-    path = code(file.path)
-    named = Cell(f"{path.text} ({label(file.name)})", f"{path.html} {escape(file.name)}") if file.name else path
-    return named, _bytes(file), _kind(file), author(file), moment(file.updated_at), file.version
+    return _path(file.path, file.name), _bytes(file), _kind(file), author(file), moment(file.updated_at), file.version
+
+
+def _path(path: str, name: str | None = None) -> Cell:
+    """Return a cell with a path, its folder muted, and the name that a member gave the file."""
+    folder, slash, base = path.rpartition("/")
+    shown = f'<span style="{MUTED}">{escape(folder + slash)}</span>{escape(base)}'
+    text = f"{label(path)} ({label(name)})" if name else label(path)
+    named = f" ({escape(name)})" if name else ""
+    return Cell(text, f'<span style="overflow-wrap:anywhere">{shown}{named}</span>')
 
 
 def _bytes(file: WorkspaceFile) -> Cell:
