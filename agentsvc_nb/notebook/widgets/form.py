@@ -193,6 +193,8 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
             path, said = (*path, error.missing), "This is required."
         elif error.is_blank:
             said = "This must not be empty."
+        elif error.keyword == "pattern":  # a regular expression tells most people nothing
+            said = f"{said.partition(' does not match ')[0]} does not match the expected format."
         elif error.keyword in ("anyOf", "oneOf"):
             said = "This fits none of what it may be, or several where it must be one."
         elif error.keyword in _LIMITS:  # "0 is less than the minimum of 1"
