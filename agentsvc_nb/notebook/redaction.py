@@ -7,6 +7,7 @@ with `KEY_FORMS` of `key_forms`). `tests/notebook/test_redaction.py` has an exam
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -93,6 +94,15 @@ def is_secret_name(name: str) -> bool:
     if last == "private" and before:
         return False
     return not (last == "key" and " " in name.strip() and before not in _KEY_IN_PROSE)
+
+
+def labels_secret(value: object) -> bool:
+    """Return True if a value of a row is the name of the secret that comes next, as in `("password", "x")`.
+
+    >>> labels_secret("API Key"), labels_secret("nobody has my password any more")
+    (True, False)
+    """
+    return isinstance(value, str) and len(value) <= 60 and value.count(" ") <= 1 and is_secret_name(value)
 
 
 # ---- Texts -----------------------------------------------------------------------------------------------------------
@@ -219,12 +229,12 @@ _SHORTEST: Final = 8
 _FOLDERS: Final = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
-def redacted(text: str, environ: Mapping[str, str]) -> str:
+def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Replace secrets: what `FORMS` and `KEY_FORMS` find, values of secret names, secret values of the environment,
     and numbers of payment cards.
 
-    >>> redacted("api_key = 'abc123'; Bearer 0123456789", {})
-    "api_key = '[redacted]'; Bearer [redacted]"
+    >>> redacted("api_key = 'abc123'; card 4111 1111 1111 1111, key AKIAABCDEFGHIJKLMNOP")
+    "api_key = '[redacted]'; card [redacted], key [redacted]"
     """
     # The longest first: a shorter secret may be a part of a longer one.
     for name, value in sorted(environ.items(), key=lambda item: -len(item[1])):

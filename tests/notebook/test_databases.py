@@ -17,8 +17,7 @@ from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.duckdb_database import fetch
-from agentsvc_nb.notebook.kernel.masking import Rules
-from agentsvc_nb.notebook.kernel.variables import BYTES
+from agentsvc_nb.notebook.kernel.variables import BYTES, Rules
 from agentsvc_nb.testing import RunningService
 from tests.notebook.test_in_kernel import results
 

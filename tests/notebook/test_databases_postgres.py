@@ -18,7 +18,7 @@ import sqlalchemy
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
-from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.variables import Rules
 from tests import databases
 
 # A cursor whose query was cut off is left to be collected.

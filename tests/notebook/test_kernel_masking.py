@@ -11,8 +11,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from agentsvc_nb.notebook.kernel.masking import Rules, masked
-from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, description, listing
+from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, Rules, description, listing
+from agentsvc_nb.notebook.redaction import redacted
 from tests.notebook.secret_forms import ROWS
 
 EXAMPLES = [rows[0] for rows in ROWS.values()] + [("card 4111 1111 1111 1111", "4111"), ("PWD=hunter2;", "hunter2")]
@@ -38,7 +38,7 @@ def test_what_looks_like_a_credential_is_masked_everywhere(text: str, secret: st
     }
     for name, value in shapes.items():
         assert secret not in json.dumps(told(value, name=name)), name
-    assert masked(f"before\n{text}\nafter").startswith("before\n")
+    assert redacted(f"before\n{text}\nafter").startswith("before\n")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_value_after_a_secret_name_is_held_back(value: Any) -> None:
 
 @pytest.mark.parametrize("text", ["12345678901234567", "4111111111111112", "2026-11-23 12:30", "a key of 'x'", "3.14"])
 def test_what_only_looks_alike_stays(text: str) -> None:
-    assert masked(text) == text
+    assert redacted(text) == text
 
 
 def test_a_card_as_a_number_is_masked_too() -> None:

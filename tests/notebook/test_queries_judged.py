@@ -12,7 +12,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query
-from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.variables import Rules
 from tests.notebook.test_databases import asking, client, opened
 from tests.notebook.test_in_kernel import answering, results
 

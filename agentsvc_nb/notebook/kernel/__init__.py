@@ -2,8 +2,7 @@
 
 access    the shell: its variables, running a cell, whether it is idle, whether buttons are heard
 running   code run on the main thread, and what came of it
-variables  what a variable is, in a few lines
-masking   which values and names are never told
+variables  what a variable is, in a few lines, and the rules for what goes out
 pages     the pages of the notebook that have our extension: asked for its cells, and to change one
 edits     the cells that are told, and a change of one: what it becomes, as a diff, and as a call of the agent
 calls     a call of the agent, from asked to answered, and how it is shown

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from agentsvc_nb.notebook.host import asker
-
 IDLE_SECONDS: Final = 1.0
 """How long no cell must have run before code runs beside them: the cells of a Run All follow each other sooner."""
 _CONFIRM_SECONDS: Final = 0.05
@@ -41,11 +39,6 @@ class KernelAccess:
         self._rested = time.monotonic()
 
     @property
-    def in_kernel(self) -> bool:
-        """Whether there is a kernel, not a terminal."""
-        return hasattr(self.shell, "kernel")
-
-    @property
     def has_subshells(self) -> bool:
         """Whether the kernel can hear buttons while a cell runs, if the front end makes use of it."""
         return getattr(getattr(self.shell, "kernel", None), "shell_channel_thread", None) is not None
@@ -54,11 +47,6 @@ class KernelAccess:
     def hears_buttons(self) -> bool:
         """Whether the front end has a subshell: it makes one for the first widget that it shows."""
         return self.has_subshells and bool(self.shell.kernel.shell_channel_thread.manager.list_subshell())
-
-    @property
-    def can_prompt(self) -> bool:
-        """Whether somebody can be asked with `input`; only in a cell."""
-        return asker(self.shell) is not None
 
     def when_idle(self, work: Callable[[], object]) -> None:
         """Have `work` done on the main thread if no cell has run for a second; else nothing is done: ask again later.

@@ -15,7 +15,7 @@ from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
 from agentsvc_nb.notebook.display.markdown import WRAPPED, line_html
-from agentsvc_nb.notebook.kernel.masking import masked
+from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class KernelCall:
         parts = [*changed, plain(self.outcome.text).rstrip()]
         if self.outcome.error:
             parts.append(f"The code failed:\n{_error(self.outcome)}")
-        text = masked("\n\n".join(part for part in parts if part)) or "It ran, and printed nothing."
+        text = redacted("\n\n".join(part for part in parts if part)) or "It ran, and printed nothing."
         return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
 
     def bundle(self) -> Bundle:

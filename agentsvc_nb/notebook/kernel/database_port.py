@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from agentsvc_nb.notebook.kernel.masking import Rules, telling
+from agentsvc_nb.notebook.kernel.variables import Rules
+from agentsvc_nb.notebook.redaction import is_secret_name
 
 QUERY_SECONDS: Final = 30.0
 """How long a query may take: it keeps the kernel busy."""
@@ -76,7 +77,7 @@ def hides_table(table: str, rules: Rules) -> bool:
 
 def is_withheld(column: str, rules: Rules) -> bool:
     """Return True if the agent gets no values of a column of this name."""
-    return rules.hides(column) or telling(column)
+    return rules.hides(column) or is_secret_name(column)
 
 
 def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -14,8 +14,8 @@ from agentsvc_nb.client.client_tools import ClientTool
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import INVISIBLE, KernelCall, State
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database, OfferedDatabase, hides_table
-from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, telling
-from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, bounded, said
+from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, ROWS, Described, Rules, bounded, said
+from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret
 from agentsvc_nb.wire.text import forbidden, label
 
 TABLES_LISTED: Final = 200
@@ -144,7 +144,7 @@ def query(database: Database, sql: str, rules: Rules, *, approved: bool = False)
 def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules: Rules) -> list[Any]:
     def is_withheld(at: int) -> bool:
         after_name = at > 0 and labels_secret(row[at - 1])
-        return after_name or telling(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))
+        return after_name or is_secret_name(columns[at]) or (isinstance(row[at], str) and rules.hides(row[at]))
 
     return [MASKED if is_withheld(at) else said(row[at]) for at in kept]
 

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.kernel import edits, variables
 from agentsvc_nb.notebook.kernel.access import KernelAccess
 from agentsvc_nb.notebook.kernel.calls import (
@@ -31,9 +32,9 @@ from agentsvc_nb.notebook.kernel.calls import (
     picture_kind,
 )
 from agentsvc_nb.notebook.kernel.edits import EditCall
-from agentsvc_nb.notebook.kernel.masking import Rules, masked
 from agentsvc_nb.notebook.kernel.pages import Page, PageGone
-from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD
+from agentsvc_nb.notebook.kernel.variables import LOOKED_AHEAD, Rules
+from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.limits import REASON_CHARS
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.text import forbidden, label, plain
@@ -303,7 +304,7 @@ class KernelToolExecutor:
         access, waited = self.offer.access, time.monotonic() - call.asked_at
         if self.offer.buttons and (access.hears_buttons or waited < BUTTONS_SECONDS):
             return
-        if access.can_prompt:
+        if host.asker(access.shell):
             call.by_prompt = True
             draw()
             if not told:  # the code stands in another cell
@@ -316,7 +317,7 @@ class KernelToolExecutor:
         from agentsvc_nb.notebook.kernel.running import Outcome, awaits, run
 
         shell = self.offer.access.shell
-        if self.offer.access.in_kernel and awaits(shell, call.code):
+        if hasattr(shell, "kernel") and awaits(shell, call.code):
             return call.end("stopped", _AWAITS)
         if not self.journal.begin_call(call.call_id):
             return call.end("stopped", _BEGUN)
@@ -339,7 +340,7 @@ def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
         future.set_result(look())
     except Exception as error:  # a class of the user's may raise anything
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
-        said = masked(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
+        said = redacted(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
 
 

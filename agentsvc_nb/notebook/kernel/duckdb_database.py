@@ -27,7 +27,7 @@ from agentsvc_nb.notebook.kernel.database_port import (
     plan_nodes,
     stopped_in_time,
 )
-from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.wire.text import label
 
 _OPEN: Final = "The user's transaction is open on this connection: ask again when it has ended."

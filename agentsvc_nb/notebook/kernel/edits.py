@@ -16,8 +16,8 @@ from agentsvc_nb.key_forms import HIDDEN
 from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.kernel.calls import KernelCall, State, failed
-from agentsvc_nb.notebook.kernel.masking import masked
 from agentsvc_nb.notebook.kernel.pages import Cell
+from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 LISTED: Final = 200
@@ -45,7 +45,7 @@ def listing(cells: Iterable[Cell]) -> dict[str, Any]:
     """The cells with their beginnings, for the agent."""
     found = list(cells)
     rows = [
-        {"cell": cell.id, "number": cell.count, "begins": masked(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
+        {"cell": cell.id, "number": cell.count, "begins": redacted(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
         for cell in found[:LISTED]
     ]
     return {"cells": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
@@ -62,7 +62,7 @@ def find(cells: Iterable[Cell], given: str) -> Cell:
 
 def told(cell: Cell) -> dict[str, Any]:
     """A cell with its source, for the agent."""
-    source = masked(plain(cell.source))
+    source = redacted(plain(cell.source))
     cut = {"cut": True} if len(source) > SOURCE_CHARS else {}
     return {"cell": cell.id, "number": cell.count, "source": source[:SOURCE_CHARS], **cut}
 
@@ -74,7 +74,7 @@ def changed(source: str, old: str, new: str) -> str:
     >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
     """
-    shown = masked(source)
+    shown = redacted(source)
     if old and (times := shown.count(old)) != 1:
         raise LookupError(f"`old` stands {times} times in the cell: it must stand there once.")
     after = restored(shown.replace(old, new) if old else new.rstrip("\n"), source)
@@ -87,7 +87,7 @@ def changed(source: str, old: str, new: str) -> str:
 
 def restored(text: str, source: str) -> str:
     """A text with the values that masking takes out of `source`, in their order. Raises `LookupError`."""
-    shown = masked(source)
+    shown = redacted(source)
     if shown == source:
         return text
     values = re.fullmatch("(.*?)".join(map(re.escape, shown.split(HIDDEN))), source, re.DOTALL)

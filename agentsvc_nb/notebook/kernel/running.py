@@ -46,8 +46,6 @@ class Outcome:
     table: str = ""
     table_text: str = ""
     error: str = ""
-    interrupted: bool = False
-    seconds: float = 0.0
     _head: str = ""
     _tail: str = ""
     _chars: int = 0
@@ -71,7 +69,6 @@ def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = la
 
     Raises nothing that the code raises.
     """
-    begun = time.monotonic()
     try:
         tick()  # in here, because what it shows invites to stop the code
         with _captured(shell, _Recorder(shell, outcome, tick)):
@@ -79,9 +76,7 @@ def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = la
         failed = result.error_before_exec or result.error_in_exec
     except KeyboardInterrupt as error:  # it came where IPython catches none
         failed = error
-    outcome.seconds = time.monotonic() - begun
     if isinstance(failed, KeyboardInterrupt):
-        outcome.interrupted = True
         outcome.error = "KeyboardInterrupt: the user stopped the code."
     elif failed is not None and not outcome.error:
         outcome.error = f"{type(failed).__name__}: {failed}"

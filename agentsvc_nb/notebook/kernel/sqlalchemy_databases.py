@@ -35,7 +35,7 @@ from agentsvc_nb.notebook.kernel.database_port import (
     plan_nodes,
     stopped_in_time,
 )
-from agentsvc_nb.notebook.kernel.masking import Rules
+from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.wire.text import label
 
 _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}

@@ -1,4 +1,4 @@
-"""What a variable of the kernel is, in a few lines, bounded, and without what `masking` holds back.
+"""What a variable of the kernel is, in a few lines, bounded, and without what `redaction` and the rules hold back.
 
 Nothing of the user's is called but what pandas, polars and NumPy have; of an object of another class the class is told.
 """
@@ -10,10 +10,12 @@ import json
 import sys
 import types
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Final
 
-from agentsvc_nb.notebook.kernel.masking import Rules, labels_secret, masked, telling
+from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret, redacted
 from agentsvc_nb.wire.text import label, plain
 
 LISTED: Final = 200
@@ -31,6 +33,23 @@ MASKED: Final = "[masked: its name]"
 _SHELLS_OWN: Final = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
 _SCALARS: Final = (str, bytes, bool, int, float, complex, type(None))
 Described = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the user lets go out.
+
+    Attributes:
+        rows: how many rows or elements of a variable are told; 0 for no values at all.
+        hidden: names, with `*` and `?`, of columns, keys and variables that are not mentioned; their case is ignored.
+    """
+
+    rows: int = 5
+    hidden: tuple[str, ...] = ()
+
+    def hides(self, name: object) -> bool:
+        said = str(name).casefold()
+        return any(fnmatchcase(said, pattern.casefold()) for pattern in self.hidden)
 
 
 def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
@@ -59,7 +78,7 @@ def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Descri
         raise LookupError(f"There is no variable {label(name, 80)}; list_variables says which there are.")
     value = found[name]
     told: Described = {"name": name, **_kind(value)}
-    if telling(name):
+    if is_secret_name(name):
         return told | {"value": MASKED}
     return bounded(told | _contents(value, rules))
 
@@ -133,7 +152,7 @@ def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
         return [MASKED] * len(kept)
 
     def is_secret(column: int) -> bool:
-        return telling(str(names[column])) or (column > 0 and labels_secret(cell((at, column - 1))))
+        return is_secret_name(str(names[column])) or (column > 0 and labels_secret(cell((at, column - 1))))
 
     return [MASKED if is_secret(column) else said(cell((at, column))) for column in kept]
 
@@ -143,7 +162,8 @@ def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
     told: Described = {"keys": [said(key) for key in islice(kept, COLUMNS)]}
     if rows:
         told["first"] = {
-            str(said(key)): MASKED if telling(str(key)) else said(each) for key, each in islice(kept.items(), rows)
+            str(said(key)): MASKED if is_secret_name(str(key)) else said(each)
+            for key, each in islice(kept.items(), rows)
         }
     return told
 
@@ -163,7 +183,7 @@ def _callable(value: Any) -> Described:
         told = {"signature": label(inspect.signature(value), VALUE_CHARS)}
     except (TypeError, ValueError):
         told = {}
-    return told | {"doc": masked(plain((inspect.getdoc(value) or "")[:VALUE_CHARS]))}
+    return told | {"doc": redacted(plain((inspect.getdoc(value) or "")[:VALUE_CHARS]))}
 
 
 def said(value: Any, limit: int = VALUE_CHARS) -> Any:
@@ -182,7 +202,7 @@ def said(value: Any, limit: int = VALUE_CHARS) -> Any:
         whole = str(value)
     except ValueError:  # an integer of more digits than Python writes
         return f"<{type(value).__name__}>"
-    text = masked(plain(whole[: limit + LOOKED_AHEAD]))
+    text = redacted(plain(whole[: limit + LOOKED_AHEAD]))
     if isinstance(value, int | float) and text == whole:
         return value
     return text if len(text) <= limit else f"{text[:limit]}… ({len(whole):,} characters)"

@@ -81,12 +81,12 @@ class MagicsContext:
             return None
         from agentsvc_nb.notebook.kernel.access import KernelAccess
         from agentsvc_nb.notebook.kernel.desk import KernelOffer
-        from agentsvc_nb.notebook.kernel.masking import Rules
+        from agentsvc_nb.notebook.kernel.variables import Rules
 
         if self._kernel is None:
             self._kernel = KernelAccess(self.shell)
             self._kernel.watch()
-        if connection and self.mode == "static" and not self._kernel.can_prompt:
+        if connection and self.mode == "static" and not host.asker(self.shell):
             raise AskError(
                 f"--connection {connection}: nobody is at this notebook, so no database is asked; nothing was sent.",
                 "Run it where somebody is, or ask without --connection.",

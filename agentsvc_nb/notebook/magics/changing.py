@@ -107,11 +107,11 @@ def message(args: argparse.Namespace, typed: str) -> str:
 def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapping[str, str]) -> AttachedFile:
     """Return the file that has the cell, with its credentials masked."""
     from agentsvc_nb.notebook.files.attachments import in_memory_file
-    from agentsvc_nb.notebook.kernel.masking import masked
+    from agentsvc_nb.notebook.redaction import redacted
 
     if args.fix:
         return cells.last_error_file(environ, "--fix")
-    return in_memory_file(CELL_FILE, masked(cell.source).encode("utf-8", "replace"))
+    return in_memory_file(CELL_FILE, redacted(cell.source).encode("utf-8", "replace"))
 
 
 def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
