@@ -80,9 +80,11 @@ class Field:
 
     @property
     def options(self) -> list[tuple[str, Any]]:
-        """The names and values of the options of a `choice`, or of an item of `choices`."""
+        """The names and values to choose from: of a flag, constant, `choice`, or an item of `choices`."""
+        if self.kind == "flag":
+            return [("yes", True), ("no", False)]
         schema = _resolve(self.schema.get("items"), self.root) if self.kind == "choices" else self.schema
-        return [(shown(value), value) for value in schema["enum"]]
+        return [(shown(value), value) for value in schema.get("enum") or [schema["const"]]]
 
     def properties(self) -> list[Field]:
         known, required = self.schema.get("properties"), _list(self.schema, "required")

@@ -24,7 +24,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.files.workspace import listed
 from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.jobs import cell_input
-from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, same, shown
+from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, same
 from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, accept, refusal, submit
 from agentsvc_nb.notebook.jobs.output import job_amounts, job_state
 from agentsvc_nb.notebook.jobs.tools import ToolAnswer, invoke, tool_answer, tool_bundle
@@ -104,14 +104,10 @@ class FormPlanner:
                 if value is not MISSING:
                     value = {name: one for name, _, one in planned} if kind == "rows" else [one for *_, one in planned]
             case "choice" | "checks":
-                options = [(name, one) for name, one in _options(of) if one is not None or not null_is_default]
+                options = [(name, one) for name, one in of.options if one is not None or not null_is_default]
                 chosen = value if isinstance(value, list) and kind == "checks" else [] if value is MISSING else [value]
                 node["options"] = [[name, json.dumps(one)] for name, one in options]
                 node["on"] = [at for at, (_, one) in enumerate(options) if any(same(one, each) for each in chosen)]
-            case "line" | "lines" | "file":
-                node |= {"least": of.schema.get("minLength"), "most": of.schema.get("maxLength")}
-            case "number":
-                node |= {"least": of.schema.get("minimum"), "most": of.schema.get("maximum")}
             case "switch" | "fixed" if value is MISSING:
                 value = of.schema.get("const") if kind == "fixed" else False
         is_text = value is MISSING or kind in ("line", "lines", "file")
@@ -161,15 +157,6 @@ def _empty_value(of: Field, kind: str, start: Any) -> Any:
         return None
     kept = of.default not in (MISSING, None) or (of.required and not isinstance(blank, str))
     return blank if kept else MISSING
-
-
-def _options(of: Field) -> list[tuple[str, Any]]:
-    match of.kind:
-        case "flag":
-            return [("yes", True), ("no", False)]
-        case "const":
-            return [(shown(of.schema["const"]), of.schema["const"])]
-    return of.options
 
 
 def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
@@ -324,7 +311,7 @@ class ToolForm(Showing):
         schema = self.tool.input_schema
         root, value = FormPlanner().plan(field(schema, schema), start)
         match root.get("fields"):
-            case [{"kind": "object"} as only] if "on" not in only:
+            case [{"kind": "object"} as only]:
                 only["title"] = ""  # a frame around all fields would say nothing
         return root, {} if value is MISSING else value
 

@@ -16,7 +16,12 @@ function render({ model, el }) {
 class FormView {
   constructor(model, el) {
     this.model = model;
-    this.fields = element("div");
+    this.fields = element("div", {
+      onchange: ({ target }) => {
+        target.closest(".asvc-input, .asvc-group").touched = true;
+        this.changed();
+      },
+    });
     this.files = element("datalist", { id: unique() });
     this.press = button("Run", "Check the input and call the tool", () => this.send(), "asvc-primary");
     // The field keeps the focus until the click: its error would move the button away from under the mouse.
@@ -61,6 +66,7 @@ class FormView {
   planPart(plan) {
     this.input = part(plan, this);
     this.fields.replaceChildren(this.input.box);
+    this.read(); // so that each box knows its path
   }
 
   errorsPart(errors) {
@@ -126,8 +132,16 @@ class FormView {
     this.model.send({ do: "send", ...this.read() });
   }
 
+  /** Show each error at the innermost box of its path: all of them after the button, before it of what was touched. */
   say() {
-    this.input?.say(this.errors, this.everything);
+    const boxes = [...this.fields.querySelectorAll(".asvc-input, .asvc-group")];
+    const said = new Map();
+    for (const [path, words] of this.errors) {
+      const box = boxes.findLast((each) => each.path.every((key, at) => key === path[at]));
+      const rest = box ? path.slice(box.path.length) : [];
+      if (!said.has(box)) said.set(box, rest.length ? `${rest.join(".")}: ${words}` : words);
+    }
+    for (const box of boxes) box.say((this.everything || box.touched ? said.get(box) : "") ?? "", this.everything);
   }
 
   seek() {
@@ -136,14 +150,17 @@ class FormView {
 }
 
 /** The input of one field of the plan: its `box`, `read(path, unreadable)`, which gives JSON text or nothing where the field
- * is left out, `say(errors, everything)` with errors by path, and `call(title)`. */
+ * is left out, and `call(title)`. The box keeps the path, and shows with `say(said, everything)` what is wrong. */
 function part(plan, form) {
-  return (PARTS[plan.kind] ?? entry)(plan, form);
+  const made = (PARTS[plan.kind] ?? entry)(plan, form);
+  const read = (path, unreadable) => {
+    made.box.path = path;
+    return made.read(path, unreadable) ?? plan.empty ?? undefined;
+  };
+  return { ...made, read };
 }
 
 const PARTS = { object: group, list: items, rows: items, choice, checks, switch: toggle, fixed };
-const NO_NUMBER = "This is not a number.";
-const NAMELESS = "Each row needs a name of its own.";
 
 function unique() {
   return `asvc-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
@@ -154,168 +171,111 @@ function spoken(text) {
   return text.split("`").map((piece, at) => (at % 2 ? element("code", { textContent: piece }) : piece));
 }
 
-/** What is below an input: what is wrong with it, or the rule that it must keep to, and what it is for. */
-function notes(plan) {
+/** The box of a field: its name, its inputs, and below them what is wrong, or the rule to keep to, and what it is for. */
+function framed(plan, box, heading, inner, controls) {
   const message = element("div", { className: "asvc-wrong", hidden: true });
   const rule = element("span", { textContent: plan.rule });
   const about = element("div", { className: "asvc-quiet" }, ...spoken(plan.about), " ", rule);
-  const box = element("div", { className: "asvc-notes", id: unique() }, message, about);
-  const say = (said, everything) => {
+  const notes = element("div", { className: "asvc-notes", id: unique() }, message, about);
+  const star = element("span", { className: "asvc-star", textContent: " *", title: "Required", "aria-hidden": "true" });
+  const call = (title) => {
+    heading.replaceChildren(plan.kind === "json" ? `${title} (JSON)` : title, ...(plan.required ? [star] : []));
+    heading.hidden = !title;
+  };
+  call(plan.title);
+  box.append(heading, inner, notes);
+  box.notes = notes.id;
+  box.say = (said, everything) => {
     message.toggleAttribute("role", false);
     if (!everything) message.setAttribute("role", "alert"); // of all at once a screen reader hears the status line alone
     if (message.textContent !== said) message.textContent = said;
     message.hidden = !said;
     rule.hidden = !!said;
+    for (const control of controls()) control.setAttribute("aria-invalid", String(!!said));
   };
-  return { box, say };
-}
-
-function firstOf(errors) {
-  return errors.map(([path, said]) => (path.length ? `${path.join(".")}: ${said}` : said))[0] ?? "";
-}
-
-function named(plan, title) {
-  const star = element("span", { className: "asvc-star", textContent: " *", title: "Required", "aria-hidden": "true" });
-  return [title, ...(plan.required ? [star] : [])];
+  return { box, call };
 }
 
 /** A field of one control below its name. */
-function single(plan, form, control, read, fault = () => "") {
-  const below = notes(plan);
-  const label = element("label", { htmlFor: unique() });
-  let touched = false;
-  control.id = label.htmlFor;
-  control.setAttribute("aria-describedby", below.box.id);
+function single(plan, control, read) {
+  control.id = unique();
+  const box = element("div", { className: `asvc-input asvc-${plan.kind}` });
+  const made = framed(plan, box, element("label", { htmlFor: control.id }), control, () => [control]);
+  control.setAttribute("aria-describedby", box.notes);
   if (plan.required) control.setAttribute("aria-required", "true");
-  control.addEventListener("change", () => {
-    touched = true;
-    form.changed();
-  });
-  const say = (errors, everything) => {
-    const said = everything || touched ? fault() || firstOf(errors) : "";
-    control.setAttribute("aria-invalid", String(!!said));
-    below.say(said, everything);
-  };
-  const call = (title) => label.replaceChildren(...named(plan, title));
-  call(plan.title);
-  const box = element("div", { className: `asvc-input asvc-${plan.kind}` }, label, control, below.box);
-  return { box, read, say, call };
+  return { ...made, read };
 }
 
-/** A text, a number, the path of a file, or JSON. A pattern is only checked in Python: one of strangers could take for ever. */
+/** Several inputs below one name; an empty name has no frame. */
+function several(plan, inner, look = "", controls = () => []) {
+  const box = element("fieldset", { className: `asvc-group ${plan.title ? look : "asvc-bare"}` });
+  const made = framed(plan, box, element("legend"), inner, controls);
+  box.setAttribute("aria-describedby", box.notes);
+  return made;
+}
+
+/** A text, a number, the path of a file, or JSON. */
 function entry(plan, form) {
-  const long = plan.kind === "lines" || plan.kind === "json";
-  const control = element(long ? "textarea" : "input", { autocomplete: "off", dir: "auto", placeholder: plan.example ?? "" });
+  const [json, number] = [plan.kind === "json", plan.kind === "number"];
+  const long = plan.kind === "lines" || json;
+  const control = element(long ? "textarea" : "input", { autocomplete: "off", dir: "auto", placeholder: plan.example });
   if (long) control.rows = 2;
-  else control.type = plan.kind === "number" ? "number" : "text";
-  if (plan.kind === "number") Object.assign(control, { step: "any", min: plan.least ?? "", max: plan.most ?? "" });
+  else control.type = number ? "number" : "text";
+  if (number) control.step = "any";
   if (plan.kind === "file") control.setAttribute("list", form.files.id);
   control.value = plan.text;
-  const fault = () => {
-    const [given, unit] = plan.kind === "number" ? [control.valueAsNumber, ""] : [control.value.length, " characters"];
-    if (control.validity.badInput) return NO_NUMBER;
-    if (!control.value || plan.kind === "json") return "";
-    if (given < (plan.least ?? given)) return `At least ${plan.least}${unit}.`;
-    return given > (plan.most ?? given) ? `At most ${plan.most}${unit}.` : "";
-  };
-  const read = (path, unreadable) => {
-    const text = plan.kind === "json" ? control.value.trim() : control.value;
+  return single(plan, control, (path, unreadable) => {
+    const text = json ? control.value.trim() : control.value;
     try {
-      if (control.validity.badInput) throw new Error(NO_NUMBER);
-      if (!text) return plan.empty ?? undefined;
-      if (plan.kind === "json") JSON.parse(text);
-    } catch (error) {
-      unreadable.push([path, error instanceof SyntaxError ? "This is not JSON." : error.message]);
+      if (json && text) JSON.parse(text);
+    } catch {
+      unreadable.push([path, "This is not JSON."]);
       return "null";
     }
-    return plan.kind === "json" || plan.kind === "number" ? text : JSON.stringify(text);
-  };
-  const made = single(plan, form, control, read, fault);
-  if (plan.kind !== "json") return made;
-  const call = (title) => made.call(`${title} (JSON)`);
-  call(plan.title);
-  return { ...made, call };
+    if (control.validity.badInput) unreadable.push([path, "This is not a number."]);
+    return text ? (json || number ? text : JSON.stringify(text)) : undefined;
+  });
 }
 
-function choice(plan, form) {
+function choice(plan) {
   const chosen = plan.options[plan.on[0]]?.[1] ?? "";
   const blank = plan.required ? "Choose…" : plan.empty ? "(none)" : "(left out)";
   const options = [...(chosen && !plan.empty ? [] : [[blank, ""]]), ...plan.options];
   const control = element("select", {}, ...options.map(([textContent, value]) => element("option", { textContent, value })));
   control.value = chosen;
-  return single(plan, form, control, () => control.value || (plan.empty ?? undefined));
+  return single(plan, control, () => control.value || undefined);
 }
 
 /** A checkbox that looks like a switch, before its name. */
-function toggle(plan, form) {
+function toggle(plan) {
   const control = element("input", { type: "checkbox", role: "switch", checked: plan.text === "true" });
-  return single({ ...plan, required: false }, form, control, () => String(control.checked));
+  return single({ ...plan, required: false }, control, () => String(control.checked));
 }
 
 function fixed(plan) {
-  return { box: "", read: () => plan.text, say: () => {}, call: () => {} };
-}
-
-/** Several inputs with one name above them; an empty title has no frame. */
-function framed(plan, inner) {
-  const below = notes(plan);
-  const legend = element("legend");
-  const box = element("fieldset", { className: "asvc-group", "aria-describedby": below.box.id }, legend, inner, below.box);
-  const call = (name) => {
-    legend.replaceChildren(...named(plan, name));
-    legend.hidden = !name;
-    box.classList.toggle("asvc-bare", !name);
-  };
-  call(plan.title);
-  return { box, below, call };
+  return { box: element("div", { hidden: true }), read: () => plan.text, call: () => {} };
 }
 
 function group(plan, form) {
   const parts = plan.fields.map((each) => [each.name, part(each, form)]);
-  const body = element("div", {}, ...parts.map(([, { box }]) => box));
-  const { box, below, call } = framed(plan, body);
+  const made = several(plan, element("div", {}, ...parts.map(([, { box }]) => box)));
   const read = (path, unreadable) => {
     const texts = parts.map(([name, { read: inner }]) => [name, inner([...path, name], unreadable)]);
     const given = texts.filter(([, text]) => text !== undefined);
-    if (!given.length) return plan.empty ?? undefined;
-    return `{${given.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+    return given.length ? `{${given.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}` : undefined;
   };
-  const say = (errors, everything) => {
-    for (const [name, { say: inner }] of parts) inner(within(errors, name), everything);
-    const names = new Set(parts.map(([name]) => name));
-    below.say(everything ? firstOf(errors.filter(([path]) => !names.has(path[0]))) : "", everything);
-  };
-  return { box, read, say, call };
+  return { ...made, read };
 }
 
-/** The errors of one part of a value, with the rest of their paths. */
-function within(errors, key) {
-  return errors.filter(([path]) => path.length && path[0] === key).map(([path, said]) => [path.slice(1), said]);
-}
-
-function checks(plan, form) {
-  const boxes = plan.options.map(([name, value], at) => {
-    const control = element("input", { type: "checkbox", value, checked: plan.on.includes(at) });
-    return [control, element("label", { className: "asvc-chip" }, control, name)];
-  });
-  const body = element("div", { className: "asvc-chips" }, ...boxes.map(([, label]) => label));
-  const { box, below, call } = framed(plan, body);
-  let touched = false;
-  body.addEventListener("change", () => {
-    touched = true;
-    form.changed();
-  });
-  box.classList.add("asvc-plain");
+function checks(plan) {
+  const boxes = plan.options.map(([, value], at) => element("input", { type: "checkbox", value, checked: plan.on.includes(at) }));
+  const chips = boxes.map((control, at) => element("label", { className: "asvc-chip" }, control, plan.options[at][0]));
+  const made = several(plan, element("div", { className: "asvc-chips" }, ...chips), "asvc-plain", () => boxes);
   const read = () => {
-    const chosen = boxes.filter(([control]) => control.checked).map(([control]) => control.value);
-    return chosen.length ? `[${chosen.join(",")}]` : (plan.empty ?? undefined);
+    const chosen = boxes.filter((control) => control.checked).map((control) => control.value);
+    return chosen.length ? `[${chosen.join(",")}]` : undefined;
   };
-  const say = (errors, everything) => {
-    const said = everything || touched ? firstOf(errors) : "";
-    for (const [control] of boxes) control.setAttribute("aria-invalid", String(!!said));
-    below.say(said, everything);
-  };
-  return { box, read, say, call };
+  return { ...made, read };
 }
 
 /** A list, or with `rows` names and values. An item that is left empty is left out. */
@@ -328,13 +288,12 @@ function items(plan, form) {
     form.changed();
     rows.at(-1).box.querySelector("input, textarea, select, button").focus();
   }, "asvc-chip");
-  const { box, below, call } = framed(plan, element("div", {}, body, add));
-  box.classList.add("asvc-plain");
+  const made = several(plan, element("div", {}, body, add), "asvc-plain", () => (rows.length ? [] : [add]));
 
   const append = (name, item) => {
     const row = { part: part(item, form), name: null };
     row.remove = iconButton("close", "", () => drop(row));
-    if (pairs) row.name = element("input", { type: "text", value: name, placeholder: "Name", onchange: () => form.changed() });
+    if (pairs) row.name = element("input", { type: "text", value: name, placeholder: "Name" });
     row.box = element("div", { className: "asvc-item" }, ...(pairs ? [row.name] : []), row.part.box, row.remove);
     rows.push(row);
     body.append(row.box);
@@ -356,32 +315,26 @@ function items(plan, form) {
       row.remove.title = `Remove ${plan.title} ${at + 1}`;
     }
     offered(add, rows.length < plan.most);
+    if (rows.length) add.removeAttribute("aria-invalid");
   };
   const read = (path, unreadable) => {
     const texts = [];
     const names = new Set();
     for (const row of rows) {
-      row.key = pairs ? row.name.value : texts.length;
-      const text = row.part.read([...path, row.key], unreadable);
-      if (text === undefined && !(pairs && row.key)) continue;
-      if (pairs && (!row.key || names.has(row.key))) unreadable.push([path, NAMELESS]);
-      names.add(row.key);
-      texts.push(pairs ? `${JSON.stringify(row.key)}:${text ?? '""'}` : text);
+      const key = pairs ? row.name.value : texts.length;
+      const text = row.part.read([...path, key], unreadable);
+      if (text === undefined && !(pairs && key)) continue;
+      if (pairs && (!key || names.has(key))) unreadable.push([path, "Each row needs a name of its own."]);
+      names.add(key);
+      texts.push(pairs ? `${JSON.stringify(key)}:${text ?? '""'}` : text);
     }
-    if (!texts.length) return plan.empty ?? undefined;
+    if (!texts.length) return undefined;
     return pairs ? `{${texts.join(",")}}` : `[${texts.join(",")}]`;
-  };
-  const say = (errors, everything) => {
-    for (const row of rows) row.part.say(within(errors, row.key), everything);
-    const keys = new Set(rows.map((row) => row.key));
-    const own = firstOf(errors.filter(([path]) => !path.length || !keys.has(path[0])));
-    below.say(everything || own === NAMELESS ? own : "", everything);
-    add.setAttribute("aria-invalid", String(everything && !!own && !rows.length));
   };
   for (const [name, item] of plan.items) append(name, item);
   if (!rows.length && plan.required) append("", plan.item);
   number();
-  return { box, read, say, call };
+  return { ...made, read };
 }
 
 export default { render };
