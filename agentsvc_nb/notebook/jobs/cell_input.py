@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pprint
 from collections.abc import Iterator, Mapping
@@ -110,14 +111,12 @@ def _flattened(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 
 
 def _written_value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, str) or value != value.strip() or not value or "\n" in value:
-        return text
-    try:
-        read_json(value)
-    except ValueError:
-        return value
-    return text  # unquoted, it would be read as another JSON value, such as a number
+    if isinstance(value, str) and value:
+        # A text stands without quotes unless it would be read as something else, such as a number.
+        with contextlib.suppress(AskError):
+            if _read_lines(f"key: {value}") == {"key": value}:
+                return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _escaped(value: Any) -> Any:

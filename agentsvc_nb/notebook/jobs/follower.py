@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask import follower as runs
@@ -21,7 +21,6 @@ from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped, to_ask_
 from agentsvc_nb.notebook.files.workspace import fetcher
 from agentsvc_nb.notebook.jobs.output import BARS, job_bundle, jobs_bundle, submitted_bundle
 from agentsvc_nb.notebook.state.session import Session, errors_as_cells, remember_job, seen_job
-from agentsvc_nb.wire.limits import JOB_POLL_SECONDS
 from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
 
@@ -50,37 +49,33 @@ class JobResult(WorkResult):
         return f"<JobResult {self.status}, {len(self.files)} files, job {self.job.job_id}>"
 
 
-class JobScreen(Protocol):
-    """Where the progress of jobs is drawn."""
+class JobScreen:
+    """Where the progress of jobs is drawn; this one shows nothing."""
 
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Show the jobs in the running cell. A Cancel button calls `cancel` with its job's id, which does not block."""
-        ...
+        """Show background jobs in the running cell. A Cancel button calls `cancel` with its job's id; that is quick."""
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
         """Show the same jobs as they are after `elapsed` seconds, and the results of those that have ended."""
-        ...
 
     def finish(self, bundle: Bundle) -> None:
         """Replace everything by this final output."""
-        ...
 
 
-class CellScreen:
+class CellScreen(JobScreen):
     """The jobs of a running cell: one output that is updated if the host is live, then the final one."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
-        self.finish = bar.finish
-
-    def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        pass  # Stop interrupts the cell
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
         self._bar.draw(jobs_bundle([job_bundle(job, elapsed) for job in jobs]))
 
+    def finish(self, bundle: Bundle) -> None:
+        self._bar.finish(bundle)
 
-class SubmittedScreen:
+
+class SubmittedScreen(JobScreen):
     """Background jobs in hosts that cannot update an output: a line for each job, and no more."""
 
     def __init__(self, output: Output) -> None:
@@ -89,12 +84,6 @@ class SubmittedScreen:
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
         for job in jobs[:BARS]:
             self._output.show(submitted_bundle(job))
-
-    def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
-        pass
-
-    def finish(self, bundle: Bundle) -> None:
-        pass
 
 
 class JobFollower:
@@ -185,8 +174,8 @@ class JobFollower:
             active = [job for job_id, job in self.jobs.items() if job_id not in self.results]
             if not active or (end is not None and time.monotonic() >= end):
                 return not active
-            hints = [(job.recommended_poll_after_ms or 0) / 1000 or JOB_POLL_SECONDS for job in active]
-            self._wake.wait(min(LOOK_SECONDS, *hints))
+            hints = [job.recommended_poll_after_ms / 1000 for job in active if job.recommended_poll_after_ms]
+            self._wake.wait(min([LOOK_SECONDS, *hints]))
             self._wake.clear()
 
     def _look(self, job_id: str) -> None:

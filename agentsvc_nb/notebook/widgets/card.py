@@ -11,7 +11,7 @@ from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, mark, percent, standin_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, LiveScreen, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.jobs.follower import JobResult
+from agentsvc_nb.notebook.jobs.follower import JobResult, JobScreen
 from agentsvc_nb.notebook.jobs.output import BARS, job_amounts, job_state
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards, Decide
 from agentsvc_nb.notebook.widgets.front import Front
@@ -144,8 +144,8 @@ def _line(run_id: str) -> str:
     return f"Asked in the background. In a notebook that was opened again, `%runs show {shown}` shows the answer."
 
 
-class BarsScreen:
-    """The bars of background jobs (`follower.JobScreen`), drawn from another thread.
+class BarsScreen(JobScreen):
+    """The bars of background jobs, drawn from another thread.
 
     Args:
         output: the output of the jobs' cell; None to show `front` elsewhere.

@@ -25,7 +25,7 @@ from agentsvc_nb.notebook.files.workspace import listed
 from agentsvc_nb.notebook.host import here
 from agentsvc_nb.notebook.jobs import cell_input
 from agentsvc_nb.notebook.jobs.fields import FILE_FORMAT, MISSING, Field, field, same
-from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, accept, refusal, submit
+from agentsvc_nb.notebook.jobs.follower import JobFollower, JobResult, JobScreen, accept, refusal, submit
 from agentsvc_nb.notebook.jobs.output import job_amounts, job_state
 from agentsvc_nb.notebook.jobs.tools import ToolAnswer, invoke, tool_answer, tool_bundle
 from agentsvc_nb.notebook.state.session import Session
@@ -385,8 +385,8 @@ class ToolForm(Showing):
             output.update(stacked([self._summary(), bundle]), place)
 
 
-class _FormScreen:
-    """The bar of a form's job (`follower.JobScreen`)."""
+class _FormScreen(JobScreen):
+    """The bar of a form's job."""
 
     def __init__(self, front: Front) -> None:
         self._front = front
@@ -399,6 +399,3 @@ class _FormScreen:
         (job,) = jobs
         done = percent(job.progress.done, job.progress.total) if job.progress else ""
         self._front.change({"job": {"text": " · ".join([job_state(job), *job_amounts(job, elapsed)]), "done": done}})
-
-    def finish(self, bundle: Bundle) -> None:
-        pass
