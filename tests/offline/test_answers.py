@@ -197,7 +197,8 @@ def test_typed_sql_is_run(tmp_path: Path) -> None:
     assert basis(ask("WITH a AS (SELECT 1 AS x) SELECT x FROM a", FILES, tmp_path / "b")).values == ["1"]
     failed = ask("select nope from ads", FILES, tmp_path / "c")
     assert basis(failed).basis == "nothing"
-    assert "The SQL did not run" in failed.said
+    assert "The SQL did not run: Binder Error" in failed.said
+    assert "```\nLINE 1: select nope from ads\n               ^^^^\n```\n" in failed.said, "the mark is below its place"
     written = ask("with a as (select 1) insert into ads select * from a", FILES, tmp_path / "d")
     assert basis(written).basis != "computed"
 

@@ -32,6 +32,7 @@ from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 from agentsvc_nb.wire.runs import Basis
 from agentsvc_nb.wire.text import label
+from agentsvc_nb.wire.text import plain as plain_text
 
 SUGGESTIONS: Final = 3
 SEVERAL_SHOWN: Final = 5
@@ -167,9 +168,10 @@ class TableQuestions:
         try:
             answer = await self._tables.query(sql, save=True)
         except WorkFailure as failure:
-            names = ", ".join(code(parser.table.name) for parser in self.parsers[:20])
-            known = f" The tables are {names}." if names and names not in failure.message else ""
-            return without_result("nothing", f"The SQL did not run: {escape(failure.message)}{known}\n\n")
+            names = [parser.table.name for parser in self.parsers[:20]]
+            described = "The tables are" in failure.message or all(f"{name} has " in failure.message for name in names)
+            known = "" if described else f"The tables are {', '.join(map(code, names))}.\n\n"
+            return without_result("nothing", f"The SQL did not run: {_engine_message(failure.message)}{known}")
         columns = tuple(
             ResultColumn(title, _RESULT_KINDS.get(kind, "text"), decimals=_decimals(answer, place), quotient=True)
             if kind == "number"
@@ -191,6 +193,17 @@ _RESULT_KINDS: Final[dict[str, Literal["number", "boolean"]]] = {
     "number": "number",
     "boolean": "boolean",
 }
+
+
+def _engine_message(message: str) -> str:
+    """Return a message of the engine as Markdown: its paragraphs, and the marked place in the SQL as code."""
+    parts = []
+    for paragraph in re.split(r"\n{2,}", message.strip()):
+        before, place, marked = f"\n{paragraph}".partition("\nLINE ")
+        parts += [f"{escape(line)}\n\n" for line in before.splitlines() if line.strip()]
+        if place:
+            parts.append(block(plain_text(f"LINE {marked}"), ""))
+    return "".join(parts)
 
 
 def typed_sql(message: str) -> str | None:

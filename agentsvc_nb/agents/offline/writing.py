@@ -84,10 +84,10 @@ def code(text: str) -> str:
     return f"{fence}{pad}{flat}{pad}{fence}"
 
 
-def block(text: str) -> str:
-    """Return a block that is shown folded where that can be done (`documents.markdown`)."""
+def block(text: str, info: str = FOLDED) -> str:
+    """Return a block of code. By default it is shown folded where that can be done (`documents.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}{FOLDED}\n{text}\n{fence}\n\n"
+    return f"{fence}{info}\n{text}\n{fence}\n\n"
 
 
 def quote(text: str, source: str) -> str:
