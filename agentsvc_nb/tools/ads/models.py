@@ -54,7 +54,12 @@ Sizes = Annotated[
 
 class Outputs(ToolInput):
     mode: Literal["count"] = Field(default="count", description="`count`: exactly `count` pictures.")
-    count: int = Field(default=1, ge=1, le=PICTURES_MAX, description="How many pictures are made, of all sizes.")
+    count: int = Field(
+        default=1,
+        ge=1,
+        le=PICTURES_MAX,
+        description="How many pictures are made in all: 2 for one in each of two sizes.",
+    )
 
 
 class ImageRequest(ToolInput):
