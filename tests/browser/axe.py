@@ -88,7 +88,7 @@ def violations(page: Page, selector: str = OURS) -> list[str]:
     page.evaluate("() => { document.body.style.minHeight = '100vh' }")
     page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output details').forEach(one => one.open = true)")
     unfold = "all => document.querySelectorAll(all).forEach(one => one.style.cssText += ';height:auto;max-height:none')"
-    page.evaluate(unfold, ".asvc-log, .asvc-rows, .asvc-pane .asvc-page")
+    page.evaluate(unfold, ".asvc-log, .asvc-list, .asvc-pane")
     told: dict[str, Any] = {}
 
     def covered() -> list[str]:

@@ -70,9 +70,9 @@ def test_thumbnails_and_the_large_picture_keep_their_proportions(notebook: Noteb
         in_proportion(gallery.locator("button.asvc-thumb", has_text=f"{colour}.png"), colour)
     for colour in SIZES:
         gallery.locator("button.asvc-thumb", has_text=f"{colour}.png").click()
-        gallery.locator(f".asvc-view img[alt^='{colour}']").wait_for()
+        gallery.locator(f".asvc-pair img[alt^='{colour}']").wait_for()
         in_proportion(gallery.locator(".asvc-pair"), colour)
-        gallery.get_by_role("button", name="Close").click()
+        gallery.get_by_role("button", name="Close the preview").click()
 
 
 def test_static_pictures_keep_them_too_also_where_it_is_narrow(notebook: Notebook) -> None:

@@ -116,7 +116,7 @@ def _is_schema(file: WorkspaceFile) -> bool:
 
 # Two in a line where it is narrow, at most four where it is wide.
 _FIGURES: Final = (
-    "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,max(100px,21%)),1fr));gap:0 12px;margin:8px 0"
+    "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,max(100px,21%)),1fr));margin:8px 0"
 )
 FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4px 12px 8px 0;overflow-wrap:anywhere"
 

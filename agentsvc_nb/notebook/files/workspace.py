@@ -179,7 +179,7 @@ def _row(file: WorkspaceFile) -> Row:
 def _path(path: str, name: str | None = None) -> Cell:
     """Return a cell with a path, its folder muted, and the name that a member gave the file."""
     folder, slash, base = path.rpartition("/")
-    shown = f'<span style="{MUTED}">{escape(folder + slash)}</span>{escape(base)}'
+    shown = f'<span style="{MUTED}">{escape(folder + slash)}</span>{escape(base).replace("_", "_<wbr>")}'
     text = f"{label(path)} ({label(name)})" if name else label(path)
     named = f" ({escape(name)})" if name else ""
     return Cell(text, f'<span style="overflow-wrap:anywhere">{shown}{named}</span>')

@@ -98,7 +98,7 @@ class FilesView {
 
   files(rows) {
     const many = `${rows.length.toLocaleString("en")} ${this.noun}${rows.length === 1 ? "" : "s"}`;
-    this.search.placeholder = `Search ${many} by name and content`;
+    this.search.placeholder = rows.length ? `Search ${many} by name and content` : "Search by name and content";
     this.list.files(rows);
   }
 

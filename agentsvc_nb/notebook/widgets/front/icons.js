@@ -45,8 +45,9 @@ const KINDS = [
   [/^video\/|\.(mp4|webm|mov|mkv)$/i, "film"],
   [/pdf$/i, "pdf"],
   [/csv|tab-separated|spreadsheet|excel|parquet|\.(tsv|xlsx?|ods)$/i, "table"],
+  [/word|presentation|\.(docx?|pptx?)$/i, "text"], // their media types name XML, too
   [/json|javascript|python|sql|xml|\.(js|py|ya?ml|ipynb)$/i, "code"],
-  [/^text\/|word|presentation|\.(txt|md|docx?|pptx?|html?|rtf|odt)$/i, "text"],
+  [/^text\/|\.(txt|md|html?|rtf|odt)$/i, "text"],
 ];
 
 /** An icon by its name; of a file by its media type or its own name with `iconOf`. */

@@ -46,7 +46,8 @@ class Pane {
     Object.assign(this, { key, version, shown: !!value });
     this.box.hidden = !value;
     this.box.setAttribute("aria-label", `Preview of ${name}`);
-    this.title.textContent = this.title.title = name;
+    this.title.title = name;
+    this.title.replaceChildren(element("bdi", { className: "asvc-cut" }, ...inTheMiddle(name)));
     const known = value ? [sizeOf(value.size), value.by, ago(value.changed), caption] : [];
     this.facts.textContent = known.filter(Boolean).join(" · ");
     this.note.textContent = "";
