@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -56,7 +57,7 @@ def streaming() -> None:
         ]
         (root / "recorded.txt").write_text("\n".join([f"ask {question}", *slow, ""]), "utf-8")
         with Lab(root, env | {"AGENTSVC_MODEL": f"scripted:{root}/recorded.txt"}) as lab:
-            asked = question.replace("? ", "?\n")
+            asked = question.replace("? ", "?\n").replace(", by", ",\nby")
             cells = ["%load_ext agentsvc_nb", f"%%ask --file sales.csv\n{asked}"]
             notebook = lab.open("sales.ipynb", cells, width=900)
             notebook.page.set_viewport_size({"width": 900, "height": 880})
@@ -71,13 +72,14 @@ def streaming() -> None:
                 assert len(frames) < 300, "the answer does not end"
             frames.append((time.monotonic(), panel.screenshot()))
     changes = [frame for at, frame in enumerate(frames) if not at or frame[1] != frames[at - 1][1]]
-    ends = [*(at for at, _ in changes[1:]), changes[-1][0] + 4]
+    # The start of the service is not shown in full; the last frame stays.
+    shown_ms = [min(1200, max(40, round(1000 * (end - at)))) for (at, _), (end, _) in pairwise(changes)]
     pictures = [Image.open(io.BytesIO(shot)).convert("RGB") for _, shot in changes]
     pictures[0].save(
         IMAGES / "streaming.webp",
         save_all=True,
         append_images=pictures[1:],
-        duration=[max(40, round(1000 * (end - at))) for (at, _), end in zip(changes, ends, strict=True)],
+        duration=[*shown_ms, 5000],
         loop=0,
         quality=70,
         method=6,
