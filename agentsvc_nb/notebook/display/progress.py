@@ -25,10 +25,10 @@ def progress_html(name: str, state: str, amounts: str = "", percent: str = "") -
         percent: how much is done, such as `42 %`; if it is not known, the bar only moves.
     """
     value = f' value="{percent[:-2]}"' if percent else ""
-    quiet = f'<span style="{SMALL}">{"· " * bool(state)}{escape(amounts, 400)}</span>' if amounts else ""
+    quiet = f'<span style="{SMALL}">{escape(amounts, 400)}</span>' if amounts else ""
     return (
         f'<div style="{_PANEL}"><div style="{_ROW}"><strong>{escape(name, 60)}</strong>'
-        f'<span role="status" style="{SMALL}">{escape(state, 400)}</span>{quiet}</div>'
+        f'<span role="status" style="{SMALL}">{escape(state, 400)}{" ·" * bool(state and amounts)}</span>{quiet}</div>'
         f'<progress class="asvc-progress" max="100"{value} aria-label="{escape(name, 60)}" style="{_BAR}">{percent}'
         "</progress></div>"
     )

@@ -340,8 +340,8 @@ class ToolForm(Showing):
         self._change(content)
         wrong = [f"{path}: {said}" if path else said for path, said in self.problems.items()]
         if wrong:
-            more = f" ({len(wrong) - 1} more)" * (len(wrong) > 1)
-            self.front.change({"status": {"text": f"Nothing was sent. {wrong[0]}{more}", "wrong": True}})
+            said = wrong[0] if len(wrong) == 1 else f"Correct the {len(wrong)} marked fields. The first: {wrong[0]}"
+            self.front.change({"status": {"text": f"Nothing was sent. {said}", "wrong": True}})
         elif self._calling.acquire(blocking=False):
             threading.Thread(target=self._call, args=(self.value,), name="agentsvc-form", daemon=True).start()
 
