@@ -179,11 +179,11 @@ def test_a_visitor_sees_static_cards_tables_and_pictures(page: Page) -> None:
 
 @pytest.mark.browser
 def test_a_visitor_looks_through_files_and_pictures(page: Page) -> None:
-    files = page.locator(".asvc-files")
+    files = page.locator(".asvc-files").first
     files.get_by_role("row", name="pack-light").get_by_role("button").press("Enter")
     expect(files.get_by_role("group", name="Preview of pack-light").locator("img")).to_have_count(1)
     notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"mine")
-    page.set_input_files(".asvc-files input[type=file]", notes)
+    files.locator("input[type=file]").set_input_files(notes)
     expect(files).to_contain_text("1 sent: notes.txt")
     gallery = page.locator(".asvc-files").last
     gallery.locator("li button").press("Enter")
