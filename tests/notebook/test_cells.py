@@ -29,6 +29,8 @@ def client(service: RunningService) -> Iterator[AgentService]:
 class PlayedPage:
     """A page with one cell, which it changes as the extension does."""
 
+    comm_id = "page"
+
     def __init__(self, shell: Any, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cells, self.inserted = {"c1": source}, list[str]()
         self.before_writing: Callable[[], object] = lambda: None
@@ -40,9 +42,12 @@ class PlayedPage:
     def on_msg(self, callback: Callable[[Any], object]) -> None:
         self._tell = callback
 
+    def handle_msg(self, message: Any) -> None:
+        self._tell(message)
+
     def send(self, asked: dict[str, Any]) -> None:
         told = getattr(self, f"_{asked['do']}")(asked)
-        self._tell({"content": {"data": {"id": asked["id"], **told}}})
+        self.handle_msg({"content": {"data": {"id": asked["id"], **told}}})
 
     def close(self) -> None:
         pass
