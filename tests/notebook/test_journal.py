@@ -86,27 +86,6 @@ def test_files_before_and_with_a_start_are_kept(journal: Journal) -> None:
     assert {"2", "3"} == journal.attachments("http://a", "chat_1")
 
 
-def _first_version(path: Path) -> Path:
-    old = sqlite3.connect(path)
-    columns = "created_at, fingerprint, notebook, base_url, address, prompt, attachments, chat, run_id, status"
-    old.execute(f"CREATE TABLE runs (idempotency_key PRIMARY KEY, {columns}, started_at, ended_at)")
-    old.execute(
-        "INSERT INTO runs VALUES ('k', '', 'f', '/n.ipynb', 'http://a', 's', '', 'abc', 'chat_1', 'r', '', '', '')"
-    )
-    old.execute("PRAGMA user_version = 1")
-    old.commit()
-    old.close()
-    return path
-
-
-def test_a_journal_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
-    journal = Journal(_first_version(tmp_path / "journal.sqlite"))
-    assert [row["run_id"] for row in journal.runs("/n.ipynb")] == ["r"]
-    assert journal.attachments("http://a", "chat_1") == {"abc"}
-    journal.start(_entry("new", uploads=frozenset({("a", "1")})))
-    assert journal.warning == ""
-
-
 def test_the_chat_of_an_address_is_its_last_one(journal: Journal) -> None:
     assert journal.chat_of("/n.ipynb", "http://a", "session s") is None
     for key, chat in [("a", "chat_1"), ("b", "chat_2")]:
@@ -126,8 +105,7 @@ def test_two_kernels_write_at_the_same_time(tmp_path: Path) -> None:
     assert (first.warning, second.warning) == ("", "")
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_kernels_that_begin_at_the_same_time_make_or_upgrade_one_journal(tmp_path: Path, old: bool) -> None:
+def test_kernels_that_begin_at_the_same_time_make_one_journal(tmp_path: Path) -> None:
     together = threading.Barrier(4)
 
     def begin(path: Path) -> str:
@@ -138,8 +116,6 @@ def test_kernels_that_begin_at_the_same_time_make_or_upgrade_one_journal(tmp_pat
 
     for number in range(20):
         path = tmp_path / f"{number}.sqlite"
-        if old:
-            _first_version(path)
         with ThreadPoolExecutor(together.parties) as kernels:
             assert set(kernels.map(begin, [path] * together.parties)) == {""}
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from agentsvc_nb.wire.runs import Run
 
 _SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS runs (
+CREATE TABLE runs (
     idempotency_key TEXT PRIMARY KEY,
     created_at TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
@@ -39,9 +39,9 @@ CREATE TABLE IF NOT EXISTS runs (
     model TEXT,
     typed TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX IF NOT EXISTS runs_fingerprint ON runs (fingerprint);
-CREATE INDEX IF NOT EXISTS runs_notebook ON runs (notebook, created_at);
-CREATE TABLE IF NOT EXISTS jobs (
+CREATE INDEX runs_fingerprint ON runs (fingerprint);
+CREATE INDEX runs_notebook ON runs (notebook, created_at);
+CREATE TABLE jobs (
     job_id TEXT PRIMARY KEY,
     created_at TEXT NOT NULL,
     notebook TEXT NOT NULL,
@@ -52,27 +52,15 @@ CREATE TABLE IF NOT EXISTS jobs (
     started_at TEXT,
     ended_at TEXT
 );
-CREATE TABLE IF NOT EXISTS puts (
+CREATE TABLE puts (
     notebook TEXT NOT NULL,
     base_url TEXT NOT NULL,
     sha256 TEXT NOT NULL,
     PRIMARY KEY (notebook, base_url, sha256)
 );
-CREATE TABLE IF NOT EXISTS kernel_calls (call_id TEXT PRIMARY KEY, created_at TEXT NOT NULL);
+CREATE TABLE kernel_calls (call_id TEXT PRIMARY KEY, created_at TEXT NOT NULL);
 PRAGMA user_version = 4;
 """
-_UPGRADES: Final = {
-    1: "ALTER TABLE runs ADD COLUMN uploads TEXT NOT NULL DEFAULT '[]';",
-    2: """
-ALTER TABLE runs ADD COLUMN steps INTEGER;
-ALTER TABLE runs ADD COLUMN cost_microcents INTEGER;
-ALTER TABLE runs ADD COLUMN model TEXT;
-""",
-    3: "ALTER TABLE runs ADD COLUMN typed TEXT NOT NULL DEFAULT '';",
-}
-"""The SQL that upgrades a journal from that version of the schema to the next."""
-_VERSION: Final = max(_UPGRADES) + 1
-
 WAIT_SECONDS: Final = 2.0
 """How long a journal waits while another kernel writes."""
 TYPED_CHARS: Final = 4_000
@@ -317,15 +305,13 @@ def _use_wal(db: sqlite3.Connection) -> None:
 
 
 def _set_up(db: sqlite3.Connection) -> None:
-    """Make the tables, or upgrade them, in one transaction: two kernels may have begun at the same time."""
+    """Make the tables in one transaction: two kernels may have begun at the same time."""
     db.execute("BEGIN IMMEDIATE")
     with db:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version > _VERSION:
-            return  # of a later release, which keeps the columns that this one knows
-        steps = [_UPGRADES[step] for step in range(version, _VERSION)] if version else []  # a new file has version 0
-        for statement in ";".join([*steps, _SCHEMA]).split(";"):
-            db.execute(statement)
+        # A later release keeps the columns that this one knows.
+        if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in _SCHEMA.split(";"):
+                db.execute(statement)
 
 
 def now() -> str:
