@@ -97,7 +97,7 @@ def test_local_is_the_way_back_whatever_is_set(
 def test_a_note_looks_like_the_status_line(kernel: Any, data: Path) -> None:
     kernel.cell("%%ask\nsay hello")
     html = kernel.shown.outputs[0]["text/html"]
-    status, note = re.findall(r'style="([^"]*)">(?:✓ completed|Using the embedded)', html)
+    status, note = re.findall(r'<div class="asvc-(?:status|note)"[^>]* style="(color:[^;]*;font-size:[^;]*)', html)
     assert status == note
 
 

@@ -40,10 +40,10 @@ def shown(kernel: Any) -> str:
 def test_a_cell_names_its_model_and_the_status_line_does_too(kernel: Any) -> None:
     answer = kernel.cell("%%ask --model offline --effort low\nHello")
     assert answer.run.model == "offline"
-    assert " · offline · run " in shown(kernel)
+    assert " · offline, " in shown(kernel)
     answer = kernel.cell("%%ask --model scripted\nsay x")
     assert answer.run.model == "scripted"
-    assert " · scripted · run " in shown(kernel)
+    assert " · scripted, " in shown(kernel)
     assert kernel.cell("%%ask\nsay x").run.model == "scripted"
 
 
@@ -125,8 +125,8 @@ def test_another_model_is_asked_anew_in_a_real_kernel(several: RunningService, t
     with jupyter(tmp_path, **environ) as started:
         first = started.run("%%ask --model offline\nsay Hello", cell_id="c1")
         assert first.error is None
-        assert " · offline · run " in first.cell.outputs[-1]["text/plain"]
+        assert " · offline, " in first.cell.outputs[-1]["text/plain"]
     with jupyter(tmp_path, **environ) as started:
         other = started.run("%%ask\nsay Hello", cell_id="c1")
         assert other.cell.outputs[-1]["text/plain"].startswith("Hello\n")
-        assert " · scripted · run " in other.cell.outputs[-1]["text/plain"]
+        assert " · scripted, " in other.cell.outputs[-1]["text/plain"]
