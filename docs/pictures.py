@@ -24,7 +24,7 @@ from tests.hosts.voila import voila
 from tests.waiting import until
 
 IMAGES = Path(__file__).parent / "images"
-HEIGHT = 2050  # pixels: down to the pictures of the job
+HEIGHT = 2350  # pixels: down to the pictures of the job
 
 
 QUESTIONS = ("What is the average price?", "Which product has the highest sold?")
