@@ -124,7 +124,7 @@ def pages() -> None:
         with voila(path, env | {"AGENTSVC_MODEL": "scripted"}) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*CHROMIUM])
             for theme in ("light", "dark"):
-                page = browser.new_page(viewport={"width": 700, "height": 400})
+                page = browser.new_page(viewport={"width": 700, "height": 760})
                 page.goto(f"{address}?theme={theme}", timeout=120_000)
                 page.get_by_text("reading plan.pdf").wait_for()
                 page.get_by_text("step 1 of 12").wait_for()
