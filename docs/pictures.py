@@ -178,18 +178,17 @@ def _take_chat(name: str) -> None:
 
 
 def quickstart() -> None:
-    for name in ("light", "dark"):
-        with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
-            root = Path(shutil.copytree(NOTEBOOKS, f"{folder}/notebooks"))
-            with Lab(root, env, theme=f"JupyterLab {name.title()}") as lab:
-                notebook = lab.open("quickstart.ipynb")
-                notebook.page.set_viewport_size({"width": 1200, "height": HEIGHT})
-                notebook.run_all()
-                notebook.wait_idle()
-                notebook.page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
-                picture = str(IMAGES / f"quickstart-{name}.png")
-                notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=picture)
-        print(f"took quickstart-{name}.png")
+    with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
+        root = Path(shutil.copytree(NOTEBOOKS, f"{folder}/notebooks"))
+        with Lab(root, env) as lab:
+            notebook = lab.open("quickstart.ipynb")
+            notebook.page.set_viewport_size({"width": 1200, "height": HEIGHT})
+            notebook.run_all()
+            notebook.wait_idle()
+            notebook.page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
+            picture = str(IMAGES / "quickstart-light.png")
+            notebook.page.locator(".jp-NotebookPanel-notebook").screenshot(path=picture)
+    print("took quickstart-light.png")
 
 
 def forms() -> None:
