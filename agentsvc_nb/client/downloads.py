@@ -64,7 +64,9 @@ def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequ
     named = path.download_url if isinstance(path, WorkspaceFile) else ""
     if named and (link := core.origin.resolved(named)):
         return ApiRequest("files.download", link=link, stream=True)
-    query = {"chat_id": identifier("chat", chat), "path": identifier("path", path)}
+    query: dict[str, Any] = {"chat_id": identifier("chat", chat), "path": identifier("path", path)}
+    if isinstance(path, WorkspaceFile):  # of an event: what its run wrote, whatever was written there since
+        query["version"] = path.version
     return ApiRequest("files.download", query=query, stream=True)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 from tests.notebook.conftest import used_shell
 from tests.notebook.shells import KernelShell, loaded
@@ -154,3 +155,20 @@ def test_rows_that_are_asked_before_the_chat_begins(run_all: Callable[..., Day])
     }
     first = run_all(cells)
     assert run_all(cells).runs == run_all(cells).runs == first.runs
+
+
+def test_a_result_replaces_the_one_of_yesterday_and_that_stays_what_it_was(
+    run_all: Callable[..., Day], offline_service: RunningService
+) -> None:
+    cells = {"channels": "%%ask --file channels.csv\nTotal clicks by channel"}
+    days = []
+    for clicks in (3, 7):
+        Path("channels.csv").write_text(f"channel,clicks\nSearch,{clicks}\nSocial,5\n")
+        days.append(run_all(cells).runs["channels"])
+    with AgentService(base_url=offline_service.base_url, api_key=offline_service.api_key) as client:
+        chat = client.runs.get(days[0]).chat
+        results = [file.path for file in client.files.list(chat=chat) if file.path.startswith("results/")]
+        assert len(results) == 2, "a CSV and its schema"
+        assert b"Search,7" in client.files.download(min(results), chat=chat)
+        totals = [sorted(client.runs.tables(day)[0].iloc[:, -1]) for day in days]
+    assert totals == [[3, 5], [5, 7]]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -217,19 +217,19 @@ class _Answer:
         return "".join(f"{code(path)} can't be read: {escape(reason)}\n\n" for path, reason in reasons.items())
 
     async def _leave_table(self, table: Result, question: str) -> None:
-        """Leave a result as a typed output `table` named after the question. A run that is resumed writes the same
-        files again; other files keep their content."""
+        """Leave a result as a typed output `table` named after the question. It replaces an earlier result of that
+        name, whose content stays a version; files that are none keep their names."""
         title = question[:1].upper() + question[1:]
         try:
             files = exported(table, title)
         except ResultTooLong as error:
             return await self._voice.say(f"{error} Ask for fewer rows.\n\n")
-        there = {entry.path: entry.sha256 for entry in await self._turn.workspace.list()}
+        there = {entry.path: entry.output_type for entry in await self._turn.workspace.list()}
         stem = FOLDER + _file_name(title, there)
         stem = next(
             path
             for path in itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
-            if _is_free(path, files, there)
+            if all(there.get(path + ending, "table") == "table" for ending in files)
         )
         # An id of the content, so that a run that is resumed names the same output.
         mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
@@ -279,14 +279,6 @@ def _is_about(reading: TableReading | None) -> bool:
         reading is not None
         and isinstance(reading.found, Refusal)
         and (reading.found.known > 0 or not reading.found.unused)
-    )
-
-
-def _is_free(stem: str, files: Mapping[str, bytes], there: Mapping[str, str]) -> bool:
-    """Return True if no other content is at the paths of these files."""
-    return all(
-        there.get(stem + ending, digest) == digest
-        for ending, digest in ((ending, hashlib.sha256(data).hexdigest()) for ending, data in files.items())
     )
 
 
