@@ -423,7 +423,8 @@ class AsyncRuns(Resource):
         `attrs` of each DataFrame has `run_id`, `chat`, `path`, `title` (the question), `units` by column, and `more`,
         True if the table is cut.
 
-        Raises `StefanBrainError` (`run_not_found`, or the table has changed since), `ImportError` without pandas.
+        Raises `StefanBrainError` (`run_not_found`, or a table's version is no longer kept), and `ImportError` without
+        pandas.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
