@@ -139,7 +139,7 @@ class Ask(MagicsGroup):
     )
     def ask(self, line: str, cell: str | None = None) -> Any:
         """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text. `%ask` asks on one
-        line: `%ask Which product sold best?`
+        line: `%ask What is the total cost?`
 
         Example:
             %%ask -o summary --file plan.pdf
