@@ -23,8 +23,8 @@ class MadeCall:
 @dataclass(frozen=True, slots=True)
 class EarlierTurn:
     """A finished turn of the chat: its message, its output, its final status, what its answer rests on if its agent
-    said so, its run, and the paths of the files that came with it. Of a run that did not complete also why, and its
-    latest calls of tools."""
+    said so, its run, and the paths of the files that came with it and are as they were. Of a run that did not complete
+    also why, and its latest calls of tools."""
 
     message: str
     output: str

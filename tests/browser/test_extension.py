@@ -53,6 +53,36 @@ def test_a_magic_that_is_not_there_yet_is_loaded_by_a_click(tmp_path_factory: py
         notebook.page.close()
 
 
+ANSWERS = [
+    f"{LOAD}\nimport pandas as pd\ndf = pd.DataFrame({{'shop': ['a', 'b'], 'cost': [1, 2]}})",
+    "%%ask --df df -o answer\nTotal cost by shop",
+    "%%ask\nCost by colour",
+]
+
+
+def test_an_answer_is_copied_continued_and_asked_further(tmp_path_factory: pytest.TempPathFactory) -> None:
+    for place in placed(tmp_path_factory, "lab", AGENTSVC_MODEL="offline"):
+        notebook = place.lab.open("answers.ipynb", ANSWERS)
+        page = notebook.page
+        for cell in range(len(ANSWERS)):
+            notebook.run(cell)
+            notebook.wait_idle()
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.locator(".asvc-answer").first.hover()
+        page.get_by_role("button", name="Copy the answer").first.click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert "a\t1\nb\t2" in page.evaluate("() => navigator.clipboard.readText()")
+        page.get_by_role("button", name="Number of rows").click()
+        page.locator(".asvc-answer").first.hover()
+        page.get_by_role("button", name="Continue in a new cell").click()
+        sources = page.evaluate(f"() => {CURRENT}.content.widgets.map(cell => cell.model.sharedModel.getSource())")
+        assert sources == [*ANSWERS[:2], "answer.df", ANSWERS[2], "%%ask\nNumber of rows"]
+        notebook.run(2)
+        until(partial(notebook.output, 2), lambda said: "Total cost" in said)
+        assert "asvc-tools" not in json.dumps(notebook.save())
+        page.close()
+
+
 BAIT = "bait = '<img src=x onerror=\"window.executed = 1\">'"
 SOURCE = f"() => {CURRENT}.content.widgets[1].model.sharedModel.getSource()"
 CHANGE = f"text => {CURRENT}.content.widgets[1].model.sharedModel.setSource(text)"
@@ -93,33 +123,3 @@ def test_a_fix_is_accepted_once_the_cell_has_ended(place: Place) -> None:
     assert notebook.page.evaluate(SOURCE) == "print(7)"
     assert "widget-view" not in json.dumps(notebook.save()["cells"][2])
     notebook.page.close()
-
-
-ANSWERS = [
-    f"{LOAD}\nimport pandas as pd\ndf = pd.DataFrame({{'shop': ['a', 'b'], 'cost': [1, 2]}})",
-    "%%ask --df df -o answer\nTotal cost by shop",
-    "%%ask\nCost by colour",
-]
-
-
-def test_an_answer_is_copied_continued_and_asked_further(tmp_path_factory: pytest.TempPathFactory) -> None:
-    for place in placed(tmp_path_factory, "lab", AGENTSVC_MODEL="offline"):
-        notebook = place.lab.open("answers.ipynb", ANSWERS)
-        page = notebook.page
-        for cell in range(len(ANSWERS)):
-            notebook.run(cell)
-            notebook.wait_idle()
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page.locator(".asvc-answer").first.hover()
-        page.get_by_role("button", name="Copy the answer").first.click()
-        page.get_by_role("button", name="Copied").wait_for()
-        assert "a\t1\nb\t2" in page.evaluate("() => navigator.clipboard.readText()")
-        page.get_by_role("button", name="Number of rows").click()
-        page.locator(".asvc-answer").first.hover()
-        page.get_by_role("button", name="Continue in a new cell").click()
-        sources = page.evaluate(f"() => {CURRENT}.content.widgets.map(cell => cell.model.sharedModel.getSource())")
-        assert sources == [*ANSWERS[:2], "answer.df", ANSWERS[2], "%%ask\nNumber of rows"]
-        notebook.run(2)
-        until(partial(notebook.output, 2), lambda said: "Total cost" in said)
-        assert "asvc-tools" not in json.dumps(notebook.save())
-        page.close()

@@ -278,7 +278,8 @@ def gallery(opened: Opened, session: Session) -> Page:
 
 def test_a_gallery_by_keyboard_under_a_strict_policy(host: Host, gallery: Page) -> None:
     page = gallery
-    expect(page.locator("li img")).to_have_count(14)
+    expect(page.locator("li")).to_have_count(14)
+    expect(page.locator("li img").first).to_be_visible()
     page.locator("[data-key][tabindex='0']").focus()
     expect(name(page, "uploads/13.png")).to_be_focused()
     page.keyboard.press("End")

@@ -70,7 +70,7 @@ def test_what_has_no_text_is_shown_or_said(wire: Wire, browser: httpx.Client) ->
     chat = wire.new_chat()
     address = upload(wire, chat, "dot.png", PNG)
     assert f'<img class="whole" src="{address}"' in page(browser, address.replace("/files?", "/text?"))
-    assert "no text that can be shown" in text_page(wire, browser, "x.bin", bytes(range(256)), chat)
+    assert "Files of this kind are not read" in text_page(wire, browser, "x.bin", bytes(range(256)), chat)
     assert "No file" in page(browser, f"/app/chats/{chat}/text?path=nothing", 404)
     page(browser, f"/app/chats/{chat}/text", 400)
     page(browser, "/app/chats/chat_unknown/text?path=x", 404)

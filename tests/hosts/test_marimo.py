@@ -221,4 +221,4 @@ def test_a_visitor_talks_with_the_agent(page: Page) -> None:
     page.get_by_role("button", name="Remove notes.txt").wait_for()
     page.get_by_label("Message").fill("say got it")
     page.get_by_role("button", name="Send").click()
-    expect(chat).to_contain_text("with notes.txt")
+    expect(chat).to_contain_text("notes.txt")

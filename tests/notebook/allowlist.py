@@ -25,7 +25,10 @@ CLASSES = (
     *(f"asvc-dot asvc-{look}" for look in ("active", "done", "failed", "quiet")),
 )
 ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style target title value")
-STYLE = re.compile(r"[a-z-]+:(?:var\(--jp-[a-z0-9-]+,(?:#[0-9a-f]+|transparent)\)|[a-zA-Z0-9#%. -])+")
+STYLE = re.compile(
+    r"[a-z-]+:(?:repeat\(auto-fit,minmax\((?:min|max|px|[0-9(),%])+,1fr\)\)"
+    r"|var\(--jp-[a-z0-9-]+,(?:#[0-9a-f]+|transparent)\)|[a-zA-Z0-9#%. -])+"
+)
 SOURCE = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/=]+")
 LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")

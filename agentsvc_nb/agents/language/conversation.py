@@ -164,8 +164,7 @@ class _Texts:
         return f"{named}\n{text.strip()}"
 
     async def _was_told(self, entry: WorkspaceEntry) -> bool:
-        """Whether the text is in the instructions, in this message, or came with an earlier one. Another content would
-        have another path."""
+        """Whether the text is in the instructions, in this message, or came with an earlier one."""
         if self._before is None:
             earlier = await self._turn.earlier(history.TURNS_MAX)
             self._before = {path for turn in earlier for path in turn.attachments}

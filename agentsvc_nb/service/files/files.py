@@ -233,6 +233,17 @@ async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list
     return [record for record in found if record is not None]
 
 
+async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
+    """When the content before the present one was last written, by path; only of files with earlier versions."""
+
+    def use(tx: Tx) -> dict[str, int]:
+        found = [record for path in paths if (record := file_records.get(tx, chat, path))]
+        earlier = {file.path: file_records.earlier_versions(tx, file) for file in found if file.version > 1}
+        return {path: max(each.updated_at for each in versions) for path, versions in earlier.items() if versions}
+
+    return await context.read(use)
+
+
 async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
     """The files of the chat that the run wrote, at most `MADE_MAX`."""
     return await context.read_single(lambda tx: file_records.of_run(tx, chat, run_id, MADE_MAX))

@@ -132,6 +132,8 @@ class LiveRunContext:
         found = await runs.earlier(self._use_case, self._run, limit)
         unfinished = [run.run_id for run, _ in found if run.status != "completed"][:UNFINISHED_TOLD]
         calls = {run_id: await tool_calls.ended(self._use_case, run_id, CALLS_TOLD) for run_id in unfinished}
+        paths = sorted({path for run, _ in found for path in run.attachments})
+        replaced = await files.last_replaced(self._use_case, self._run.chat, paths)
         return [
             EarlierTurn(
                 message,
@@ -139,7 +141,7 @@ class LiveRunContext:
                 run.status,
                 runs.basis_of(run),
                 run.run_id,
-                run.attachments,
+                [path for path in run.attachments if replaced.get(path, -1) < run.created_at],
                 ": ".join(filter(None, (run.last_error, run.last_error_message))),
                 [_made(call) for call in calls.get(run.run_id, ())],
             )

@@ -211,7 +211,7 @@ function follow(model, root, reset, show) {
   let known = false;
   const heard = ({ view: wanted, parts }) => {
     gone.remove();
-    if (!parts || (wanted ? wanted !== view : !known)) return;
+    if (!parts || (wanted ? known || wanted !== view : !known)) return;
     if (wanted) reset();
     known = true;
     show(parts);
@@ -220,8 +220,17 @@ function follow(model, root, reset, show) {
   const lost = () => root.after(gone);
   model.on("msg:custom", heard);
   model.on("comm_live_update", lost);
-  model.send({ do: "hello", view });
+  // Said again until it is heard: the first widget of a page is drawn before its kernel has a subshell, and what is sent
+  // until then waits for the end of the cell.
+  let again;
+  const hello = (pause) => {
+    if (known) return;
+    model.send({ do: "hello", view });
+    if (pause < 60_000) again = setTimeout(hello, pause, 2 * pause);
+  };
+  hello(250);
   return () => {
+    clearTimeout(again);
     model.send({ do: "bye", view });
     model.off("msg:custom", heard);
     model.off("comm_live_update", lost);
