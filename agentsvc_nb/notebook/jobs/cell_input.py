@@ -120,7 +120,7 @@ def _written_value(value: Any) -> str:
 
 
 def _escaped(value: Any) -> Any:
-    """Escape `{{name}}` in all texts, so that it is sent as it stands."""
+    """Escape `{{name}}` in all texts, so that the service gets it unchanged."""
     if isinstance(value, dict):
         return {key: _escaped(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -220,7 +220,7 @@ class ChatController:
     def _learn(self, most: int) -> list[ChatTurn]:
         """Append the chat's turns that are not known yet, and return them.
 
-        The service lists all of them; the journal has what was typed, of those that were asked on this machine.
+        The service lists all turns; the journal adds what people typed for those asked on this machine.
         """
         session, conversation, first = self._session, self.conversation, self._first
         if conversation.chat is None and not first.new_chat:

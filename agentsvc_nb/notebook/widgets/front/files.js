@@ -161,6 +161,7 @@ class List {
 
   reset() {
     Object.assign(this, { rows: [], byKey: new Map(), found: null, words: "", thumbs: new Map(), room: SHOWN, current: "" });
+    this.known = false;
     this.asked = new Set();
   }
 
@@ -175,6 +176,7 @@ class List {
   }
 
   files(rows) {
+    this.known = true;
     const names = ["key", "name", "type", "size", "changed", "version", "by", "note"];
     this.rows = rows.map((row) => Object.fromEntries(row.map((value, at) => [names[at], value])));
     this.byKey = new Map(this.rows.map((row) => [row.key, row]));
@@ -220,7 +222,7 @@ class List {
     const shown = rows.slice(0, this.room);
     this.body.replaceChildren(...(this.asGrid ? [] : shown.map((row) => this.line(row))));
     this.grid.replaceChildren(...(this.asGrid ? shown.map((row) => this.tile(row)) : []));
-    this.empty.hidden = rows.length > 0;
+    this.empty.hidden = rows.length > 0 || !this.known; // nothing is said of files before the kernel was heard
     this.empty.textContent = this.rows.length
       ? "No file has these words in its name. New files are found by their content a minute later."
       : "No files yet. What an answer writes is listed here.";

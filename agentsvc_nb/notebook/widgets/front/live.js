@@ -82,6 +82,8 @@ function furnish(model, root, shown) {
   for (const pre of shown.querySelectorAll("pre")) withCopy(pre);
   drawSteps(shown);
   for (const file of shown.querySelectorAll(".asvc-chip")) file.prepend(icon(iconOf(file.firstChild?.textContent.trim())));
+  // Classes and not `:has()`, which has the browser look at the whole chat with each change.
+  for (const figure of shown.querySelectorAll("figure + figure")) figure.parentElement.classList.add("asvc-pictures");
   const pictures = [...shown.querySelectorAll("img")];
   for (const [at, each] of pictures.entries()) {
     const open = element("button", { type: "button", className: "asvc-picture", title: "Show it large" });
@@ -97,6 +99,7 @@ function furnish(model, root, shown) {
 
 /** Draw the icons of a timeline, and its times at the end of the lines. */
 function drawSteps(shown) {
+  for (const steps of shown.querySelectorAll(".asvc-fold > div > .asvc-steps")) steps.parentElement.classList.add("asvc-bare");
   const signs = { "asvc-good": "check", "asvc-wrong": "wrong", "asvc-going": "clock", "asvc-step": "dot" };
   for (const line of shown.querySelectorAll(".asvc-steps li")) {
     const words = element("span", { className: "asvc-words" });
