@@ -2,7 +2,7 @@
 
     python -m docs.notebooks [NAME ...]
 
-CI compares a run with what is stored (`tests/test_notebooks.py`).
+CI compares a run with what is stored (`tests/notebook/test_notebooks.py`).
 """
 
 from __future__ import annotations

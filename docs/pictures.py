@@ -20,8 +20,8 @@ from playwright.sync_api import FilePayload, sync_playwright
 from docs.notebooks import NOTEBOOKS, fresh_service
 from tests.browser import axe
 from tests.browser.lab import CHROMIUM, Lab
-from tests.hosts.voila import voila
-from tests.waiting import until
+from tests.nightly.hosts.voila import voila
+from tests.support.waiting import until
 
 IMAGES = Path(__file__).parent / "images"
 HEIGHT = 2350  # pixels: down to the pictures of the job

@@ -3,7 +3,7 @@ not-on-postgres.md from the code.
 
     python -m docs.tables
 
-`tests/test_docs.py` fails when they differ.
+`tests/unit/repository/test_docs.py` fails when they differ.
 """
 
 from __future__ import annotations

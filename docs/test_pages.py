@@ -14,7 +14,8 @@ stand-in, nor `tests/notebook`, `tests/browser`, `tests/hosts`, `tests/agents` a
 ask a service by the same routes as `tests/contract`: what they are about is at the other end.
 
 `tests/faults` has no run with `--blobs s3`: its engines die and fail at a write to a folder. What a bucket adds, a
-server that is away, cuts off or refuses, is in `tests/service/test_s3_blobs.py` and `tests/faults/test_s3_away.py`.
+server that is away, cuts off or refuses, is in `tests/unit/service/test_s3_blobs.py` and
+`tests/faults/test_s3_away.py`.
 """
 """Why what has no mark is not run there, or not on S3."""
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from agentsvc_nb import embedded
 from tests.bench.process import resident_mb
 from tests.browser.lab import Lab, Notebook
-from tests.waiting import until
+from tests.support.waiting import until
 
 TURNS: Final = 200
 ANSWER: Final = "\n".join(f"say Some words of a *paragraph* {'and more of it ' * 8}\nsay" for _ in range(7))

@@ -27,7 +27,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.agents.language.agent import Engine
 from agentsvc_nb.cli.models import pull
 from agentsvc_nb.testing import running_service
-from tests.agents.chat_server import USAGE, ChatServer, Reply
+from tests.unit.agents.chat_server import USAGE, ChatServer, Reply
 
 TURNS: Final = 60
 CONTEXT: Final = 8_192

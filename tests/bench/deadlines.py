@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from agentsvc_nb import AgentService, AsyncAgentService, JobTimeoutError, StefanBrainError
-from tests.client.conftest import KEY, RUN_ID, run
-from tests.client.cutting import events, frames
+from tests.unit.client.conftest import KEY, RUN_ID, run
+from tests.unit.client.cutting import events, frames
 
 Call = Callable[[Any, float], Any]
 """With a client and a deadline in seconds: a result, or what to await for it."""

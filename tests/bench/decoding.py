@@ -17,7 +17,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.sse import EventDecoder
 from tests.bench import peers
 from tests.bench.peers import Work, compare, show
-from tests.client.conftest import RUN_ID, run
+from tests.unit.client.conftest import RUN_ID, run
 
 EVENTS: Final = 2_000
 CHUNK_BYTES: Final = 16 * 1024

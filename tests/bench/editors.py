@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.bench import peers
-from tests.client.editor import Editor
+from tests.unit.client.editor import Editor
 
 CALLS: Final = {
     "ask": "responses.create",

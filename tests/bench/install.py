@@ -18,7 +18,7 @@ from agentsvc_nb.wire.routes import ROUTES
 from tests.bench.first_call import NOTHING, OURS
 from tests.bench.peer import bare_starlette
 from tests.bench.start import TIMED, Took, took
-from tests.test_wheel import INSTALLED, build, fresh, run
+from tests.nightly.test_wheel import INSTALLED, build, fresh, run
 
 BEGUN_WITH: Final = ("lab", "agents", "lab,agents", "local-model")
 ROUNDS: Final = 7

@@ -25,8 +25,8 @@ from agentsvc_nb.wire.routes import MCP, V1
 from tests.bench.load import Load, address, measure, request
 from tests.bench.process import cpu_seconds, resident_mb
 from tests.bench.raw import fetch
-from tests.contract.mcp_caller import LEGACY, MODERN, meta
-from tests.waiting import until
+from tests.service.api.mcp_caller import LEGACY, MODERN, meta
+from tests.support.waiting import until
 
 CLIENTS: Final = 200
 REVISIONS: Final = (MODERN, LEGACY)

@@ -13,7 +13,7 @@ from tests.bench import stored
 from tests.bench.load import Load, measure, request
 from tests.bench.process import resident_mb
 from tests.bench.starts import PATH, QUEUED, START
-from tests.waiting import until
+from tests.support.waiting import until
 
 GROWTH_MB: Final = 10.0
 """Over the later half: what is kept of each of 5,000 runs, 2 KB or more, would be more than this."""

@@ -15,8 +15,8 @@ import httpx
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.bench.process import cpu_seconds, resident_mb
-from tests.service.briefs import BRIEFS
-from tests.waiting import until
+from tests.support.waiting import until
+from tests.unit.tools.briefs import BRIEFS
 
 PICTURES: Final = 20
 GROWTH_MB: Final = 40.0

@@ -26,8 +26,8 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.bench.process import peak_mb, resident_mb
-from tests.contents import forget
-from tests.s3_server import running_s3
+from tests.support.contents import forget
+from tests.support.s3_server import running_s3
 
 MB: Final = 1_000_000
 PIECE_BYTES: Final = 256 * 1024

@@ -26,7 +26,7 @@ from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from tests.bench.corpus import Corpus, Made
-from tests.databases import PostgresServer
+from tests.support.databases import PostgresServer
 
 ACCOUNT = "acct_bench"
 BATCH = 200

@@ -15,7 +15,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from tests.bench import stored
 from tests.bench.load import Load, Measured, measure, request
 from tests.bench.process import cpu_seconds
-from tests.waiting import until
+from tests.support.waiting import until
 
 PATH: Final = "/api/developers/v1/runs"
 START: Final = json.dumps({"message": "say hello"}).encode()

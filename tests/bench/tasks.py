@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.agents.tasks.material import Made
-from tests.agents.tasks.office import Done, office
-from tests.agents.tasks.work import TASKS
-from tests.agents.wires.reply import Body
 from tests.bench.context import repeated, smollm2
+from tests.unit.agents.tasks.material import Made
+from tests.unit.agents.tasks.office import Done, office
+from tests.unit.agents.tasks.work import TASKS
+from tests.unit.agents.wires.reply import Body
 
 
 def as_text(body: Body) -> str:

@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tests.browser.lab import Notebook
-from tests.waiting import until
+from tests.support.waiting import until
 
 OURS: Final = ".jp-NotebookPanel .jp-OutputArea-output > *"
 THEMES: Final = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")

@@ -20,7 +20,7 @@ from urllib.request import urlopen
 import nbformat
 from playwright.sync_api import Browser, Page, Playwright, WebSocket, expect, sync_playwright
 
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)  # instead of 5 s: a busy machine is slow
 

@@ -27,7 +27,7 @@ from tests.browser import axe
 from tests.browser.lab import CHROMIUM, CURRENT, Lab, Notebook
 from tests.browser.surfaces import CHATTED, PAGES, SURFACES, Surface
 from tests.notebook import samples
-from tests.waiting import until
+from tests.support.waiting import until
 
 WIDE: Final = 1280
 SIDE_HEIGHT: Final = 900

@@ -9,14 +9,10 @@ import signal
 import time
 from typing import Any
 
-import pytest
-
 from agentsvc_nb import embedded
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 LOAD = "%load_ext agentsvc_nb"
 

@@ -14,9 +14,7 @@ from playwright.sync_api import expect
 from tests.browser import axe
 from tests.browser.conftest import APPS, Place, placed
 from tests.browser.lab import Notebook
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 LOAD = "%load_ext agentsvc_nb"
 LINES, PAUSE = 290, 0.08  # some 900 characters a second, 225 tokens

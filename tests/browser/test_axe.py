@@ -6,9 +6,7 @@ import pytest
 
 from tests.browser import axe
 from tests.browser.conftest import Place
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 GREY = """from IPython.display import HTML
 HTML('<p style="color:#999">grey</p>')"""

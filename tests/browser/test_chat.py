@@ -14,9 +14,7 @@ from tests.browser import axe
 from tests.browser.conftest import Place
 from tests.browser.lab import Lab, Notebook
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 CELL = "import agentsvc_nb\nagentsvc_nb.Chat()"
 

@@ -16,9 +16,7 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from tests.browser.conftest import Place
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 MONEY: Final = "The media budget is $240,000 net; production has $55,000"
 CELLS = [

@@ -9,9 +9,7 @@ import pytest
 
 from tests.browser.conftest import APPS, Place, placed
 from tests.browser.lab import CURRENT, App
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 LOAD = "%load_ext agentsvc_nb"
 COMMENTS = f"cell => {CURRENT}.content.widgets[cell].editor.editor.state.languageDataAt('commentTokens', 0)[0]"

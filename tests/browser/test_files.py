@@ -12,9 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser import axe, gallery
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 CELLS = [
     "%load_ext agentsvc_nb\nimport agentsvc_nb",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser import axe
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 CELLS = [
     "%load_ext agentsvc_nb",

@@ -17,8 +17,6 @@ from tests.browser import axe
 from tests.browser.anyhost import ADDRESS, Host, HostComm, hosting
 from tests.notebook.test_hostile import HOSTILE
 
-pytestmark = pytest.mark.browser
-
 RAW: Final = [
     *(text for text in HOSTILE if not any("\ud800" <= character <= "\udfff" for character in text)),
     "<template><img src=x onerror=alert(1)></template>",

@@ -20,9 +20,7 @@ from tests.browser.test_front import LISTED, RAW, nothing_ran, watched
 from tests.browser.test_front_files import OTHERS
 from tests.notebook import fronts
 from tests.notebook.screens import Cell, Clock, Script
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 NARROW = 220
 TABLE = "say\n\n| a channel | what it has cost | what it has earned |\n|---|--:|--:|\n| Search | 67,004 | 560,503 |"

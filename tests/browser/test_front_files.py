@@ -22,9 +22,7 @@ from tests.notebook.fronts import file
 from tests.notebook.images import png
 from tests.notebook.test_browser_widget import end
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 SCRIPT: Final = "write out/plan.md # Autumn\nwrite reports/q3.md it rose\nwrite a.csv x,y\nwrite b.html <h1>Page</h1>"
 OTHERS: Final = """all => all.filter(one => !one.closest(".asvc-icon") && one.getAttribute("src") !== "")

@@ -15,9 +15,7 @@ from tests.browser import axe
 from tests.browser.anyhost import Host, HostComm, hosting
 from tests.browser.test_front import RAW, nothing_ran, watched
 from tests.notebook.form_schemas import Schema
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 TEXT: Final = {"type": "string", "maxLength": 60}
 MANY_LINES: Final = {"type": "string"}

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.browser.conftest import Place
 from tests.notebook.test_hostile import HOSTILE as STRINGS
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 
 def test_nothing_executes_and_nothing_is_fetched(place: Place) -> None:

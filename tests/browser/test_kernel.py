@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.browser.conftest import Place
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 LOAD = """%load_ext agentsvc_nb
 import ipywidgets, pandas as pd

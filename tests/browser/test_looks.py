@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import shutil
 
-import pytest
-
 from tests.browser import axe
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 ANSWER = """%%ask
 step 1

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.browser.conftest import Place
-from tests.losing import lose_for_good
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.losing import lose_for_good
+from tests.support.waiting import until
 
 LINES = "\n".join(f"say Line {number} of *many*.\nsay\nwait 0.05" for number in range(40))
 CELLS = [

@@ -10,9 +10,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import APPS, Place, placed
 from tests.browser.gallery import enlarge_and_close, open_the_first
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 CELLS = [
     "%load_ext agentsvc_nb",

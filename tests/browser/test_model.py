@@ -10,13 +10,12 @@ import pytest
 from playwright.sync_api import expect
 
 from agentsvc_nb import embedded
-from tests.agents.wires.reply import Reply
-from tests.agents.wires.server import provider_server
 from tests.browser.lab import Lab, Notebook
 from tests.notebook.test_model_switch import KEY, MODEL, Wanting
-from tests.waiting import until
+from tests.support.waiting import until
+from tests.unit.agents.wires.reply import Reply
+from tests.unit.agents.wires.server import provider_server
 
-pytestmark = pytest.mark.browser
 CELLS = ["%load_ext agentsvc_nb", "%agentsvc model", f"%agentsvc model {MODEL}", "%%ask\nHello", "%agentsvc model"]
 PATIENCE = 240.0
 

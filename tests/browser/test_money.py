@@ -11,9 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import APPS, Place, placed
 from tests.browser.lab import Notebook
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 MONEY: Final = "The media budget is $240,000 net; production has $55,000"
 SAID: Final = f"""say {MONEY}

@@ -16,9 +16,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
 from tests.browser.test_hostile import file_names
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 TABLE = "\n".join(f"say |{cell * 12}" for cell in (" a column |", "--:|", " 1 |"))
 

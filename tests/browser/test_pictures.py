@@ -14,9 +14,7 @@ from tests.browser import axe
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
 from tests.notebook.images import png
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 SIZES: Final = {"red": (400, 100), "lime": (90, 360), "blue": (300, 300), "magenta": (40, 30), "cyan": (600, 60)}
 """Wide, tall, square, smaller than its thumbnail, and very wide."""

@@ -7,14 +7,10 @@ import json
 import socket
 import threading
 
-import pytest
-
 from tests.browser.conftest import Place
 from tests.notebook import samples
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 HOSTILE_PAGE = """<!doctype html><title>x</title>
 <meta http-equiv=refresh content="0;url=http://127.0.0.1:{port}/refresh">

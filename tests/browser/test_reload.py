@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import Place, placed
-from tests.waiting import until
-
-pytestmark = pytest.mark.browser
+from tests.support.waiting import until
 
 CELLS = ["%load_ext agentsvc_nb", "%%ask\nsay so far\nsay\nwait 25\nsay the end"]
 

@@ -11,8 +11,8 @@ from hypothesis import settings
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from tests.contract.faces import async_face, sync_face
 from tests.faults.network import CONTENT, HANDLE_SECONDS, LONG, new_chat, nothing_left_open
+from tests.service.api.faces import async_face, sync_face
 
 settings.register_profile("long", settings.get_profile("default"))
 

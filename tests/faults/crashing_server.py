@@ -17,8 +17,8 @@ import httpx
 
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.wire.routes import V1
-from tests import databases
-from tests.waiting import until
+from tests.support import databases
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
 DAY_MS = 24 * 3600 * 1000

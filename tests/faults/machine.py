@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer
 from tests.faults.history import Violation, check_run, check_turns, hold
-from tests.waiting import until
+from tests.support.waiting import until
 
 SCRIPTS = {
     "quick": "say b",

@@ -15,9 +15,9 @@ import pytest
 from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
-from tests import databases
 from tests.faults.proxy import HOWS
-from tests.waiting import until
+from tests.support import databases
+from tests.support.waiting import until
 
 LONG = "\n".join(f"progress {n} 200 at {n}" for n in range(200)) + "\nsay done"
 CONTENT = random.Random(8).randbytes(4 * MIB + 3)
@@ -26,9 +26,7 @@ HANDLE_SECONDS = 0.1
 PATIENCE_SECONDS = 0.4
 """After this time without a byte a client gives a connection up; outside tests that is a minute."""
 WAYS = pytest.mark.parametrize("direction", ["up", "down"])
-KINDS = pytest.mark.parametrize(
-    "how", [pytest.param(how, marks=() if how in ("cut", "reset") else pytest.mark.slow) for how in HOWS]
-)
+KINDS = pytest.mark.parametrize("how", HOWS)
 
 
 def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:

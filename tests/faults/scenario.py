@@ -14,10 +14,10 @@ import httpx
 
 from agentsvc_nb.wire.runs import TERMINAL
 from agentsvc_nb.wire.tools import JOB_TERMINAL
-from tests import databases
 from tests.faults.crashing_server import CrashingServer
 from tests.faults.history import check_run, check_turns, hold
-from tests.waiting import until
+from tests.support import databases
+from tests.support.waiting import until
 
 CONTENT: Final = bytes(range(256)) * 1024
 ECHO: Final = {"steps": 2, "files": {"echo.txt": "from the job"}}

@@ -12,7 +12,7 @@ import pytest
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.effects import STAMPS
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 def call(tool: str, dies: str | None = None) -> str:

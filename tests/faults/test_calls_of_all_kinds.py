@@ -20,9 +20,9 @@ from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.history import check_run
 from tests.faults.test_calls import stamps
 from tests.faults.test_tool_effects import call, files, start
-from tests.service.test_program_escapes import living
-from tests.tool_server import RunningToolServer, tool_server
-from tests.waiting import until
+from tests.support.tool_server import RunningToolServer, tool_server
+from tests.support.waiting import until
+from tests.unit.tools.test_program_escapes import living
 
 pytestmark = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
 

@@ -13,9 +13,7 @@ import pytest
 
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import Morning
-from tests.waiting import until
-
-pytestmark = pytest.mark.slow
+from tests.support.waiting import until
 
 POINTS = [
     "in idempotency.remember 1",  # the key and its run are written, not committed

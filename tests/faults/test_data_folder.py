@@ -18,8 +18,8 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.folder import DataFolder, ForeignFolder
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from tests.service.test_serve import ENV, client_of, ready_of, serve, serving
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.service.process.test_serve import ENV, client_of, ready_of, serve, serving
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.sqlite("loses, replaces and restores a folder's own database")
 

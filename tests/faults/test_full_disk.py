@@ -19,8 +19,8 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import CONTENT, Morning
-from tests.service.test_serve import ENV, client_of, command, serving
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.service.process.test_serve import ENV, client_of, command, serving
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 NO_ROOM = 4096
 """Less than any database or log has already."""

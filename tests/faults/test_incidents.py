@@ -19,10 +19,10 @@ from agentsvc_nb.service.runs import attempts, event_records, run_records
 from agentsvc_nb.service.runs import runs as run_usecases
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.use_cases import UseCaseContext
-from tests import databases
 from tests.faults.engines import WrappedDatabase
-from tests.service.contexts import use_case
-from tests.waiting import until
+from tests.support import databases
+from tests.support.waiting import until
+from tests.unit.service.contexts import use_case
 
 T = TypeVar("T")
 

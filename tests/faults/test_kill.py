@@ -11,8 +11,8 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
-from tests.documents.word_files import paragraph, word_file
-from tests.waiting import until
+from tests.support.waiting import until
+from tests.unit.documents.word_files import paragraph, word_file
 
 
 @pytest.fixture

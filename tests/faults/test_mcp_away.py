@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from agentsvc_nb.wire.routes import MCP, V1
-from tests.contract.mcp_caller import MODERN, TASKS, Json, meta, streamed
 from tests.faults.crashing_server import CrashingServer, crashing_server
-from tests.waiting import until
+from tests.service.api.mcp_caller import MODERN, TASKS, Json, meta, streamed
+from tests.support.waiting import until
 
 FAILURES = pytest.mark.parametrize("failure", ["away", "busy"])
 SCRIPT = "step 1\nwait 1\n" * 3 + "answer done"

@@ -8,7 +8,7 @@ import json
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.tools.echo_job import EFFECTS
-from tests.contract.mcp_caller import TASKS, McpCaller
+from tests.service.api.mcp_caller import TASKS, McpCaller
 
 EACH = 10
 QUICK = 3

@@ -29,10 +29,10 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.migrations import steps
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
-from tests import databases
 from tests.faults.proxy import Fault, Proxy
-from tests.s3_server import S3Server
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.support import databases
+from tests.support.s3_server import S3Server
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.sqlite("moves between the databases")
 

@@ -14,7 +14,6 @@ from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.client import streams
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
-from tests.contract.faces import Face
 from tests.faults.network import (
     CONTENT,
     KINDS,
@@ -28,6 +27,7 @@ from tests.faults.network import (
     undelayed,
 )
 from tests.faults.proxy import Direction, Fault, How, Proxy
+from tests.service.api.faces import Face
 
 IMAGES = {"request": {"brief": "Autumn sale"}}
 pytestmark = pytest.mark.usefixtures("all_closed")

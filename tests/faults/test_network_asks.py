@@ -11,7 +11,6 @@ import pytest
 from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.client import streams, tools
 from agentsvc_nb.testing import RunningService
-from tests.contract.faces import Face
 from tests.faults.network import (
     KINDS,
     PATIENCE_SECONDS,
@@ -24,6 +23,7 @@ from tests.faults.network import (
     undelayed,
 )
 from tests.faults.proxy import Direction, Fault, How, Proxy
+from tests.service.api.faces import Face
 
 pytestmark = pytest.mark.usefixtures("all_closed", "impatient")
 LATE = "say so far\nwait 0.9\nsay done"

@@ -16,9 +16,9 @@ from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService, running_service
-from tests import databases
-from tests.databases import PostgresServer
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.support import databases
+from tests.support.databases import PostgresServer
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 PASSWORD = "hunter22"
 

@@ -10,8 +10,8 @@ import pytest
 from agentsvc_nb.tools.programs import confinement
 from tests.faults.crashing_server import crashing_server
 from tests.faults.test_tool_effects import call, ended, files, start
-from tests.service.test_program_escapes import living
-from tests.waiting import until
+from tests.support.waiting import until
+from tests.unit.tools.test_program_escapes import living
 
 CODE = """
 import os, time

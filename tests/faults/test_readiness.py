@@ -17,8 +17,8 @@ from agentsvc_nb.service.store import blobs_of
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from tests.faults.crashing_server import CrashingServer, crashing_server
-from tests.service.contexts import SetClock
-from tests.waiting import until
+from tests.support.waiting import until
+from tests.unit.service.contexts import SetClock
 
 NO_ROOM = 4096
 READY = (200, {"ready": True, "reason": None})

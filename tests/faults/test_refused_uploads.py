@@ -16,7 +16,7 @@ import pytest
 from agentsvc_nb import RequestTooLargeError
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.limits import MIB
-from tests.contract.faces import async_face, sync_face
+from tests.service.api.faces import async_face, sync_face
 
 BODY = json.dumps({"error": {"message": "Too large.", "type": "t", "code": "attachment_too_large"}}).encode()
 ANSWER = b"HTTP/1.1 413 Too Large\r\nx-request-id: req_1\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(BODY)

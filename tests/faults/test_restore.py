@@ -18,7 +18,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 FILES = 1_500
 pytestmark = pytest.mark.sqlite("restores a folder's own database")

@@ -11,7 +11,7 @@ import pytest
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.effects import STAMPS
-from tests.waiting import until
+from tests.support.waiting import until
 
 NEVER = ("--point", "never never 0")
 AWAY = "fail model_unavailable Away."

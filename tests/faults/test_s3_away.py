@@ -14,10 +14,10 @@ import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
-from tests.contents import forget
-from tests.contract.conftest import Wire, code
-from tests.contract.test_tables_http import asked as told
-from tests.s3_server import S3Server, running_s3
+from tests.service.api.conftest import Wire, code
+from tests.service.api.test_tables_http import asked as told
+from tests.support.contents import forget
+from tests.support.s3_server import S3Server, running_s3
 
 Opened = Callable[[RunningService], Wire]
 LARGE = bytes(range(256)) * 50_000

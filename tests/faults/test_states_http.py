@@ -19,7 +19,6 @@ from tests.faults.history import Violation
 from tests.faults.machine import machine_on
 from tests.faults.mutants import MUTANTS
 
-pytestmark = pytest.mark.slow
 SEARCHES = 3
 """Runs take real time: on a busy machine one search may pass a mutant by."""
 

@@ -16,13 +16,13 @@ import pytest
 from agentsvc_nb.tools.ads.creating import designs
 from agentsvc_nb.tools.ads.models import ImageRequest
 from agentsvc_nb.wire.runs import TERMINAL
-from tests import databases
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.test_calls import last_result
-from tests.service.mailbox import Box, mail_server
-from tests.service.site import Answer, Site, as_json, html, serving
-from tests.service.test_tools_get_meta_ad import ad, png
-from tests.waiting import until
+from tests.support import databases
+from tests.support.waiting import until
+from tests.unit.service.site import Answer, Site, as_json, html, serving
+from tests.unit.tools.mailbox import Box, mail_server
+from tests.unit.tools.test_tools_get_meta_ad import ad, png
 
 MAIL: Final = {"to": ["ana@example.com"], "subject": "Hello", "text": "Hello.", "dry_run": False}
 BRIEF: Final = {"brief": "Summer sale", "outputs": {"count": 2}}

@@ -16,7 +16,7 @@ from typing import Any
 from jupyter_client.manager import KernelManager
 
 from tests.notebook.screens import Cell
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 

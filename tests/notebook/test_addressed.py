@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebook.jupyter import Jupyter, jupyter
-from tests.waiting import until
+from tests.support.waiting import until
 
 VIEW = """
 from agentsvc_nb.notebook.widgets.front import Front

@@ -17,8 +17,8 @@ from agentsvc_nb.notebook.display import markdown
 from agentsvc_nb.notebook.display.file_table import CHART_PIXELS, charts_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.wire.files import TypedOutput, WorkspaceFile
-from tests.contract.leaving import leaving
 from tests.notebook.allowlist import offences
+from tests.service.api.leaving import leaving
 
 pytestmark = pytest.mark.usefixtures("connected")
 

@@ -20,7 +20,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 from tests.notebook.fronts import decide, front_of
 from tests.notebook.screens import Script
-from tests.waiting import until
+from tests.support.waiting import until
 
 CALL = 'say Shall I?\ncall echo_job {"steps": 0, "seconds": 0}\nsay done'
 

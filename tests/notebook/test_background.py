@@ -15,7 +15,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 from tests.notebook.fronts import front_of, markup
 from tests.notebook.shells import KernelShell, loaded
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import attach, file, say
 from tests.notebook.images import png
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 

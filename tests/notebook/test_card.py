@@ -13,7 +13,7 @@ from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import decide, front_of, markup, say, text, words
 from tests.notebook.screens import Cell, Clock, Script
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 class Card:

@@ -18,7 +18,7 @@ from tests.notebook.allowlist import offences
 from tests.notebook.fronts import ask, attach, markup, press_again, say, text
 from tests.notebook.fronts import decide as answer_call
 from tests.notebook.shells import KernelShell, loaded
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -29,7 +29,7 @@ from tests.notebook.fronts import attach, decide, markup, say, text, words
 from tests.notebook.screens import HEADER_BYTES, Clock, Script
 from tests.notebook.test_hostile import HOSTILE
 from tests.notebook.test_screens import ENDLESS, FENCE, PARAGRAPHS, TABLE
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 @pytest.fixture

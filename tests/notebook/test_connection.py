@@ -16,8 +16,8 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService, running_service
-from tests.agents.chat_server import Reply as ChatReply
-from tests.agents.chat_server import chat_server
+from tests.unit.agents.chat_server import Reply as ChatReply
+from tests.unit.agents.chat_server import chat_server
 
 
 class Ring(KeyringBackend):

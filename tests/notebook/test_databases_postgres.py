@@ -19,7 +19,7 @@ from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.variables import Rules
-from tests import databases
+from tests.support import databases
 
 # A cursor whose query was cut off is left to be collected.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -39,11 +39,11 @@ RUN: Final = ("ipython", "python", "sh")
 TEXTS: Final = ("text", "json", "yaml", "nginx")
 """Languages of blocks that nobody runs."""
 TESTED_ELSEWHERE: Final = {
-    "client.md": ("tests/contract/test_client_page.py", ("python", "sh")),
-    "data.md": ("tests/contract/test_data_page.py", ("python",)),
-    "interop.md": ("tests/test_interop.py", ("python",)),
-    "map.md": ("tests/contract/test_map_page.py", ("python",)),
-    "programs.md": ("tests/contract/test_programs_page.py", ("python",)),
+    "client.md": ("tests/service/api/test_client_page.py", ("python", "sh")),
+    "data.md": ("tests/service/api/test_data_page.py", ("python",)),
+    "interop.md": ("tests/service/process/test_interop.py", ("python",)),
+    "map.md": ("tests/service/api/test_map_page.py", ("python",)),
+    "programs.md": ("tests/service/api/test_programs_page.py", ("python",)),
 }
 """Which test runs all the blocks of a page in these languages, with what the page speaks of."""
 NOT_RUN: Final = re.compile(r"<!-- not run: (\S.*?) -->")
@@ -235,7 +235,7 @@ def test_the_examples_in_the_help_of_magics_parse() -> None:
 
 
 def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
-    """All of them parse (`tests/test_cli_help.py`). Here those run that need a service, a file and a chat."""
+    """All of them parse (`test_cli_help.py`). Here those run that need a service, a file and a chat."""
     ask, *_, again = EXAMPLES["agentsvc ask"]
     runner.run(Block("sh", ask, 0))
     chat = json.loads(runner.run(Block("sh", "agentsvc runs show last --json", 0)))["chat"]

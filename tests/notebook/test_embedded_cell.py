@@ -18,8 +18,8 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import CODE_REQUEST, typed
-from tests.strangers import Stranger, key_of, port_of, repeats
-from tests.waiting import until
+from tests.support.strangers import Stranger, key_of, port_of, repeats
+from tests.support.waiting import until
 
 
 @pytest.fixture

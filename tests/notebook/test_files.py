@@ -26,7 +26,7 @@ from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult
 from tests.notebook import samples
 from tests.notebook.allowlist import offences
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 

@@ -18,7 +18,7 @@ from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.runs import Event, Run
-from tests.waiting import until
+from tests.support.waiting import until
 
 RUN_ID = "11111111-1111-4111-8111-111111111111"
 

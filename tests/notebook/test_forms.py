@@ -15,11 +15,11 @@ from agentsvc_nb.notebook.jobs import cell_input
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.notebook.widgets.form import DEPTH_MAX, FIELDS_MAX, ToolForm, field_errors
 from agentsvc_nb.wire.tools import ToolDescription
-from tests.contract.test_every_tool import CATALOG, RIGHT, bad_inputs
 from tests.notebook.allowlist import FORBIDDEN
 from tests.notebook.form_schemas import Schema, any_schemas, roots
 from tests.notebook.fronts import say
 from tests.notebook.test_hostile import HOSTILE
+from tests.service.api.test_every_tool import CATALOG, RIGHT, bad_inputs
 
 SLOW = settings(
     max_examples=120,

@@ -15,7 +15,7 @@ from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.errors import AskError, RunStopped
 from agentsvc_nb.testing import RunningService
 from tests.notebook.fronts import VIEW, decide, front_of
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 

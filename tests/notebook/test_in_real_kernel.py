@@ -12,7 +12,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 from tests.notebook.jupyter import Jupyter, jupyter
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 def calling(code: str) -> str:

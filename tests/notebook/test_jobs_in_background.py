@@ -18,7 +18,7 @@ from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import VIEW, front_of, markup, say, words
 from tests.notebook.screens import Cell
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 

@@ -23,12 +23,12 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.testing import running_service
-from tests.losing import lose_for_good
 from tests.notebook import fronts
 from tests.notebook.fronts import markup, text
 from tests.notebook.screens import Cell
 from tests.notebook.test_chat import Used
-from tests.waiting import until
+from tests.support.losing import lose_for_good
+from tests.support.waiting import until
 
 SCRIPT = "say # Plan\nsay\nsay alpha\nwrite out/a.txt hi\nsay\nsay beta\nwait 60"
 

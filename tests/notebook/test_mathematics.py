@@ -21,7 +21,7 @@ from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.testing import RunningService
 from tests.notebook.images import png
 from tests.notebook.screens import Cell
-from tests.waiting import until
+from tests.support.waiting import until
 
 MONEY = "The media budget is $240,000 net; production has $55,000"
 TAKEN = ("text/plain", "text/html", "application/vnd.jupyter.widget-view+json")

@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService
 from tests.notebook.test_connection import Ring
 from tests.notebook.test_connection import ring as ring
-from tests.tool_server import calls, command
+from tests.support.tool_server import calls, command
 
 KEY = "svr_0123456789"
 

@@ -31,13 +31,13 @@ from agentsvc_nb.notebook.models import models
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.folder import DataFolder
-from tests.agents.chat_server import Reply as ChatReply
-from tests.agents.chat_server import chat_server
-from tests.agents.wires.anthropic_messages import AnthropicMessages
-from tests.agents.wires.reply import Body, Headers, Refused, Reply
-from tests.agents.wires.server import ProviderServer, provider_server
 from tests.notebook.jupyter import ROOT, start_kernel
-from tests.waiting import until
+from tests.support.waiting import until
+from tests.unit.agents.chat_server import Reply as ChatReply
+from tests.unit.agents.chat_server import chat_server
+from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
+from tests.unit.agents.wires.reply import Body, Headers, Refused, Reply
+from tests.unit.agents.wires.server import ProviderServer, provider_server
 
 MODEL = "anthropic:claude-sonnet-4-6"
 KEY = "sk-ant-typed-Qq7Zz0"

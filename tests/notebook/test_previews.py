@@ -17,9 +17,9 @@ from agentsvc_nb.notebook.display.file_table import OUTPUT_BYTES
 from agentsvc_nb.notebook.previews import decoding
 from agentsvc_nb.notebook.previews.decoding import CannotShow
 from agentsvc_nb.notebook.previews.preview import HEAD_BYTES, WHOLE_BYTES
-from tests.documents.corpus import encrypted
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
+from tests.reports.corpus import encrypted
 
 SEEN = {
     "chart.png": ("1,200 × 800 pixels", 'alt="chart.png, 1,200 × 800 pixels"'),

@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PROMPT = r"In \[\d+\]: "

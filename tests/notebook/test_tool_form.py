@@ -16,7 +16,7 @@ from agentsvc_nb.wire.tools import ToolDescription
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import say
 from tests.notebook.test_hostile import HOSTILE
-from tests.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 

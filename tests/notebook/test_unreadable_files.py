@@ -12,8 +12,8 @@ import pytest
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.testing import running_service
-from tests.documents.corpus import encrypted
 from tests.notebook import samples
+from tests.reports.corpus import encrypted
 
 pytestmark = pytest.mark.usefixtures("connected")
 

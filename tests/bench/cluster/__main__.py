@@ -23,8 +23,8 @@ from tests.bench.first_event import once
 from tests.bench.following import follow_all
 from tests.bench.load import Load, measure, request
 from tests.bench.starts import PATH, QUEUED, START
-from tests.cluster.cluster import Cluster, running_cluster
-from tests.waiting import until
+from tests.nightly.cluster.cluster import Cluster, running_cluster
+from tests.support.waiting import until
 
 EVENTS_A_SECOND: Final = 20
 SETTLE_SECONDS: Final = 6

@@ -12,7 +12,7 @@ import psycopg
 from tests.bench.cluster.server import Counts, Server
 from tests.bench.first_event import once
 from tests.bench.starts import START
-from tests.cluster.cluster import Cluster
+from tests.nightly.cluster.cluster import Cluster
 
 ROWS: Final = (1_000, 10_000, 100_000)
 FOLLOWERS: Final = (9, 99, 999)  # as many at each of three replicas

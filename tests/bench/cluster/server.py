@@ -14,7 +14,7 @@ import psycopg
 from agentsvc_nb.service import sql
 from agentsvc_nb.service.store.postgres import translated
 from tests.bench.process import cpu_seconds
-from tests.cluster.cluster import DURABLE, Cluster
+from tests.nightly.cluster.cluster import DURABLE, Cluster
 
 OPTIONS: Final = f"{DURABLE} -c shared_preload_libraries=pg_stat_statements"
 _VALUE: Final = re.compile(r"%\(\w+\)s|\$\d+|'[^']*'|\b\d+\b|\bEPOCH\b")

@@ -1,0 +1,302 @@
+"""A service's data in PostgreSQL: one writer at a time among all processes, and what a server that is away
+does (docs/decisions/0052-postgresql.md). What it holds is tested by the other modules, with `--database postgres`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.metadata
+import sqlite3
+import threading
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import psycopg
+import pytest
+from procrastinate.schema import SchemaManager
+
+from agentsvc_nb.service.chats import chat_records
+from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
+from agentsvc_nb.service.runner.shared import LIVE_SECONDS
+from agentsvc_nb.service.runs.process_records import DEAD_MS
+from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.store.migrations import SchemaTooNew
+from agentsvc_nb.service.store.postgres import IDLE_SECONDS, LOCK_SECONDS, PostgresDatabase
+from agentsvc_nb.tools.support.stopping import ReadTooLong
+from tests.support import databases
+from tests.support.databases import PostgresServer
+
+INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
+PASSWORD = "hunter22"
+
+
+@pytest.fixture
+def address() -> str:
+    return databases.server().new_database()
+
+
+@pytest.fixture
+def database(address: str) -> Iterator[PostgresDatabase]:
+    with contextlib.closing(PostgresDatabase(address).open()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stopping() -> Iterator[PostgresServer]:
+    """A server that the test may stop."""
+    made = PostgresServer()
+    yield made
+    made.remove()
+
+
+def names(tx: Tx) -> list[str]:
+    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name NOT LIKE 'schema%' ORDER BY name")]
+
+
+def insert(tx: Tx, name: str) -> int:
+    return tx.run(INSERT, name=name, value="")
+
+
+def count_up(tx: Tx) -> None:
+    """Read a number, and write the next one: what a wallet, a budget and a limit do."""
+    row = tx.one("SELECT value FROM meta WHERE name = 'number'")
+    tx.run("DELETE FROM meta WHERE name = 'number'")
+    tx.run(INSERT, name="number", value=str(int(row["value"]) + 1 if row else 1))
+
+
+def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database: PostgresDatabase) -> None:
+    def fails(tx: Tx) -> None:
+        insert(tx, "lost")
+        raise ZeroDivisionError
+
+    async def together() -> tuple[object, ...]:
+        def put(name: str) -> asyncio.Future[int]:
+            return asyncio.ensure_future(database.write(partial(insert, name=name)))
+
+        failing = asyncio.ensure_future(database.write(fails))
+        return await asyncio.gather(put("a"), failing, put("b"), put("a"), return_exceptions=True)
+
+    first, second, third, fourth = asyncio.run(together())
+    assert (first, third) == (1, 1)
+    assert isinstance(second, ZeroDivisionError)
+    assert isinstance(fourth, psycopg.errors.UniqueViolation)
+    assert database.read(names) == ["a", "b"]
+
+
+def test_processes_that_read_and_write_at_once_lose_nothing(address: str) -> None:
+    def count(times: int) -> None:
+        with contextlib.closing(PostgresDatabase(address).open()) as opened:
+            for _ in range(times):
+                opened.write_now(count_up)
+
+    counting = [threading.Thread(target=count, args=(50,)) for _ in range(4)]
+    for each in counting:
+        each.start()
+    for each in counting:
+        each.join()
+    with contextlib.closing(PostgresDatabase(address)) as database:
+        assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "200"}]
+
+
+def test_a_writer_that_is_frozen_in_the_midst_of_a_write_keeps_nobody_from_writing(address: str) -> None:
+    """For ten seconds all others were refused, and all workers counted as dead."""
+    begun, thaw = threading.Event(), threading.Event()
+
+    def freeze(tx: Tx) -> int:
+        begun.set()
+        thaw.wait()
+        return insert(tx, "frozen")
+
+    closing = contextlib.closing
+    with closing(PostgresDatabase(address).open()) as one, closing(PostgresDatabase(address)) as two:
+        with ThreadPoolExecutor(1) as pool:
+            frozen = pool.submit(one.write_now, freeze)
+            begun.wait()
+            try:
+                two.write_now(lambda tx: insert(tx, "free"))
+            finally:
+                thaw.set()
+            frozen.result()
+        assert two.read(names) == ["free", "frozen"]
+    assert LOCK_SECONDS > IDLE_SECONDS < DEAD_MS / 1000 - LIVE_SECONDS
+
+
+def test_a_read_sees_one_moment(database: PostgresDatabase) -> None:
+    def twice(tx: Tx) -> tuple[list[str], list[str]]:
+        before = names(tx)
+        database.write_now(partial(insert, name="meanwhile"))
+        return before, names(tx)
+
+    assert database.read(twice) == ([], [])
+    assert database.read(names) == ["meanwhile"]
+
+
+def test_a_read_that_takes_too_long_ends(database: PostgresDatabase) -> None:
+    with pytest.raises(ReadTooLong):
+        database.read(lambda tx: tx.one("SELECT pg_sleep(600)"), 0.05)
+    assert database.read(names) == []
+
+
+def test_a_restart_of_the_server_costs_nothing_but_time(stopping: PostgresServer) -> None:
+    address = stopping.new_database()
+    with contextlib.closing(PostgresDatabase(address).open()) as database:
+        database.write_now(count_up)
+        stopping.stop()
+        starting = threading.Thread(target=stopping.start)
+        starting.start()
+        database.write_now(count_up)
+        assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "2"}]
+        starting.join()
+
+
+def test_a_server_that_is_away_is_said_without_the_password(stopping: PostgresServer) -> None:
+    address = stopping.new_database().replace("postgres@", f"postgres:{PASSWORD}@")
+    with contextlib.closing(PostgresDatabase(address).open()) as database:
+        database.patience = 0.0
+        stopping.stop()
+        for use in (database.write_now, database.read):
+            with pytest.raises(StoreAway, match="The database does not answer") as caught:
+                use(names)
+            said = "".join(traceback.format_exception(caught.value))
+            assert PASSWORD not in said + repr(database)
+
+
+@pytest.mark.parametrize(
+    "address", [f"postgresql://ada:{PASSWORD}@[/x", f"postgresql://ada:{PASSWORD}%zz@db.example/x", f"{PASSWORD} x"]
+)
+def test_an_address_that_cannot_be_read_is_not_repeated(address: str) -> None:
+    with pytest.raises(StoreUnusable, match="AGENTSVC_DATABASE can't be read as an address") as caught:
+        PostgresDatabase(address)
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value)).replace(repr(address), "")
+
+
+def test_the_schema_has_the_tables_and_columns_of_sqlite(database: PostgresDatabase) -> None:
+    connection = sqlite3.connect(":memory:")
+    migrations.migrate(connection)
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    expected = {
+        (table, column[1])
+        for (table,) in tables
+        if not table.startswith("file_words")  # each has a full-text index of its own
+        for column in connection.execute(f"PRAGMA table_info({table})")
+    }
+    connection.close()
+    found = database.read(
+        lambda tx: tx.all(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = 'public' AND table_name NOT LIKE 'procrastinate%'"
+        )
+    )
+    ours = {(row["table_name"], row["column_name"]) for row in found if row["table_name"] != "file_words"}
+    assert {column for column in ours if column[1] != "rowid"} == expected
+
+
+def test_processes_that_start_at_once_make_one_schema(address: str) -> None:
+    failed: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            PostgresDatabase(address).open().close()
+        except BaseException as error:
+            failed.append(error)
+
+    starting = [threading.Thread(target=start) for _ in range(4)]
+    for each in starting:
+        each.start()
+    for each in starting:
+        each.join()
+    assert not failed
+    with contextlib.closing(PostgresDatabase(address)) as database:
+        looked = database.status()
+    assert looked.schema == looked.newest == len(migrations.steps())
+
+
+def newer(database: PostgresDatabase, changed: int, *steps: str) -> None:
+    """Have a version of the future migrate the database to schema 99, whose step `changed` did more than add."""
+
+    def use(tx: Tx) -> None:
+        for step in steps:
+            tx.run(step)
+        tx.run("UPDATE meta SET value = '99' WHERE name = 'schema'")
+        tx.run("UPDATE meta SET value = :changed WHERE name = 'schema_changed'", changed=str(changed))
+
+    database.write_now(use)
+
+
+def test_a_newer_schema_that_only_adds_is_served_also_by_who_is_at_work(
+    database: PostgresDatabase, address: str
+) -> None:
+    def make(tx: Tx, project: str) -> str:
+        return chat_records.create_project(tx, "account", project, "", 0).id
+
+    for number in range(5):  # prepared by now
+        database.write_now(partial(make, project=f"before {number}"))
+    with contextlib.closing(PostgresDatabase(address).open()) as other:
+        newer(other, database.status().newest, "ALTER TABLE project ADD COLUMN color TEXT NOT NULL DEFAULT 'red'")
+    with contextlib.closing(PostgresDatabase(address).open()) as later:
+        for each, projects in ((database, 6), (later, 7)):
+            each.write_now(partial(make, project=f"after {projects}"))
+            assert len(each.read(lambda tx: chat_records.projects(tx, "account"))) == projects
+    assert database.status().schema == 99
+
+
+def test_a_newer_schema_that_changes_is_refused_and_left_as_it_is(database: PostgresDatabase, address: str) -> None:
+    newer(database, 98)
+    with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(SchemaTooNew, match="schema 99"):
+        other.open()
+    assert database.status().schema == 99
+
+
+def test_the_tables_of_the_queue_follow_a_newer_procrastinate_and_not_an_older_one(
+    database: PostgresDatabase, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "03.04.00_01_pre_old.sql").write_text("CREATE TABLE queue_old (id INT)")
+    (tmp_path / "99.01.00_01_pre_new.sql").write_text("CREATE TABLE queue_new (id INT)")
+    newer(database, database.status().newest)
+
+    def found() -> tuple[object, ...]:
+        with contextlib.closing(PostgresDatabase(address).open()) as other:
+            rows = other.read(
+                lambda tx: tx.all("SELECT to_regclass('queue_old') AS old, to_regclass('queue_new') AS new")
+            )
+            return (*rows[0].values(), other.status().schema)
+
+    assert found() == (None, None, 99)
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(SchemaManager, "get_migrations_path", lambda: str(tmp_path))
+        upgraded.setattr(importlib.metadata, "version", lambda name: "99.1.2")
+        assert found() == found() == (None, "queue_new", 99)
+    assert found() == (None, "queue_new", 99)
+
+
+def test_a_database_that_is_not_utf_8_is_refused() -> None:
+    server = databases.server()
+    with psycopg.connect(server.address("postgres"), autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS latin")
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    refused = PostgresDatabase(server.address("latin"))
+    with contextlib.closing(refused), pytest.raises(StoreUnusable, match="encoding is LATIN1"):
+        refused.open()
+
+
+def test_values_that_a_database_cannot_store_are_refused_as_sqlite_refuses_them(database: PostgresDatabase) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        database.write_now(lambda tx: tx.run("UPDATE run SET steps = :steps", steps=2**70))
+    assert database.read(names) == []
+
+
+def test_what_is_asked_for_is_written_before_it_closes(address: str) -> None:
+    database = PostgresDatabase(address).open()
+
+    async def ask() -> None:
+        asking = asyncio.ensure_future(database.write(partial(insert, name="last")))
+        await asyncio.sleep(0)
+        database.close()
+        await asking
+
+    asyncio.run(ask())
+    with contextlib.closing(PostgresDatabase(address)) as again:
+        assert again.read(names) == ["last"]

@@ -1,0 +1,463 @@
+"""Processes that share a database: the queue carries each run and job to one of them, what a dead one had goes on in
+another, and each sees what others write (docs/decisions/0102-procrastinate.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+
+from agentsvc_nb.service.accounts import account_records, accounts, usage_records
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
+from agentsvc_nb.service.jobs.jobs import Submit
+from agentsvc_nb.service.ports import StoreUnusable
+from agentsvc_nb.service.runner import shared
+from agentsvc_nb.service.runner.shared import Sharing
+from agentsvc_nb.service.runner.signals import LocalSignals
+from agentsvc_nb.service.runner.supervisor import TaskSupervisor
+from agentsvc_nb.service.runs import attempts, process_records, processes, runs, tool_calls
+from agentsvc_nb.service.runs.process_records import DEAD_MS, ProcessRecord
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.store.postgres import PostgresDatabase
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.wire.limits import RESTARTS_MAX
+from tests.support import databases
+from tests.unit.service import contexts
+
+NOW = 1_700_000_000_000
+JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW)
+CENTURY_MS = 100 * 365 * 86_400_000
+Contexts = tuple[UseCaseContext, ...]
+
+
+@pytest.fixture
+def address() -> str:
+    return databases.server().new_database()
+
+
+@pytest.fixture
+def contexts_of_two(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contexts]:
+    """Two processes, of which the clock of the second was set back."""
+    with contextlib.ExitStack() as stack:
+        found = []
+        for name, now in (("one", NOW), ("two", NOW - CENTURY_MS)):
+            database = stack.enter_context(contextlib.closing(PostgresDatabase(address).open()))
+            settings = Settings(tmp_path_factory.mktemp(name), model="scripted")
+            found.append(replace(contexts.use_case(database, now, settings), process=name))
+        yield tuple(found)
+
+
+@pytest.fixture
+def queue(address: str) -> Iterator[QueueTables]:
+    with psycopg.connect(address, autocommit=True) as connection:
+        yield QueueTables(connection)
+
+
+class QueueTables:
+    """Does to the queue what its workers do, by their own SQL functions."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def take(self, of: RunRecord | JobRecord) -> int:
+        """Give the job that carries this to a new worker; the worker's number."""
+        worker = self.count("SELECT worker_id FROM procrastinate_register_worker_v1()")
+        carrier = self.carrier(of)
+        taken = self.count("SELECT id FROM procrastinate_fetch_job_v2(NULL, %s)", worker)
+        assert taken == carrier
+        return worker
+
+    def carrier(self, of: RunRecord | JobRecord) -> int:
+        table, name = ("run", of.run_id) if isinstance(of, RunRecord) else ("job", of.job_id)
+        return self.count(f"SELECT queue_job FROM {table} WHERE {table}_id = %s", name)
+
+    def die(self, worker: int) -> None:
+        late = "UPDATE procrastinate_workers SET last_heartbeat = now() - %s * INTERVAL '1 ms' WHERE id = %s"
+        self._connection.execute(late.encode(), [DEAD_MS + 1, worker])
+
+    def waiting(self) -> int:
+        return self.count("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
+
+    def count(self, sql: str, *values: object) -> int:
+        row = self._connection.execute(sql.encode(), values).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def of(context: UseCaseContext, *, works: int = 1, model: str = "scripted") -> ProcessRecord:
+    assert context.process is not None
+    return ProcessRecord(context.process, works, model, "s3://one/place")
+
+
+async def started(context: UseCaseContext) -> RunRecord:
+    key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="caller"))
+    await processes.begin(context, of(context))
+    return await runs.start(context, key, Start("hello", ChatSelector(), "scripted", NOW))
+
+
+async def claimed(context: UseCaseContext, run: RunRecord) -> RunRecord:
+    found = await attempts.claim(context, run.run_id)
+    assert found is not None
+    return found
+
+
+async def now(context: UseCaseContext, run: RunRecord) -> RunRecord:
+    found = await runs.find(context, run.run_id)
+    assert found is not None
+    return found
+
+
+def test_a_run_of_a_dead_worker_is_carried_by_a_new_job_whatever_a_clock_says(
+    contexts_of_two: Contexts, queue: QueueTables
+) -> None:
+    async def work() -> None:
+        for holder, other in (contexts_of_two, contexts_of_two[::-1]):
+            run = await started(holder)
+            worker, before = queue.take(run), queue.carrier(run)
+            first = await claimed(holder, run)
+            await processes.sweep(other, [])
+            assert queue.carrier(run) == before
+            queue.die(worker)
+            assert (await processes.look(other, of(other), [run.run_id])).strays is False
+            assert (await processes.look(other, of(other), [])).strays
+            await processes.sweep(other, [])
+            assert queue.carrier(run) > before
+            assert (await now(other, run)).restarts == 1
+            second = await attempts.resume(other, run.run_id, first.attempt)
+            assert second is not None
+            assert (second.attempt, second.worker_id) == (2, other.process)
+            with pytest.raises(attempts.LostRun):
+                await attempts.append(holder, run.run_id, 1, [("progress", {"done": 1})])
+            await attempts.leave(holder, run.run_id, 1)  # what it has no more it can't leave either
+            queue.take(run)
+
+    asyncio.run(work())
+
+
+def test_a_worker_that_was_registered_anew_keeps_what_it_took_before(
+    contexts_of_two: Contexts, queue: QueueTables
+) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        worker, before = queue.take(run), queue.carrier(run)
+        queue.die(worker)
+        await processes.live(one, of(one), {worker})
+        await processes.sweep(two, [])
+        assert queue.carrier(run) == before
+
+    asyncio.run(work())
+
+
+def test_a_run_that_is_left_waits_for_the_next_worker_and_that_does_not_count(
+    contexts_of_two: Contexts, queue: QueueTables
+) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        queue.take(run)
+        last = await claimed(one, run)
+        for _ in range(RESTARTS_MAX + 1):
+            await attempts.leave(one, run.run_id, last.attempt)
+            queue.take(run)
+            resumed = await attempts.resume(two, run.run_id, last.attempt)
+            assert resumed is not None
+            last = resumed
+        assert (last.status, last.attempt, last.restarts) == ("running", RESTARTS_MAX + 2, 0)
+
+    asyncio.run(work())
+
+
+def test_a_run_whose_workers_die_ends_at_last(contexts_of_two: Contexts, queue: QueueTables) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        await claimed(one, run)
+        for _ in range(RESTARTS_MAX + 1):
+            queue.die(queue.take(run))
+            await processes.sweep(two, [])
+        ended = await now(two, run)
+        assert (ended.status, ended.last_error) == ("failed", "attempts_exhausted")
+
+    asyncio.run(work())
+
+
+def test_a_cancelled_run_of_a_dead_worker_is_ended(contexts_of_two: Contexts, queue: QueueTables) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        worker = queue.take(run)
+        await claimed(one, run)
+        await runs.cancel(two, run.account, run.run_id)
+        (state,) = await processes.states(one, [run.run_id])
+        assert (state.worker_id, state.status) == ("one", "cancelling")
+        queue.die(worker)
+        await processes.sweep(two, [])
+        assert await runs.status(two, run.run_id) == "cancelled"
+
+    asyncio.run(work())
+
+
+def test_a_job_is_taken_over_as_a_run_is(contexts_of_two: Contexts, queue: QueueTables) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        key, _ = await one.write(lambda tx: accounts.create_key(tx, one.clock, name="caller"))
+        job = await jobs.submit(one, key, JOB)
+        worker, before = queue.take(job), queue.carrier(job)
+        assert await jobs.claim(one, job.job_id, before)
+        queue.die(worker)
+        await processes.sweep(two, [])
+        assert await jobs.claim(one, job.job_id, before) is None
+        queue.take(job)
+        second = await jobs.claim(two, job.job_id, queue.carrier(job))
+        assert second is not None
+        assert (second.attempt, second.restarts) == (2, 1)
+        assert await jobs.finish(one, job.job_id, 1, JobEnding("succeeded", [])) is None
+        await jobs.leave(two, second)
+        queue.take(job)
+        third = await jobs.claim(one, job.job_id, queue.carrier(job))
+        assert third is not None
+        assert (third.attempt, third.restarts) == (3, 1)
+
+    asyncio.run(work())
+
+
+def test_a_run_that_was_overtaken_leaves_its_job_to_the_one_that_goes_on(contexts_of_two: Contexts) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await claimed(one, await started(one))
+        assert await attempts.resume(two, run.run_id, run.attempt)
+        key = await one.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
+        assert key is not None
+        job = await jobs.submit(one, key, JOB)
+        await jobs.stop(one, job.job_id, run.run_id, 1)
+        assert (await jobs.find(one, job.job_id)) == job
+        await jobs.stop(two, job.job_id, run.run_id, 2)
+        stopped = await jobs.find(one, job.job_id)
+        assert stopped is not None
+        assert stopped.status == "cancelled"
+
+    asyncio.run(work())
+
+
+def test_a_run_waits_for_a_process_with_its_model_while_one_lives_and_is_ended_without_one(
+    contexts_of_two: Contexts, queue: QueueTables
+) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        await processes.begin(two, of(two, model="offline"))
+        await processes.sweep(two, [])
+        assert (await now(two, run)).status == "queued"
+        await processes.end(one, of(one))
+        await processes.sweep(two, [])
+        assert (await now(two, run)).last_error == "model_changed"
+
+    asyncio.run(work())
+
+
+def test_a_start_that_is_refused_leaves_no_job_in_the_queue(contexts_of_two: Contexts, queue: QueueTables) -> None:
+    async def work() -> None:
+        one, _ = contexts_of_two
+        run = await started(one)
+        key = await one.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
+        assert key is not None
+        with pytest.raises(Exception, match="already has an active"):
+            await runs.start(one, key, Start("hello", ChatSelector(chat=run.chat), "scripted", NOW))
+        assert queue.waiting() == 1
+
+    asyncio.run(work())
+
+
+def test_the_direct_call_of_a_dead_process_holds_nothing_and_of_a_frozen_one_is_billed(
+    contexts_of_two: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        key = await one.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
+        assert key is not None
+        given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=10**9)
+        held = await one.read(lambda tx: usage_records.held(tx, run.account, "wallet"))
+        call = await tool_calls.begin_call(one, key, given)
+        await processes.begin(two, of(two))
+        assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held + 10**9
+        with monkeypatch.context() as within:
+            within.setattr(process_records, "DEAD_MS", -1)
+            await processes.live(one, of(one), [])
+        await processes.live(two, of(two), [])
+        assert await two.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == held
+        await tool_calls.end_call(one, call, {"web_search": 1})
+        await tool_calls.end_call(one, call, {"web_search": 1})
+        bill = await two.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
+        assert [(line.kind, line.quantity) for line in bill] == [("web_search", 1)]
+
+    asyncio.run(work())
+
+
+def test_processes_with_other_contents_are_refused(contexts_of_two: Contexts, address: str) -> None:
+    asyncio.run(processes.begin(contexts_of_two[0], of(contexts_of_two[0])))
+    with contextlib.closing(PostgresDatabase(address)) as database:
+        processes.check_contents(database, "s3://one/place")
+        with pytest.raises(StoreUnusable, match=r"in s3://one/place, this one in the folder /x: give all of them"):
+            processes.check_contents(database, "the folder /x")
+
+
+# -- a process at work -------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """The runs and jobs that a process was given; they end when they are told to."""
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+        self.may_end = asyncio.Event()
+        self.queue_jobs: list[int] = []
+        self.supervisor = TaskSupervisor(LocalSignals())
+
+    def wake(self, name: str, queue_job: int) -> None:
+        self.queue_jobs.append(queue_job)
+        self.supervisor.start(name, self._work)
+
+    async def _work(self, name: str) -> None:
+        self.given.append(name)
+        await self.may_end.wait()
+
+
+class NoReadings:
+    async def wake(self) -> None: ...
+
+
+@contextlib.asynccontextmanager
+async def sharing(context: UseCaseContext, *, works: int = 1) -> Any:
+    """What the process does beside its requests; yields its worker."""
+    worker = Worker()
+    workers: Any = SimpleNamespace(runs=worker, jobs=worker, readings=NoReadings(), works=bool(works))
+    database: Any = context.database
+    assert isinstance(context.signals, LocalSignals)
+    queue = database.queue()
+    made = Sharing(database, queue, context, context.signals, workers, of(context, works=works))
+    await made.start()
+    try:
+        yield worker
+    finally:
+        worker.may_end.set()
+        await made.drain(5)
+        await made.close()
+
+
+def run_within(seconds: float, test: Coroutine[Any, Any, None]) -> None:
+    async def in_time() -> None:
+        async with asyncio.timeout(seconds):
+            await test
+
+    asyncio.run(in_time())
+
+
+async def true(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - what it waits for has no event
+        await asyncio.sleep(0.02)
+
+
+def test_the_queue_gives_a_run_to_one_process_and_forgets_it_once_it_has_ended(
+    contexts_of_two: Contexts, queue: QueueTables
+) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        async with sharing(one) as first, sharing(two) as second:
+            run = await started(one)
+            await true(lambda: bool(first.given or second.given))
+            await asyncio.sleep(0.2)
+            assert first.given + second.given == [run.run_id]
+            assert first.queue_jobs + second.queue_jobs == [queue.carrier(run)]
+        assert queue.count("SELECT count(*) FROM procrastinate_jobs") == 0
+        assert queue.count("SELECT count(*) FROM procrastinate_workers") == 0
+
+    run_within(60, work())
+
+
+def test_a_process_that_loses_its_connections_goes_on_and_takes_what_comes(
+    contexts_of_two: Contexts, queue: QueueTables, address: str
+) -> None:
+    async def work() -> None:
+        one, _ = contexts_of_two
+        async with sharing(one) as worker:
+            first = await started(one)
+            await true(lambda: worker.given == [first.run_id])
+            carrier = queue.carrier(first)
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+                    " AND application_name = 'agentsvc'"
+                )
+            second = await started(one)
+            await true(lambda: worker.given == [first.run_id, second.run_id])
+            assert queue.carrier(first) == carrier
+            assert worker.supervisor.names == {first.run_id, second.run_id}
+
+    run_within(60, work())
+
+
+@pytest.mark.parametrize("grace", [0.0, 3600.0])
+def test_what_others_have_is_taken_over_only_once_they_could_say_that_they_live(
+    contexts_of_two: Contexts, queue: QueueTables, monkeypatch: pytest.MonkeyPatch, grace: float
+) -> None:
+    """When the database was away all of them look dead to the first that reaches it."""
+    monkeypatch.setattr(shared, "GRACE_SECONDS", grace)
+    monkeypatch.setattr(shared, "SWEEP_SECONDS", 0.05)
+
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        queue.die(queue.take(run))
+        async with sharing(two) as worker:
+            if grace:
+                await asyncio.sleep(1)
+                assert worker.given == []
+            else:
+                await true(lambda: worker.given == [run.run_id])
+
+    run_within(60, work())
+
+
+def test_what_one_process_writes_wakes_those_who_watch_at_another(contexts_of_two: Contexts) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        async with sharing(two, works=0):
+            with two.signals.watch(run.run_id) as watch, two.signals.watch("run_of_nobody") as other:
+                assert await watch.wait(3600)  # at first sight
+                assert await other.wait(3600)
+                claim = await claimed(one, run)
+                assert await watch.wait(3600)
+                await attempts.append(one, run.run_id, claim.attempt, [("progress", {"done": 1})])
+                assert await watch.wait(3600)
+                assert not await other.wait(0.3)
+                assert not await watch.wait(0.3)
+
+    run_within(60, work())
+
+
+def test_who_waits_for_a_run_of_a_model_that_no_process_has_is_told(contexts_of_two: Contexts) -> None:
+    async def work() -> None:
+        one, two = contexts_of_two
+        run = await started(one)
+        await processes.end(one, of(one))
+        await processes.begin(two, of(two, model="offline"))
+        async with sharing(one, works=0):
+            waiting = asyncio.create_task(runs.wait(one, run, NOW + 3_600_000))
+            await asyncio.sleep(0.3)
+            await processes.sweep(two, [])
+            assert (await waiting).last_error == "model_changed"
+
+    run_within(60, work())

@@ -1,0 +1,145 @@
+"""The site is built without a warning, each of its links leads somewhere, and it needs no network."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import sync_playwright
+
+from agentsvc_nb.cli import docs, main
+from docs.site import IN_EACH_PAGE
+from tests.browser.lab import CHROMIUM
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(900)
+SEARCHES = {
+    "429": "docs/errors.html",
+    "429 retry": "docs/errors.html",
+    "CERTIFICATE_VERIFY_FAILED": "docs/questions.html",
+    "uninstall": "docs/questions.html",
+    "spending limit": "docs/questions.html",
+}
+
+
+class Page(HTMLParser):
+    """What a page has to be led to, leads to, and loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.ids.add(value or "")
+            elif name == "src" or (name == "href" and tag == "link"):
+                self.loaded.add(value or "")
+            elif name == "href":
+                self.links.add(value or "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("built") / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.site", out, out.with_name("docs.tar.xz")], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_each_link_and_anchor_leads_somewhere(pages: dict[Path, Page]) -> None:
+    assert len(pages) > 150
+    assert not list(broken(pages))
+
+
+def broken(pages: dict[Path, Page]) -> Iterator[str]:
+    for path, page in pages.items():
+        for link in page.links | page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in pages[target].ids):
+                yield f"{path.name}: {link}"
+
+
+def test_nothing_is_loaded_from_the_net(pages: dict[Path, Page]) -> None:
+    loaded = {each for page in pages.values() for each in page.loaded}
+    assert not [each for each in loaded if urlsplit(each).netloc]
+
+
+def test_the_search_finds_what_people_ask(site: Path) -> None:
+    executable = shutil.which("chromium")
+    assert executable, "install the chromium package"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        tab = browser.new_page()
+        found = {asked: _found(tab, site, asked) for asked in SEARCHES}
+        browser.close()
+    assert {asked: first for asked, first in found.items() if SEARCHES[asked] not in first} == {}
+
+
+def _found(tab: Tab, site: Path, asked: str) -> list[str]:
+    """The pages that the search shows first."""
+    tab.goto(f"{site.as_uri()}/docs/index.html")
+    tab.fill("input[name=q]", asked)
+    tab.press("input[name=q]", "Enter")
+    tab.wait_for_function("/^Search finished/.test(document.querySelector('.search-summary')?.innerText)")
+    links = tab.locator("ul.search > li > a").evaluate_all("all => all.map(each => each.getAttribute('href'))")
+    return [urlsplit(link).path for link in links[:3]]
+
+
+def test_what_a_wheel_takes_along_is_unpacked_once(site: Path, tmp_path: Path) -> None:
+    packed = site.with_name("docs.tar.xz")
+    assert packed.stat().st_size < 2_000_000
+    (tmp_path / "docs-of-another-version").mkdir()
+    folder = docs.unpacked(packed, tmp_path)
+    assert [*tmp_path.iterdir()] == [folder]
+    assert (folder / "docs/index.html").read_bytes() == (site / "docs/index.html").read_bytes()
+    (folder / "mark").touch()
+    assert docs.unpacked(packed, tmp_path) == folder
+    assert (folder / "mark").exists()
+
+
+def test_the_licences_of_what_others_made_go_along(site: Path) -> None:
+    said = (site / "LICENSES.txt").read_text("utf-8").split("\n== ")
+    assert len(said) == len(IN_EACH_PAGE)
+    assert [part for part in said if "Copyright" not in part] == []
+
+
+def test_the_command_prints_where_it_lies(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(docs, "PACKED", site.with_name("docs.tar.xz"))
+    assert main(["docs", "--no-browser"]) == 0
+    address = capsys.readouterr().out.strip()
+    assert (tmp_path / "agentsvc-nb").as_uri() in address
+    assert Path(urlsplit(address).path).is_file()
+    monkeypatch.setattr(docs, "PACKED", tmp_path / "nothing")
+    assert main(["docs", "--no-browser"]) == 1
+    assert "`python -m docs.site` builds it" in capsys.readouterr().err
+
+
+def test_the_first_page_and_what_it_is_made_of_are_there(site: Path) -> None:
+    assert "docs/index.html" in (site / "index.html").read_text()
+    assert "Trail Shell Jacket" in (site / "notebooks/quickstart.html").read_text()
+    assert 'id="agentsvc_nb.AgentService"' in (site / "docs/python.html").read_text()
+    assert (site / "_modules/agentsvc_nb/client/api.html").is_file()

@@ -1,0 +1,122 @@
+"""Nothing is computed over a part of a table: a large file is read whole, or refused with the limit and what to do."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+import xlsxwriter
+
+from agentsvc_nb.documents.tables import model, reading
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.previews.child import read_beginning
+from agentsvc_nb.notebook.previews.decoding import read_table
+from agentsvc_nb.tools.port import WorkFailure
+from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
+from tests.unit.tools.test_tools_workspace import call, text
+
+ROWS, COLUMNS = 300_000, 20
+TOTAL = sum((row * 3) % 1000 for row in range(ROWS))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300,000 rows of 20 columns, as CSV and as Parquet."""
+    folder = tmp_path_factory.mktemp("large")
+    columns = ", ".join(f"(range * {at}) % 1000 AS v{at}" for at in range(1, COLUMNS))
+    made = f"(SELECT CASE range % 2 WHEN 0 THEN 'south' ELSE 'north' END AS region, {columns} FROM range({ROWS}))"
+    with duckdb.connect(":memory:") as engine:
+        for ending in ("csv", "parquet"):
+            engine.execute(f"COPY {made} TO '{folder / f'sales.{ending}'}'")
+    return folder
+
+
+def test_a_csv_of_six_million_cells_is_computed_whole(large: Path, tmp_path: Path) -> None:
+    data = (large / "sales.csv").read_bytes()
+    task = MemoryToolContext(MemoryWorkspace(tmp_path / "tools", {"sales.csv": data}))
+    assert f"| {ROWS} | {TOTAL} |" in text(call(task, "query_tables", sql="SELECT count(*), sum(v3) FROM sales"))
+
+
+def test_a_table_beyond_the_limit_is_refused_with_what_to_do(large: Path, tmp_path: Path) -> None:
+    data = (large / "sales.parquet").read_bytes()
+    said = r"more than 5,000,000 cells, so nothing was computed\. Leave out columns, split the file, or save"
+    task = MemoryToolContext(MemoryWorkspace(tmp_path / "tools", {"sales.parquet": data, "a.csv": "n\n1\n"}))
+    for name, given in (
+        ("query_tables", {"sql": "SELECT sum(v3) FROM sales"}),
+        ("query_tables", {"sql": "SELECT sum(v3) FROM sales", "paths": ["sales.parquet"]}),
+        ("profile_table", {"path": "sales.parquet"}),
+    ):
+        with pytest.raises(WorkFailure, match=said):
+            call(task, name, **given)
+    with pytest.raises(AskError, match=r"sales\.parquet can.t be read as a table"):
+        read_table(large / "sales.parquet")
+    shown = read_beginning(str(large / "sales.parquet"))
+    assert (len(shown["rows"]), shown["count"]) == (20, ROWS)
+
+
+def workbook(*heights: int) -> bytes:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        for height in heights:
+            sheet = book.add_worksheet()
+            for at in range(height):
+                sheet.write_row(at, 0, ["name", "n"] if at == 0 else [f"r{at}", at])
+    return made.getvalue()
+
+
+HTML = "<table>" + "<tr><td>a<td>1" * 80 + "</table>"
+RECORDS = json.dumps([{"a": at, "b": at} for at in range(80)])
+WIDE = ",".join(f"c{at}" for at in range(1_200)) + "\n" + ",".join(["1"] * 1_200) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.csv", "a,b\n" + "x,2\n" * 10_100, "more than 5,000,000 cells"),
+        ("a.csv", WIDE.replace("\n", "\n\n", 1), "more than 1,000 columns"),
+        ("a.json", RECORDS, "more than 5,000,000 cells"),
+        ("a.json", json.dumps([dict.fromkeys(map(str, range(1_200)), 1)]), "more than 1,000 columns"),
+        ("a.html", HTML, "more than 5,000,000 cells"),
+        ("a.html", f"<table><tr>{'<td>1' * 1_200}<tr>{'<td>1' * 1_200}</table>", "more than 1,000 columns"),
+        ("a.md", "|a|b|\n|-|-|\n" + "|x|1|\n" * 80, "more than 5,000,000 cells"),
+        ("a.xlsx", workbook(80), "more than 5,000,000 cells"),
+        # The second sheet has no room at all.
+        ("a.xlsx", workbook(50, 10), "more than 5,000,000 cells"),
+    ],
+)
+def test_no_format_is_read_in_part(
+    name: str, data: str | bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "cells" in said:
+        for module in ("reading", "records"):
+            monkeypatch.setattr(f"agentsvc_nb.documents.tables.{module}.CELLS_MAX", 100)
+    file = tmp_path / name
+    file.write_bytes(data if isinstance(data, bytes) else data.encode())
+    with pytest.raises(model.TableTooLarge, match=said):
+        reading.read_tables(name, "", file)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.html", "<table><tr><td>a<td>b<tr><td>1<td>2</table>" * 101),
+        ("a.json", json.dumps({f"t{at}": [{"a": 1, "b": 2}] for at in range(101)})),
+        ("a.xlsx", workbook(*[2] * 101)),
+    ],
+)
+def test_tables_that_are_not_read_are_told(name: str, data: str | bytes, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(data if isinstance(data, bytes) else data.encode())
+    found = reading.read_tables(name, "", file)
+    assert len(found) == model.TABLES_MAX
+    assert all("more tables than the 100 that are read" in " ".join(table.notes) for table in found)
+
+
+def test_a_text_that_goes_on_is_told_to_the_model(tmp_path: Path) -> None:
+    files = {"long.md": "word " * 250_000, "short.md": "word"}
+    task = MemoryToolContext(MemoryWorkspace(tmp_path, files))
+    assert "only the first 1 MB of the file's text" in text(call(task, "read_file", path="long.md"))
+    assert "only the first" not in text(call(task, "read_file", path="short.md"))

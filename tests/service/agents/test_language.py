@@ -1,0 +1,278 @@
+"""The agent with a language model, through the whole service, against a server that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.service.accounts import usage_records
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.tools.find_angles import Angle
+from agentsvc_nb.wire import limits
+from agentsvc_nb.wire.limits import OUTPUT_BYTES
+from agentsvc_nb.wire.runs import Run, Usage
+from tests.support.waiting import until
+from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
+
+MODEL = "openai-chat:stand-in"
+SCHEMA = {
+    "type": "object",
+    "properties": {"score": {"type": "integer", "maximum": 5}},
+    "required": ["score"],
+    "additionalProperties": False,
+}
+
+
+class LanguageService:
+    """A service whose model is a server of the test's."""
+
+    def __init__(self, service: RunningService, client: AgentService, server: ChatServer) -> None:
+        self.service, self.client, self.server = service, client, server
+
+    def ask(self, message: str, **options: Any) -> Run:
+        return self.client.runs.wait(self.client.runs.start(message, **options).run_id, poll=0.05, timeout=60)
+
+    def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
+        return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
+
+    def said(self, run: Run) -> str:
+        """The text so far, of its first events."""
+        events = self.client.runs.events(run.run_id).data
+        return "".join(event.payload["text"] for event in events if event.type == "text.delta")
+
+    def last(self) -> list[dict[str, Any]]:
+        """The messages of the last call."""
+        found: list[dict[str, Any]] = self.server.asked[-1]["messages"]
+        return found
+
+
+@contextlib.contextmanager
+def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
+    given = {"model_patience_seconds": 0, "model_context": 32_768}
+    with (
+        chat_server(*replies) as server,
+        running_service(MODEL, **{**given, "model_url": server.url, **settings}) as service,
+        AgentService(service.api_key, service.base_url) as client,
+    ):
+        yield LanguageService(service, client, server)
+
+
+def test_text_streams_and_tokens_are_counted() -> None:
+    with language_service(Reply(("Hello", ", ", "Ada."))) as it:
+        run = it.ask("hi")
+        assert (run.status, run.output) == ("completed", "Hello, Ada.")
+        assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == "Hello, Ada."
+        assert (run.steps, run.usage.input_tokens, run.usage.output_tokens) == (1, 100, 10)
+        assert it.last()[-1]["content"].startswith("hi")
+
+
+def test_tools_are_called_as_the_model_says_and_their_results_go_back() -> None:
+    call = Reply(("Let me see.",), calls=(("review_copy", json.dumps({"copy": "x"})), ("nothing", "{}")))
+    with language_service(call, Reply(("Done.",))) as it:
+        run = it.ask("check this")
+        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+        assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
+        results = [message for message in it.last() if message["role"] == "tool"]
+        assert len(results) == 2, "a tool that does not exist is answered, too"
+        said = "".join(payload["text"] for payload in it.events(run, "text.delta"))
+        assert said == "Let me see.\n\nDone."
+
+
+def test_the_chat_is_remembered_and_trimmed_to_the_context() -> None:
+    with language_service(Reply(("Noted.",)), model_context=2000) as it:
+        chat = it.ask("My dog is Rex.").chat
+        it.ask("And my cat is Tom.", chat=chat)
+        texts = [(message["role"], message["content"]) for message in it.last()]
+        assert ("user", "My dog is Rex.") in texts
+        assert ("assistant", "Noted.") in texts
+        it.ask("A long one: " + "word " * 500, chat=chat)
+        it.ask("Which?", chat=chat)
+        assert "Rex" not in json.dumps(it.last()), "what no longer fits is left out, the oldest first"
+
+
+def test_a_picture_is_seen_by_a_model_that_sees() -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+    with language_service(Reply(("Red.",)), model_sees="yes") as it:
+        run = it.ask("Which colour?", files=[("red.png", picture.getvalue())])
+        content = it.last()[-1]["content"]
+        shown = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+        assert base64.b64decode(shown[0].partition(",")[2]) == picture.getvalue()
+        assert it.events(run, "warning") == []
+
+
+def test_a_picture_that_is_not_seen_is_told() -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+    with language_service(Reply(("I can't see it.",))) as it:
+        run = it.ask("Which colour?", files=[("red.png", picture.getvalue()), ("note.txt", b"a note of mine")])
+        assert [payload["code"] for payload in it.events(run, "warning")] == ["images_not_seen"]
+        assert "a note of mine" in it.last()[-1]["content"]
+
+
+def test_an_answer_that_does_not_fit_the_schema_is_asked_again() -> None:
+    with language_service(Reply(('{"score": 9}',)), Reply(('{"score": 4}',))) as it:
+        run = it.ask("Score it.", output_config=SCHEMA)
+        assert run.structured_output == {"score": 4}
+        assert it.server.asked[0]["response_format"]["type"] == "json_schema"
+        assert "maximum" in json.dumps(it.last()), "the model is told what was wrong"
+        assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == run.output
+
+
+def test_an_answer_that_never_fits_fails_the_run() -> None:
+    with language_service(Reply(('{"score": 9}',))) as it:
+        assert it.ask("Score it.", output_config=SCHEMA).last_error == "output_schema_mismatch"
+        assert len(it.server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "model_refused"), (404, "model_refused"), (503, "model_unavailable")]
+)
+def test_a_refusal_fails_the_run_with_its_reason(status: int, code: str) -> None:
+    with language_service(Reply(status=status), Reply(status=status)) as it:
+        run = it.ask("hi")
+        assert (run.status, run.last_error) == ("failed", code)
+        assert "no such key" in (run.last_error_message or "")
+
+
+def test_a_server_that_is_not_there_fails_the_run() -> None:
+    with language_service(Reply(("x",))) as it:
+        it.server.close()
+        assert it.ask("hi").last_error == "model_unavailable"
+
+
+def test_a_cancel_cuts_the_call_off() -> None:
+    with language_service(Reply(("Once", " upon"), hangs=True)) as it:
+        run = it.client.runs.start("a story")
+        until(lambda: it.said(run) == "Once upon")
+        it.client.runs.cancel(run.run_id)
+        ended = it.client.runs.wait(run.run_id, poll=0.02)
+        assert (ended.status, ended.output) == ("cancelled", "Once upon")
+        assert ended.usage.input_tokens > 0, "what was cut off has cost, too"
+        assert it.server.cut_off.wait(5), "the server is told"
+
+
+def test_a_call_without_counts_needs_a_look() -> None:
+    with language_service(Reply(("x",), usage=None), wallet_cents=100) as it:
+        it.ask("hi")
+        with pytest.raises(StefanBrainError) as refused:
+            it.ask("hi again")
+        assert refused.value.code == "api_wallet_reconciliation_required"
+
+
+def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
+    looks = Reply(("Looking.",), calls=(("review_copy", json.dumps({"copy": "Buy now"})),))
+    with language_service(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as it:
+        run = it.client.runs.start("go")
+        until(lambda: len(it.server.asked) == 2)
+        before = it.last()
+        it.service.kill()
+        it.service.start()
+        ended = it.client.runs.wait(run.run_id, poll=0.05)
+        assert (ended.status, ended.output, ended.steps) == ("completed", "End.", 2)
+        assert len(it.server.asked) == 3, "the first step was not asked again"
+        assert it.last() == before, "nor was its tool's result another"
+
+
+ANGLES = Reply((json.dumps({"angles": [dict.fromkeys(Angle.model_fields, "x")]}),))
+CALL = Reply(calls=(("find_angles", json.dumps({"product": "tea"})),))
+
+
+def test_a_tool_asks_the_model_and_its_job_tells_what_that_took() -> None:
+    with language_service(ANGLES) as it:
+        assert it.client.tools.describe("find_angles").available is True
+        job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
+        assert job.data is not None
+        assert len(job.data["angles"]) == 1
+        assert "tea" in json.dumps(it.last())
+        assert job.usage == Usage(input_tokens=100, output_tokens=10)
+        assert billed(it.service) == 110
+
+
+def test_what_a_runs_tools_asked_is_the_runs_and_billed_once() -> None:
+    with language_service(CALL, ANGLES, Reply(("Done.",))) as it:
+        run = it.ask("find angles")
+        assert run.usage == Usage(input_tokens=300, output_tokens=30)
+        assert billed(it.service) == 330
+
+
+def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
+    with language_service(CALL, Reply(("{",), hangs=True), Reply(("Done.",))) as it:
+        run = it.client.runs.start("find angles")
+        until(lambda: len(it.server.asked) == 2)
+        it.client.runs.cancel(run.run_id)
+        until(lambda: billed(it.service) > 110)
+
+
+def billed(service: RunningService) -> int:
+    """Tokens, of all keys."""
+    with open_beside(service.folder) as database:
+        lines = database.read(lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
+    return sum(line.quantity for line in lines if line.kind == "tokens")
+
+
+def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted() -> None:
+    with language_service(Reply(("x" * 1_000_000,) * 6)) as it:
+        run = it.ask("go on")
+        assert (run.status, run.last_error) == ("failed", "output_too_long")
+        assert run.output == "x" * OUTPUT_BYTES
+        assert run.usage.output_tokens > OUTPUT_BYTES // 10
+
+
+def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)
+    calls = tuple(("look_up", json.dumps({"order": order})) for order in (7, 8))
+    with language_service(Reply(calls=calls), Reply(("Done.",))) as it:
+        waiting: list[str] = []
+
+        def look_up(order: int) -> str:
+            """Looks up an order."""
+            if not waiting:  # the other call is told that its caller still works, though it has not been read
+                until(lambda: len({one.path for one in it.client.history if one.path.endswith("/result")}) == 2)
+            waiting.append(f"{order} lamps")
+            return waiting[-1]
+
+        with it.client.runs.start_and_stream("how many?", client_tools=[look_up]) as stream:
+            run = stream.final_status()
+        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+        [offered] = [tool["function"] for tool in it.server.asked[0]["tools"] if tool["function"]["name"] == "look_up"]
+        assert (offered["description"], list(offered["parameters"]["properties"])) == ("Looks up an order.", ["order"])
+        results = [message["content"] for message in it.last() if message["role"] == "tool"]
+        assert results == ["7 lamps", "8 lamps"]
+
+
+def test_the_same_call_of_a_function_is_made_anew() -> None:
+    call = Reply(calls=(("count", "{}"),))
+    with language_service(call, call, Reply(("Done.",))) as it:
+        found: list[int] = []
+
+        def count() -> int:
+            """Counts on."""
+            found.append(len(found))
+            return found[-1]
+
+        with it.client.runs.start_and_stream("count", client_tools=[count]) as stream:
+            assert stream.final_status().output == "Done."
+        assert found == [0, 1]
+
+
+def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:
+    def look_up() -> None:
+        """Looks up."""
+
+    with language_service(Reply(("Hello.",)), model_tools="no") as it:
+        run = it.ask("hi", client_tools=[look_up])
+        assert [warning["code"] for warning in it.events(run, "warning")] == ["client_tools_not_used"]

@@ -1,0 +1,99 @@
+"""Several language models in one service (docs/api/models.md "Models by choice"), on the wire."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import V1
+from tests.service.agents.test_language import ANGLES
+from tests.support.waiting import until
+from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
+from tests.unit.agents.messages import Reply as ClaudeReply
+from tests.unit.agents.messages_server import MessagesServer, messages_server
+
+OURS, CLAUDE = "openai-chat:stand-in", "anthropic:claude-sonnet-4-6"
+
+
+@dataclass
+class Two:
+    """A service that offers a model of a server of its own, and a hosted one."""
+
+    service: RunningService
+    http: httpx.Client
+    ours: ChatServer
+    claude: MessagesServer
+
+    def finish(self, message: str, **fields: object) -> dict[str, object]:
+        answer = self.http.post("/runs", json={"message": message, "sync": True, **fields})
+        assert answer.status_code == 200, answer.text
+        found: dict[str, object] = answer.json()
+        return found
+
+
+@contextlib.contextmanager
+def two(**settings: object) -> Iterator[Two]:
+    with chat_server(Reply(("Ours.",))) as ours, messages_server() as claude, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_BASE_URL", claude.url)
+        patch.setenv("ANTHROPIC_API_KEY", "any")
+        claude.answers(ClaudeReply(("Claude's.",)))
+        with running_service(OURS, models=f"{OURS},{CLAUDE}", model_url=ours.url, **settings) as service:
+            headers = {"Authorization": f"Bearer {service.api_key}"}
+            with httpx.Client(base_url=service.base_url + V1, headers=headers, timeout=60) as http:
+                yield Two(service, http, ours, claude)
+
+
+def test_each_run_is_answered_by_its_model() -> None:
+    with two(prices=f"{OURS}=20/60") as it:
+        models = it.http.get("/models").json()["data"]
+        assert [(model["id"], model["available"]) for model in models] == [(OURS, True), (CLAUDE, True)]
+        assert [model["input_cents_per_million"] for model in models] == [20.0, 300.0]
+        assert [model["output_cents_per_million"] for model in models] == [60.0, 1500.0]
+        assert (models[1]["sees_images"], models[1]["context_tokens"] > 100_000) == (True, True)
+        ours, claudes = it.finish("hi"), it.finish("hi", model=CLAUDE, effort="high")
+        assert [(run["model"], run["output"]) for run in (ours, claudes)] == [(OURS, "Ours."), (CLAUDE, "Claude's.")]
+        assert ours["usage"] == {"input_tokens": 100, "output_tokens": 10, "cost_microcents": 2_600}
+        assert it.claude.refused == []
+        assert "high" in json.dumps(it.claude.asked[-1].get("output_config"))
+        it.claude.answers(ClaudeReply(("Claude's.",)))
+        it.finish("hi", model=CLAUDE)
+        assert "thinking" not in it.claude.asked[-1]
+
+
+def test_a_runs_tools_ask_the_runs_model() -> None:
+    with two() as it:
+        call = ClaudeReply(calls=(("find_angles", {"product": "tea"}),))
+        it.claude.answers(call, ClaudeReply(answer=json.loads("".join(ANGLES.pieces))), ClaudeReply(("Done.",)))
+        assert it.finish("Find angles.", model=CLAUDE)["output"] == "Done."
+        assert it.ours.asked == []
+
+
+def test_a_run_goes_on_with_its_own_model_after_a_crash() -> None:
+    with two() as it:
+        it.ours.replies = [Reply(("Ours",), hangs=True)]
+        it.claude.answers(ClaudeReply(("Claude's.",)))
+        run = it.http.post("/runs", json={"message": "hi"}).json()
+        until(lambda: it.ours.asked)
+        it.service.kill()
+        it.ours.replies = [Reply(("Ours.",))]
+        it.service.start()
+        it.http.base_url = httpx.URL(it.service.base_url + V1)
+        until(lambda: it.http.get(f"/runs/{run['run_id']}").json()["status"] == "completed")
+        ended = it.http.get(f"/runs/{run['run_id']}").json()
+        assert (ended["model"], ended["output"]) == (OURS, "Ours.")
+        assert it.claude.asked == []
+
+
+def test_a_model_without_a_price_is_not_for_choice_where_money_counts() -> None:
+    with two(wallet_cents=1000) as it:
+        reasons = [model["reason"] for model in it.http.get("/models").json()["data"]]
+        assert reasons == ["no_price", None]
+        refused = it.http.post("/runs", json={"message": "hi", "model": OURS})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "model_unavailable")
+        assert it.finish("hi")["output"] == "Ours."

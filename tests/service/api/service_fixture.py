@@ -1,0 +1,105 @@
+"""What tests of every code and route share: services started on first use, and things made in them."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import httpx
+
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.files.file_records import Content
+from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.service.media import media_records
+from agentsvc_nb.service.media.media import add_page as add_page
+from agentsvc_nb.service.media.media_records import Facts
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import ROUTES
+from tests.service.api.conftest import Wire
+from tests.service.api.signing import signed_in
+from tests.support.waiting import until
+
+T = TypeVar("T")
+TRANSCRIPT = {"language": "en", "text": "Hello.", "segments": []}
+
+
+def operate(service: RunningService, use: Callable[[Tx], T]) -> T:
+    """Do in the database what the command line does beside a running service."""
+    with open_beside(service.folder) as database:
+        return database.write_now(use)
+
+
+class ServiceFixture:
+    """One service without limits, and others by their settings; all end with the tests."""
+
+    def __init__(self, service: RunningService, stack: contextlib.ExitStack) -> None:
+        self.service = service
+        self._stack = stack
+        self._others: dict[str, RunningService] = {}
+        self.wire = self.open(service)
+        self.browser = Wire(stack.enter_context(signed_in(service)))
+
+    def caller(self, name: str) -> Wire:
+        """Who may call this route: the key, or the signed-in browser."""
+        return self.browser if ROUTES[name].access == "session" else self.wire
+
+    def open(self, service: RunningService, key: str | None = None) -> Wire:
+        """Any service, with any key; "" for none."""
+        key = service.api_key if key is None else key
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        http = httpx.Client(base_url=service.base_url, headers=headers, timeout=60)
+        return Wire(self._stack.enter_context(http))
+
+    def other(self, **settings: Any) -> RunningService:
+        """The service with these settings, the same one each time."""
+        name = repr(settings)
+        if name not in self._others:
+            self._others[name] = self._stack.enter_context(running_service(**settings))
+        return self._others[name]
+
+    def keyed(self, **key: Any) -> Wire:
+        """The service without limits, with a new key."""
+        return self.open(self.service, self.service.create_key(**key))
+
+    def page(self) -> str:
+        """A new landing page."""
+        url = f"https://example.com/{uuid.uuid4().hex}"
+        return operate(self.service, lambda tx: add_page(tx, ACCOUNT, url, 0)).id
+
+    def media(self) -> str:
+        """A new video that has its transcript."""
+        content = Content("film.mp4", "video/mp4", 1, "0" * 64)
+        facts = Facts("video", "test", transcript=TRANSCRIPT)
+        return operate(self.service, lambda tx: media_records.insert(tx, ACCOUNT, content, facts, 0)).id
+
+    def called(self) -> tuple[str, str]:
+        """The ids of a run that has ended, and of a call of it, which needed no approval."""
+        run_id = self.wire.finish('call echo_job {"steps": 0}')["run_id"]
+        [call] = [event["payload"]["call_id"] for event in self.wire.events(run_id) if event["type"] == "tool.call"]
+        return run_id, call
+
+    def asked(self) -> tuple[str, str]:
+        """The ids of a run, and of a call of it that waits for its caller."""
+        tool = {"name": "look_up", "description": "Looks up.", "input_schema": {"type": "object"}, "effect": False}
+        run_id = self.wire.start("call look_up {}", client_tools=[tool])["run_id"]
+        events = until(lambda: self.wire.events(run_id), lambda found: found[-1]["type"] == "client_call.waiting")
+        return run_id, events[-1]["payload"]["call_id"]
+
+    def job(self, **given: Any) -> dict[str, Any]:
+        """A new job of `echo_job`."""
+        document: dict[str, Any] = self.wire("POST", "/jobs", json={"tool": "echo_job", "input": given}).json()
+        return document
+
+    def ended(self, job: dict[str, Any]) -> dict[str, Any]:
+        """See the job end."""
+        path, look = f"/jobs/{job['job_id']}", {"chat": job["chat"]}
+        return until(lambda: self.wire("GET", path, params=look).json(), lambda found: found["ended_at"])
+
+
+def stop(wire: Wire, run: dict[str, Any]) -> None:
+    """Cancel a run and see it end."""
+    wire("POST", f"/runs/{run['run_id']}/cancel")
+    until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["ended_at"])

@@ -1,0 +1,91 @@
+"""Projects, and chats that are retired (docs/api/runs.md "Chats and projects")."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.errors import StefanBrainError
+from tests.service.api.conftest import Wire, code
+from tests.service.api.test_jobs_http import QUICK, ended, submit
+
+
+def test_projects_are_made_and_listed(wire: Wire, client: AgentService) -> None:
+    made = wire("POST", "/projects", json={"name": "  Autumn ", "colour": "red"})
+    assert made.status_code == 201
+    project = made.json()
+    assert project == {"object": "project", "id": project["id"], "name": "Autumn", "instructions": "", "skills": []}
+    later = client.projects.create("Winter")
+    listed = [one.id for one in client.projects.list()]
+    assert listed.index(project["id"]) < listed.index(later.id)
+
+
+@pytest.mark.parametrize("name", [None, "", "  ", 5, "two\nlines", "x" * 201])
+def test_a_wrong_name_of_a_project_is_refused(wire: Wire, name: object) -> None:
+    answer = wire("POST", "/projects", json={"name": name})
+    assert (answer.status_code, code(answer)) == (400, "invalid_json")
+    assert answer.json()["error"]["field"] == "name"
+
+
+def test_a_run_without_a_chat_gets_one_in_its_project(wire: Wire, client: AgentService) -> None:
+    project = client.projects.create("p").id
+    run = wire.finish("say hello", project=project)
+    assert run["project"] == project
+    assert wire.finish("say more", chat=run["chat"], project=project)["chat"] == run["chat"]
+
+
+def test_a_chat_of_another_project_is_a_mismatch(wire: Wire, client: AgentService) -> None:
+    """Of a run and of a job, and for a chat without a project, too."""
+    mine, other = (client.projects.create(name).id for name in "ab")
+    chat = wire.finish("say hello", project=mine)["chat"]
+    for address in ({"chat": chat, "project": other}, {"chat": wire.new_chat(), "project": mine}):
+        run = wire("POST", "/runs", json={"message": "say x", **address})
+        job = wire("POST", "/jobs", json={"tool": "echo_job", "input": QUICK, **address})
+        assert [(one.status_code, code(one)) for one in (run, job)] == [(409, "chat_project_mismatch")] * 2
+
+
+def test_a_retired_chat_takes_no_starts_and_stays_readable(wire: Wire, client: AgentService) -> None:
+    run = wire.finish("write notes.txt hello")
+    chat = run["chat"]
+    job = submit(wire, input=QUICK, chat=chat)
+    ended(wire, job)
+    for _ in range(2):
+        answer = wire("DELETE", f"/chats/{chat}")
+        assert (answer.status_code, answer.json()) == (200, {"object": "chat", "id": chat, "retired": True})
+    refused = [
+        wire("POST", "/runs", json={"message": "say x", "chat": chat}),
+        wire("POST", "/jobs", json={"tool": "echo_job", "input": QUICK, "chat": chat}),
+        wire("POST", "/tools/ask_stefanbrain/invoke", json={"input": {"message": "say x"}, "chat": chat}),
+    ]
+    assert [(one.status_code, code(one)) for one in refused] == [(409, "chat_id_retired")] * 3
+    assert client.runs.get(run["run_id"]).output == run["output"]
+    assert client.jobs.status(job["job_id"], chat=chat).status == "succeeded"
+    assert "notes.txt" in [file.path for file in client.files.list(chat)]
+
+
+def test_a_session_and_the_tools_get_a_new_chat_for_a_retired_one(
+    wire: Wire, client: AgentService, fresh_key: str
+) -> None:
+    first = wire.finish("say hello", session=fresh_key)["chat"]
+    assert client.chats.retire(first).retired
+    second = wire.finish("say hello", session=fresh_key)["chat"]
+    assert second != first
+    assert wire.finish("say again", session=fresh_key)["chat"] == second
+    project = client.projects.create("tools").id
+    shared = submit(wire, input=QUICK, project=project)
+    client.chats.retire(shared["chat"])
+    assert submit(wire, input=QUICK, project=project)["chat"] != shared["chat"]
+    assert wire("GET", f"/jobs/{shared['job_id']}", params={"chat": shared["chat"]}).status_code == 200
+
+
+def test_retiring_what_is_not_there(wire: Wire, client: AgentService) -> None:
+    assert code(wire("DELETE", "/chats/nonsense")) == "invalid_chat"
+    with pytest.raises(StefanBrainError) as caught:
+        client.chats.retire("chat_none")
+    assert (caught.value.status, caught.value.code) == (404, "chat_not_found")
+
+
+def test_a_run_in_a_retired_chat_goes_on(wire: Wire, client: AgentService) -> None:
+    run = wire.start("wait 0.3\nsay done")
+    client.chats.retire(run["chat"])
+    assert client.runs.wait(run["run_id"], poll=0.05).output == "done"

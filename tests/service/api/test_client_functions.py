@@ -1,0 +1,406 @@
+"""Functions of a caller's own as tools of a run: `client_tools` of the client, against a real service (docs/client.md
+"Tools of your own")."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb import AgentService, AsyncAgentService, ClientTool
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire import limits
+from tests.service.api.operations import each, got
+from tests.support.waiting import until
+
+CALL = 'call look_up {"order": 7}\nsay done'
+
+
+def look_up(order: int, colour: str = "red") -> str:
+    """Looks up an order."""
+    return f"{order} {colour} lamps"
+
+
+@pytest.fixture
+def client(service: RunningService) -> Iterator[AgentService]:
+    with AgentService(service.api_key, service.base_url) as client:
+        yield client
+
+
+def results(client: AgentService, run_id: str) -> list[Any]:
+    return [event for event in client.runs.iterate_events(run_id) if event.type == "tool.result"]
+
+
+def text(client: AgentService, function: Callable[..., Any], given: str = '{"order": 7}') -> tuple[bool, Any]:
+    """What the agent is told of a call of the function."""
+    with client.runs.start_and_stream(f"call {function.__name__} {given}\nsay done", client_tools=[function]) as stream:
+        assert stream.final_status().output == "done"
+    [result] = results(client, stream.run_id)
+    [block] = result.content or [{"text": ""}]
+    return result.is_error, block["text"] if "text" in block else block["json"]
+
+
+# -- both faces --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
+def test_a_function_is_executed_where_the_stream_is_read(face: Any, service: RunningService) -> None:
+    threads: list[int] = []
+
+    def plain(order: int) -> str:
+        """Looks up an order."""
+        threads.append(threading.get_ident())
+        return f"{order} lamps"
+
+    async def awaited(order: int) -> str:
+        """Looks up an order, too."""
+        await asyncio.sleep(0)
+        return plain(order)
+
+    async def work() -> None:
+        client = face(service.api_key, service.base_url)
+        tools = [plain] if face is AgentService else [plain, awaited]
+        script = "".join(f'call {tool.__name__} {{"order": 7}}\n' for tool in tools) + "say done"
+        stream = await got(client.runs.start_and_stream(script, client_tools=tools))
+        assert stream.run.client_tools == [tool.__name__ for tool in tools]
+        events = await each(stream)
+        shown = [event.content for event in events if event.type == "tool.result"]
+        assert shown == [[{"type": "text", "text": "7 lamps"}]] * len(tools)
+        assert threads == [threading.get_ident()] * len(tools)
+        assert [event.client for event in events if event.type == "tool.call"] == [True] * len(tools)
+        waiting = [event for event in events if event.type == "client_call.waiting"]
+        assert [(event.tool, event.input) for event in waiting] == [(tool.__name__, {"order": 7}) for tool in tools]
+        assert all(event.expires_at > event.created_at for event in waiting)
+        closing = client.close()
+        if inspect.isawaitable(closing):
+            await closing
+
+    asyncio.run(work())
+
+
+def test_a_coroutine_function_needs_the_client_that_awaits(client: AgentService) -> None:
+    async def awaited() -> None:
+        """Waits."""
+
+    with pytest.raises(StefanBrainError, match="AsyncAgentService") as caught:
+        client.runs.start("say x", client_tools=[awaited])
+    assert caught.value.code == "invalid_client_tool"
+
+
+# -- who executes ------------------------------------------------------------------------------------------------------
+
+
+def test_wait_and_attach_execute_for_a_run_that_this_client_started(client: AgentService) -> None:
+    run = client.runs.start(CALL, client_tools=[look_up])
+    assert client.runs.wait(run).output == "done"
+    run = client.runs.start(CALL, client_tools=[look_up])
+    with client.with_options(timeout=20).runs.attach(run.run_id) as stream:
+        assert stream.final_status().output == "done"
+
+
+def test_who_only_follows_executes_nothing(client: AgentService, service: RunningService) -> None:
+    done: list[str] = []
+
+    def look_up(order: int) -> str:
+        """Looks up an order."""
+        done.append("called")
+        return "x"
+
+    run = client.runs.start(CALL, client_tools=[look_up])
+    with AgentService(service.api_key, service.base_url) as other, other.runs.attach(run) as stream:
+        # It has started another run with the same function, too.
+        other.runs.start("say x", client_tools=[look_up])
+        for event in stream:
+            if event.type == "client_call.waiting":
+                other.runs.cancel(run)
+        assert stream.run.status == "cancelled"
+    assert done == []
+
+
+def test_a_call_that_was_answered_is_not_executed_by_a_replay(client: AgentService, service: RunningService) -> None:
+    done: list[str] = []
+
+    def look_up(order: int) -> str:
+        """Looks up an order."""
+        done.append("called")
+        return "x"
+
+    key = uuid.uuid4().hex
+    script = CALL + '\ncall look_up {"order": 8}\nwait 0.2\nsay more'
+    with client.runs.start_and_stream(script, client_tools=[look_up], idempotency_key=key) as stream:
+        for event in stream:
+            if event.type == "tool.result":
+                break
+    with AgentService(service.api_key, service.base_url) as other:  # the program was started again
+        again = other.runs.start_and_stream(script, client_tools=[look_up], idempotency_key=key)
+        assert again.final_status().output == "done\nmore"
+    assert len(done) == 2, "each of the two calls once"
+
+
+def test_a_second_stream_of_the_run_repeats_answers_and_executes_nothing(client: AgentService) -> None:
+    done: list[int] = []
+
+    def look_up(order: int) -> str:
+        """Looks up an order."""
+        done.append(order)
+        return "x"
+
+    run = client.runs.start(CALL + "\nwait 0.3\nsay more", client_tools=[look_up])
+    with client.runs.attach(run) as stream:
+        for event in stream:
+            if event.type == "tool.result":
+                break
+    with client.runs.attach(run) as again:
+        assert again.final_status().output == "done\nmore"
+    assert done == [7]
+
+
+def test_functions_go_over_to_the_run_that_resumes(client: AgentService) -> None:
+    script = 'say x\nstep 1\ncall look_up {"order": 7}\nsay y'
+    failed = client.runs.wait(client.runs.start(script, max_steps=1, client_tools=[look_up]))
+    assert failed.last_error == "limit_reached"
+    resumed = client.runs.resume(failed)
+    assert client.runs.wait(resumed).output == "x\ny"
+
+
+# -- what a function returns and raises --------------------------------------------------------------------------------
+
+
+def test_what_a_function_returns(client: AgentService) -> None:
+    def nothing() -> None:
+        """Does it."""
+
+    def table() -> dict[str, Any]:
+        """Gives a table."""
+        return {"prices": [1.5, float("nan"), None], "größe": "ü"}
+
+    assert text(client, look_up) == (False, "7 red lamps")
+    assert text(client, nothing, "{}") == (False, "")
+    assert text(client, table, "{}") == (False, {"prices": [1.5, None, None], "größe": "ü"})
+
+
+def test_what_a_function_raises_is_told_without_its_place(client: AgentService) -> None:
+    def fails() -> None:
+        """Fails."""
+        raise LookupError("no such order")
+
+    assert text(client, fails, "{}") == (True, "LookupError: no such order")
+
+
+def test_what_cannot_be_sent_is_an_error_of_the_tool(client: AgentService) -> None:
+    def large() -> str:
+        """Gives too much."""
+        return "x" * limits.CALL_RESULT_BYTES
+
+    def odd() -> Any:
+        """Gives what JSON has not."""
+        return object()
+
+    def half() -> str:
+        """Gives half a character."""
+        return "\ud800"
+
+    def values() -> Any:
+        """Gives too many values."""
+        return [0] * 200_000
+
+    for function, said in ((large, "return less"), (odd, "a object"), (half, "a str"), (values, "100,000 values")):
+        is_error, told = text(client, function, "{}")
+        assert is_error
+        assert said in told
+
+
+def test_an_input_becomes_what_the_signature_says(client: AgentService) -> None:
+    def add(numbers: list[int], factor: float = 2) -> float:
+        """Adds numbers."""
+        assert all(isinstance(number, int) for number in numbers)
+        return sum(numbers) * factor
+
+    assert text(client, add, '{"numbers": [1, 2]}') == (False, 6)
+    is_error, told = text(client, add, '{"numbers": ["one"]}')
+    assert (is_error, "numbers" in told) == (True, True)
+
+
+# -- waits and interruptions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
+def test_a_function_that_works_long_says_so(
+    face: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)
+    client = face(service.api_key, service.base_url)
+
+    def told() -> int:
+        return sum(sent.path.endswith("/result") for sent in client.history)
+
+    def plain(order: int) -> str:
+        """Looks up an order, for long."""
+        until(lambda: told() >= 3)
+        return "x"
+
+    async def awaited(order: int) -> str:
+        """Looks up an order, for long."""
+        while told() < 3:  # noqa: ASYNC110 - nobody here could set an event
+            await asyncio.sleep(0.01)
+        return "x"
+
+    async def work() -> None:
+        tool = plain if face is AgentService else awaited
+        script = f'call {tool.__name__} {{"order": 7}}\nsay done'
+        stream = await got(client.runs.start_and_stream(script, client_tools=[tool]))
+        assert (await got(stream.final_status())).output == "done"
+        closing = client.close()
+        if inspect.isawaitable(closing):
+            await closing
+
+    asyncio.run(work())
+
+
+def test_an_interrupt_leaves_the_stream_and_is_told(client: AgentService) -> None:
+    def look_up(order: int) -> str:
+        """Looks up an order."""
+        raise KeyboardInterrupt
+
+    stream = client.runs.start_and_stream(CALL, client_tools=[look_up])
+    with pytest.raises(KeyboardInterrupt), stream:
+        stream.final_status()
+    run = client.runs.wait(stream.run_id)
+    assert run.output == "done"
+    [result] = results(client, stream.run_id)
+    assert "interrupted" in result.content[0]["text"]
+
+
+def test_a_cancelled_task_is_told(service: RunningService) -> None:
+    async def work() -> None:
+        begun = asyncio.Event()
+
+        async def look_up(order: int) -> str:
+            """Looks up an order."""
+            begun.set()
+            await asyncio.Event().wait()
+            return "never"
+
+        async with AsyncAgentService(service.api_key, service.base_url) as client:
+
+            async def follow() -> None:
+                async with client.runs.start_and_stream(CALL, client_tools=[look_up]) as stream:
+                    ids.append(stream.run_id)
+                    await stream.final_status()
+
+            ids: list[str] = []
+            following = asyncio.create_task(follow())
+            await begun.wait()
+            following.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await following
+            assert (await client.runs.wait(ids[0])).output == "done"
+
+    asyncio.run(work())
+
+
+def test_an_answer_outlives_a_service_that_was_killed_meanwhile() -> None:
+    done: list[int] = []
+    with running_service() as service, AgentService(service.api_key, service.base_url, max_retries=8) as client:
+
+        def look_up(order: int) -> str:
+            """Looks up an order."""
+            done.append(order)
+            service.kill()
+            service.start()
+            return "x"
+
+        with client.runs.start_and_stream(CALL, client_tools=[look_up]) as stream:
+            assert stream.final_status().output == "done"
+        assert done == [7]
+        told = [event for event in client.runs.iterate_events(stream.run_id) if event.type == "client_call.waiting"]
+        assert len({event.call_id for event in told}) == 1
+
+
+# -- services that know no client tools --------------------------------------------------------------------------------
+
+
+class Older(httpx.HTTPTransport):
+    """The way to a service that does not know the field: it drops it, as an older service ignores it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancelled = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.cancelled += request.url.path.endswith("/cancel")
+        body = request.read().replace(b'"client_tools"', b'"unknown"')
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+        return super().handle_request(httpx.Request(request.method, request.url, headers=headers, content=body))
+
+
+@pytest.mark.parametrize("key", [None, "today"])
+def test_a_run_of_an_older_service_is_cancelled(key: str | None, service: RunningService) -> None:
+    way = Older()
+    with AgentService(service.api_key, service.base_url, transport=way) as client:
+        key = key and uuid.uuid4().hex
+        with pytest.raises(StefanBrainError, match="older"):
+            client.runs.start(f"wait 60\n{CALL}", client_tools=[look_up], idempotency_key=key)
+    assert way.cancelled == 1
+
+
+def test_a_replay_with_other_tools_is_not_cancelled(client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = uuid.uuid4().hex
+    first = client.runs.start("wait 60", idempotency_key=key)
+    # As if the first start were an hour ago.
+    monkeypatch.setattr("agentsvc_nb.client.client_tools.timedelta", lambda seconds: timedelta(hours=-1))
+    with pytest.raises(StefanBrainError, match=first.run_id):
+        client.runs.start("wait 60", client_tools=[look_up], idempotency_key=key)
+    assert client.runs.get(first).status in ("queued", "running")
+    client.runs.cancel(first)
+
+
+# -- what can be a tool ------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_described_by_its_function() -> None:
+    tool = ClientTool(look_up, effect=False)
+    assert tool.document() == {
+        "name": "look_up",
+        "description": "Looks up an order.",
+        "input_schema": {
+            "type": "object",
+            "properties": {
+                "order": {"title": "Order", "type": "integer"},
+                "colour": {"title": "Colour", "type": "string", "default": "red"},
+            },
+            "required": ["order"],
+            "additionalProperties": False,
+        },
+        "effect": False,
+    }
+    assert ClientTool(look_up).effect, "of what is not said the worst is assumed"
+
+
+def test_what_cannot_be_a_tool() -> None:
+    def undocumented() -> None: ...
+
+    def many(*orders: int) -> None:
+        """Takes any number."""
+
+    def named(**orders: int) -> None:
+        """Takes any names."""
+
+    def unknown(order: threading.Thread) -> None:
+        """Takes a thread."""
+
+    def Capital() -> None:
+        """Has another name."""
+
+    for function in (undocumented, many, named, unknown, Capital, lambda: None):
+        with pytest.raises(StefanBrainError) as caught:
+            ClientTool(function)
+        assert caught.value.code == "invalid_client_tool"

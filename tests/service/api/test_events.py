@@ -1,0 +1,160 @@
+"""Run events: pages and the stream (docs/api/events.md)."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.service.api.conftest import Wire, code
+from tests.support.waiting import until
+
+
+def stream(wire: Wire, run_id: str, **options: Any) -> list[dict[str, Any]]:
+    """Every event that the stream sends until it closes; checks the frames on the way."""
+    headers = {"Accept": "text/event-stream", **options.pop("headers", {})}
+    with wire.http.stream("GET", f"/api/developers/v1/runs/{run_id}/events", headers=headers, **options) as answer:
+        assert answer.status_code == 200
+        frames = "".join(answer.iter_text()).split("\n\n")
+    assert frames[0] == "retry: 1000"
+    found = []
+    for frame in frames[1:]:
+        lines = dict(line.split(": ", 1) for line in frame.splitlines() if not line.startswith(":"))
+        if lines:
+            event = json.loads(lines["data"])
+            assert (lines["id"], lines["event"]) == (str(event["id"]), event["type"])
+            found.append(event)
+    return found
+
+
+def test_the_events_of_a_run_from_queued_to_ended(wire: Wire) -> None:
+    run = wire.finish("say a\nwrite out/n.txt hi\nprogress 1 2 half\nstep 1\nsay b")
+    events = wire.events(run["run_id"])
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+    assert [event["type"] for event in events] == [
+        "run.status",
+        "run.status",
+        "step.started",
+        "text.delta",
+        "file.written",
+        "progress",
+        "step.started",
+        "text.delta",
+        "run.status",
+        "run.ended",
+    ]
+    assert [event["payload"]["status"] for event in events if event["type"] == "run.status"] == [
+        "queued",
+        "running",
+        "completed",
+    ]
+    assert events[4]["payload"]["path"] == "out/n.txt"
+    assert events[5]["payload"] == {"done": 1, "total": 2, "message": "half"}
+    assert events[-1]["payload"]["run"] == wire("GET", f"/runs/{run['run_id']}").json()
+
+
+def test_pages_carry_the_cursor_of_the_next(wire: Wire) -> None:
+    run_id = wire.finish("say a\nstep 1\nsay b")["run_id"]
+    first = wire("GET", f"/runs/{run_id}/events", params={"limit": 3}).json()
+    assert (first["object"], first["next_after"], first["has_more"], first["status"]) == ("list", 3, True, "completed")
+    rest = wire("GET", f"/runs/{run_id}/events", params={"after": 3}).json()
+    assert [event["id"] for event in first["data"] + rest["data"]] == list(range(1, rest["next_after"] + 1))
+    past = wire("GET", f"/runs/{run_id}/events", params={"after": 10_000}).json()
+    assert (past["data"], past["next_after"], past["has_more"]) == ([], 10_000, False)
+
+
+@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"after": -1}, {"after": 2**63}])
+def test_a_wrong_page_is_an_invalid_query(wire: Wire, params: dict[str, Any]) -> None:
+    run_id = wire.finish("say a")["run_id"]
+    assert code(wire("GET", f"/runs/{run_id}/events", params=params)) == "invalid_query"
+
+
+def test_the_stream_follows_a_run_to_its_end(wire: Wire) -> None:
+    run = wire.start("say a\nwait 0.2\nsay b")
+    events = stream(wire, run["run_id"])
+    assert events == wire.events(run["run_id"])
+    assert "".join(event["payload"]["text"] for event in events if event["type"] == "text.delta") == "a\nb\n"
+
+
+@pytest.mark.parametrize("resume", [{"headers": {"Last-Event-ID": "2"}}, {"params": {"after": 2}}])
+def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire, resume: dict[str, Any]) -> None:
+    run_id = wire.finish("say a")["run_id"]
+    assert stream(wire, run_id, **resume) == wire.events(run_id)[2:]
+
+
+def test_last_event_id_wins_and_an_empty_one_means_the_start(wire: Wire) -> None:
+    run_id = wire.finish("say a")["run_id"]
+    everything = wire.events(run_id)
+    assert stream(wire, run_id, headers={"Last-Event-ID": "1"}, params={"after": 3}) == everything[1:]
+    assert stream(wire, run_id, headers={"Last-Event-ID": ""}, params={"after": 3}) == everything
+
+
+@pytest.mark.parametrize("junk", ["-1", "x", "1.5", str(2**63), "٣"])
+def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> None:
+    run_id = wire.finish("say a")["run_id"]
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": junk.encode()}
+    assert code(wire("GET", f"/runs/{run_id}/events", headers=headers)) == "invalid_last_event_id"
+
+
+def test_followers_that_stand_at_different_events_each_see_what_they_lack(wire: Wire) -> None:
+    """They share reads where they stand at the same event."""
+    run_id = wire.start("say a\nwait 0.1\n" + "progress 1 2\nwait 0.02\n" * 20)["run_id"]
+    cursors = [0, 0, 2, 0, 1, 3, 0, 2] * 3
+    with ThreadPoolExecutor(len(cursors)) as pool:
+        followed = [pool.submit(stream, wire, run_id, params={"after": after}) for after in cursors]
+    everything = wire.events(run_id)
+    assert len(everything) > 20
+    assert [future.result() for future in followed] == [everything[after:] for after in cursors]
+
+
+def test_a_cursor_past_the_end_waits_for_what_comes(wire: Wire) -> None:
+    run = wire.start("wait 0.3\nsay late")
+    events = stream(wire, run["run_id"], headers={"Last-Event-ID": "3"})
+    assert [event["type"] for event in events] == ["text.delta", "run.status", "run.ended"]
+
+
+def test_many_small_texts_become_few_events(wire: Wire) -> None:
+    run_id = wire.finish("\n".join(f"say {number}" for number in range(500)))["run_id"]
+    deltas = [event for event in wire.events(run_id) if event["type"] == "text.delta"]
+    assert "".join(event["payload"]["text"] for event in deltas) == "".join(f"{number}\n" for number in range(500))
+    assert len(deltas) < 100
+
+
+def test_a_rewind_takes_back_what_the_step_said(wire: Wire) -> None:
+    run = wire.finish("say kept\nstep 1\nsay twice\nrewind\nsay end")
+    assert run["output"] == "kept\ntwice\nend"
+    events = wire.events(run["run_id"])
+    resumed = next(event for event in events if event["type"] == "run.resumed")
+    discard_after = resumed["payload"]["discard_after"]
+    assert resumed["payload"]["attempt"] == 2
+    counted = [
+        event["payload"]["text"]
+        for event in events
+        if event["type"] == "text.delta" and not discard_after < event["id"] < resumed["id"]
+    ]
+    assert "".join(counted) == "kept\ntwice\nend\n"
+
+
+def test_ids_of_runs_are_checked(wire: Wire) -> None:
+    unknown = "00000000-0000-4000-8000-000000000000"
+    for method, tail in (("GET", ""), ("GET", "/events"), ("POST", "/cancel")):
+        assert code(wire(method, f"/runs/nonsense{tail}")) == "invalid_run_id"
+        answer = wire(method, f"/runs/{unknown}{tail}")
+        assert (answer.status_code, code(answer)) == (404, "run_not_found")
+
+
+def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
+    run = wire.start("say before\nwait 60\nsay never")
+    until(lambda: any(event["type"] == "text.delta" for event in wire.events(run["run_id"])))
+    answer = wire("POST", f"/runs/{run['run_id']}/cancel")
+    assert answer.status_code == 200
+    events = stream(wire, run["run_id"])
+    ended = events[-1]["payload"]["run"]
+    assert (ended["status"], ended["output"]) == ("cancelled", "before")
+    statuses = [event["payload"]["status"] for event in events if event["type"] == "run.status"]
+    assert statuses == ["queued", "running", "cancelling", "cancelled"]
+    again = wire("POST", f"/runs/{run['run_id']}/cancel")
+    assert (again.status_code, again.json()["status"]) == (200, "cancelled")
+    assert wire.finish("say free", chat=run["chat"])["status"] == "completed"

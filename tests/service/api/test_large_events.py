@@ -1,0 +1,247 @@
+"""However much a run says, calls or gets, every reader reads it to its end (docs/decisions/0031-large-payloads.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client.events import RunEvent
+from agentsvc_nb.service import payloads
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.limits import (
+    DELTA_CHARS,
+    EVENT_MAX_BYTES,
+    EVENT_PAGE_BYTES,
+    EVENT_PAYLOAD_BYTES,
+    MESSAGE_CHARS,
+    OUTPUT_BYTES,
+    RESULT_BYTES,
+)
+from agentsvc_nb.wire.runs import Run
+from tests.service.api.conftest import Wire
+from tests.service.api.faces import Face
+from tests.service.api.service_fixture import operate
+from tests.service.api.test_events import stream
+from tests.support.waiting import until
+
+WIDE: Final = "SELECT " + ", ".join(f"repeat('{{fill}}', 500) AS c{n}" for n in range(200)) + " FROM range(200)"
+SALES: Final = "write t.csv a,b"
+
+
+def call(tool: str, **given: Any) -> str:
+    return f"call {tool} {json.dumps(given)}"
+
+
+def query(fill: str) -> str:
+    return f"{SALES}\n{call('query_tables', sql=WIDE.replace('{fill}', fill))}\nsay done"
+
+
+def ended(client: AgentService, message: str, **options: Any) -> Run:
+    return client.runs.wait(client.runs.start(message, **options).run_id, poll=0.05, timeout=120)
+
+
+def read_by_all(client: AgentService, run: Run) -> list[RunEvent]:
+    """The events of a run as pages and as a stream have them, which are the same; none is larger than may be."""
+    pages = list(client.runs.iterate_events(run.run_id))
+    with client.runs.attach(run.run_id) as following:
+        streamed = list(following)
+    assert streamed[:-1] == pages[:-1]
+    assert [event.id for event in pages] == list(range(1, len(pages) + 1))
+    assert all(payloads.size(event.payload) <= EVENT_PAYLOAD_BYTES for event in pages)
+    return pages
+
+
+def read(client: AgentService, run: Run, path: str) -> bytes:
+    assert run.chat is not None
+    return client.files.head(path, 100_000_000, chat=run.chat)
+
+
+def whole(client: AgentService, run: Run, payload: dict[str, Any]) -> dict[str, Any]:
+    """What the payload names, which is in the chat and not found by a search."""
+    assert payload["truncated"] is True
+    assert run.chat is not None
+    path = payload["whole_path"]
+    assert path in [file.path for file in client.files.list(run.chat).all()]
+    assert [found.path for found in client.files.search(path.rpartition("/")[2][:20], chat=run.chat).results] == []
+    found: dict[str, Any] = json.loads(read(client, run, path))
+    return found
+
+
+def only(events: list[RunEvent], kind: str) -> dict[str, Any]:
+    (payload,) = [event.payload for event in events if event.type == kind]
+    return payload
+
+
+def test_a_large_result_of_a_tool_is_shortened_and_kept(client: AgentService) -> None:
+    run = ended(client, query("x"))
+    assert (run.status, run.output) == ("completed", "done")
+    result = only(read_by_all(client, run), "tool.result")
+    kept = whole(client, run, result)
+    assert {name: kept[name] for name in ("call_id", "tool", "is_error")} == {
+        "call_id": result["call_id"], "tool": "query_tables", "is_error": False,
+    }  # fmt: skip
+    assert kept["content"][0]["text"].startswith("| c0 | c1 |")
+    assert kept["content"][0]["text"].startswith(result["content"][0]["text"].removesuffix(payloads.CUT))
+
+
+def test_a_result_is_bounded_where_it_is_kept(client: AgentService, service: RunningService) -> None:
+    run = ended(client, query("\\n").replace("repeat('\\\\n'", "repeat(chr(10)"))
+    assert run.status == "completed"
+    read_by_all(client, run)
+    stored = operate(
+        service, lambda tx: tx.all("SELECT outcome FROM tool_call WHERE run_id = :run_id", run_id=run.run_id)
+    )
+    outcome = json.loads(stored[0]["outcome"])
+    assert payloads.size(outcome["content"]) <= RESULT_BYTES
+    assert run.chat is not None
+    named = outcome["content"][-1]["text"]
+    paths = [file.path for file in client.files.list(run.chat).all() if file.path in named]
+    assert json.loads(read(client, run, paths[0]))["content"][0]["text"].count("&#10;") >= 900_000
+
+
+def test_a_large_input_of_a_call_is_shortened_and_does_its_work(client: AgentService) -> None:
+    text = "ü" * 490_000
+    run = ended(client, f"{call('write_file', path='a.md', text=text)}\nsay done")
+    payload = only(read_by_all(client, run), "tool.call")
+    assert whole(client, run, payload)["input"] == {"path": "a.md", "text": text}
+    assert (payload["tool"], payload["input"]["path"]) == ("write_file", "a.md")
+    assert payload["input"]["text"].endswith(payloads.CUT)
+    assert run.chat is not None
+    assert read(client, run, "a.md") == text.encode()
+
+
+def test_an_input_of_a_call_holds_a_megabyte(client: AgentService) -> None:
+    run = ended(client, f"{call('write_file', path='a.md', text='ü' * 510_000)}\nsay done")
+    assert "1,000,000 bytes" in only(read_by_all(client, run), "tool.result")["content"][0]["text"]
+    assert run.status == "completed"
+
+
+@pytest.mark.parametrize(
+    "script", [f"progress 1 2 {'m' * 900_000}", call("n" * 900_000, a=1)], ids=["progress", "name"]
+)
+def test_whatever_else_is_large_is_shortened(client: AgentService, script: str) -> None:
+    run = ended(client, f"{script}\nsay done")
+    assert run.status == "completed"
+    assert [event for event in read_by_all(client, run) if event.payload.get("truncated")]
+
+
+@pytest.mark.parametrize("character", ["x", "\x01", "\U0001f600"], ids=["ascii", "control", "emoji"])
+def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(face: Face, wire: Wire, character: str) -> None:
+    text = character * (OUTPUT_BYTES // 4 - 1)
+    run = face(lambda client: client.runs.start(f"say {text}"))
+    assert face(lambda client: client.runs.wait(run.run_id, poll=0.05)).output == text
+    streamed = stream(wire, run.run_id)
+    said = [event["payload"]["text"] for event in streamed if event["type"] == "text.delta"]
+    assert "".join(said) == text + "\n"
+    assert max(map(len, said)) <= DELTA_CHARS
+    last = streamed[-1]["payload"]
+    assert last["truncated"] is True
+    assert text.startswith(last["run"]["output"].removesuffix(payloads.CUT))
+    assert {**last["run"], "output": text} == wire("GET", f"/runs/{run.run_id}").json()
+
+
+def test_whoever_follows_gets_the_whole_record(client: AgentService) -> None:
+    text = "x" * 3_000_000
+    with client.runs.start_and_stream(f"say {text}") as following:
+        events = list(following)
+    assert following.final_status().output == text
+    assert events[-1].payload["run"]["output"] == text
+    answer = json.dumps({"text": text})
+    with client.runs.start_and_stream(f"answer {answer}") as following:
+        assert following.final_status().structured_output == {"text": text}
+
+
+@pytest.mark.parametrize("verb", ["say", "answer"])
+def test_an_answer_that_is_too_long_fails_with_its_beginning(client: AgentService, verb: str) -> None:
+    run = ended(client, f"{verb} {'ü' * (OUTPUT_BYTES // 2 + 10)}")
+    assert (run.status, run.last_error) == ("failed", "output_too_long")
+    assert run.output == "ü" * (OUTPUT_BYTES // 2)
+    assert run.last_error_message is not None
+    assert "file" in run.last_error_message
+    read_by_all(client, run)
+
+
+def test_an_answer_may_be_as_long_as_it_may(client: AgentService) -> None:
+    assert ended(client, f"answer {'x' * OUTPUT_BYTES}").status == "completed"
+
+
+def test_why_a_run_failed_is_as_long_as_somebody_reads(client: AgentService) -> None:
+    run = ended(client, f"fail {'c' * 900_000} {'m' * 900_000}")
+    assert (run.status, len(run.last_error or "")) == ("failed", 100)
+    assert run.last_error_message == "m" * MESSAGE_CHARS
+
+
+def test_a_page_ends_before_it_is_too_large(client: AgentService, wire: Wire) -> None:
+    run = ended(client, "\n".join(f"progress {n} 100 {'m' * 250_000}" for n in range(40)))
+    found: list[dict[str, Any]] = []
+    more, pages = True, 0
+    while more:
+        after = found[-1]["id"] if found else 0
+        answer = wire("GET", f"/runs/{run.run_id}/events", params={"after": after, "limit": 1000})
+        page = answer.json()
+        assert len(answer.content) <= EVENT_PAGE_BYTES + 20_000
+        found, more, pages = found + page["data"], page["has_more"], pages + 1
+    assert pages > 2
+    assert found == stream(wire, run.run_id)
+    assert found[-1]["type"] == "run.ended"
+
+
+@pytest.fixture(scope="module")
+def asking() -> Iterator[AgentService]:
+    with (
+        running_service(approve_effects="yes") as service,
+        AgentService(service.api_key, service.base_url) as client,
+    ):
+        yield client
+
+
+def test_nobody_is_asked_to_approve_what_is_not_shown_whole(asking: AgentService) -> None:
+    small, large = ({"path.txt": "x" * count} for count in (100_000, 400_000))
+    run = ended(asking, f"{call('echo_job', files=large)}\nsay done")
+    events = read_by_all(asking, run)
+    result = only(events, "tool.result")
+    assert (run.status, result["is_error"]) == ("completed", True)
+    assert "nobody approves" in result["content"][0]["text"]
+    assert not [event for event in events if event.type in ("approval.requested", "job.submitted")]
+
+    run = asking.runs.start(f"{call('echo_job', files=small)}\nsay done")
+    requested = until(
+        lambda: [event for event in asking.runs.events(run.run_id).data if event.type == "approval.requested"]
+    )
+    assert requested[0].payload["input"] == {"files": small}
+    asking.runs.refuse(run.run_id, requested[0].payload["call_id"])
+    assert asking.runs.wait(run.run_id, poll=0.05).status == "completed"
+
+
+def test_a_run_that_an_earlier_version_wrote_is_read(client: AgentService, service: RunningService, wire: Wire) -> None:
+    """Its events had no limit, nor had its output."""
+    run = ended(client, f"say one\n{call('nothing')}\nsay two")
+    old = "x" * (EVENT_MAX_BYTES + 1_000)
+    events = client.runs.events(run.run_id).data
+    last = events[-1].payload
+    last["run"]["output"] = old
+    changed = {
+        "tool.result": {"call_id": "c", "tool": "t", "is_error": False, "content": [{"type": "text", "text": old}]}
+    }
+    changed["run.ended"] = last
+
+    def use(tx: Tx) -> None:
+        for event in events:
+            if event.type in changed:
+                given = {"payload": json.dumps(changed[event.type]), "run_id": run.run_id, "id": event.id}
+                tx.run("UPDATE run_event SET payload = :payload WHERE run_id = :run_id AND id = :id", **given)
+        tx.run("UPDATE run SET output = :output WHERE run_id = :run_id", output=old, run_id=run.run_id)
+
+    operate(service, use)
+    found = read_by_all(client, run)
+    assert only(found, "tool.result")["truncated"] is True
+    assert only(found, "tool.result")["call_id"] == "c"
+    assert [event.type for event in found] == [event.type for event in events]
+    assert wire("GET", f"/runs/{run.run_id}").json()["output"] == old
+    with client.runs.attach(run.run_id) as following:
+        assert following.final_status().output == old

@@ -1,0 +1,96 @@
+"""Lists of runs and jobs (docs/api/runs.md "Lists")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.service.api.conftest import Wire, code
+from tests.service.api.service_fixture import ServiceFixture
+
+
+def listed(wire: Wire, path: str, **params: Any) -> dict[str, Any]:
+    answer = wire("GET", path, params=params)
+    assert answer.status_code == 200, answer.text
+    page: dict[str, Any] = answer.json()
+    return page
+
+
+def walked(wire: Wire, path: str, **params: Any) -> list[dict[str, Any]]:
+    """The entries of all pages."""
+    found: list[dict[str, Any]] = []
+    after: dict[str, str] = {}
+    while True:
+        page = listed(wire, path, **params, **after)
+        found += page["data"]
+        if page["next_after"] is None:
+            return found
+        after = {"after": page["next_after"]}
+
+
+def test_runs_are_listed_from_the_newest_on_page_by_page(wire: Wire) -> None:
+    first = wire.finish("say one")
+    runs = [first, *(wire.finish(f"say {number}", chat=first["chat"]) for number in range(4))]
+    found = walked(wire, "/runs", chat=first["chat"], limit=2)
+    assert [run["run_id"] for run in found] == [run["run_id"] for run in reversed(runs)]
+    shown = found[-1]
+    assert {name: first[name] for name in shown if name not in ("object", "message")} == {
+        name: value for name, value in shown.items() if name not in ("object", "message")
+    }
+    assert (shown["object"], shown["message"]) == ("agent_run_entry", "say one")
+
+
+def test_a_list_has_runs_of_one_status_and_of_all_chats(wire: Wire) -> None:
+    failed = wire.finish("fail broken It broke.")
+    newest = wire.finish("say x")
+    assert listed(wire, "/runs", limit=1)["data"][0]["run_id"] == newest["run_id"]
+    entry = listed(wire, "/runs", status="failed", limit=1)["data"][0]
+    assert (entry["run_id"], entry["last_error"]) == (failed["run_id"], "broken")
+
+
+@pytest.mark.parametrize("message", ["say " + "ä" * 500, "say a\x00b", "say 🙂" + "🙂" * 300])
+def test_a_list_shows_the_beginning_of_a_message(wire: Wire, message: str) -> None:
+    run = wire.finish(message)
+    assert listed(wire, "/runs", chat=run["chat"])["data"][0]["message"] == message[:200]
+
+
+def test_jobs_are_listed_without_those_that_are_handles_of_runs(wire: Wire, stage: ServiceFixture) -> None:
+    done = stage.ended(stage.job(steps=1))
+    broken = stage.ended(stage.job(steps=1, fail="no luck"))
+    asked = wire("POST", "/tools/ask_stefanbrain/invoke", json={"input": {"message": "say x"}, "chat": done["chat"]})
+    assert asked.status_code == 200
+    found = walked(wire, "/jobs", chat=done["chat"], limit=1)
+    assert [job["job_id"] for job in found[:2]] == [broken["job_id"], done["job_id"]]
+    assert [(job["object"], job["status"], job["tool"]) for job in found[:2]] == [
+        ("tool_job_entry", "failed", "echo_job"),
+        ("tool_job_entry", "succeeded", "echo_job"),
+    ]
+    assert found[0]["error"] == broken["error"]
+    assert found[1]["progress"] == done["progress"]
+    assert walked(wire, "/jobs", chat=done["chat"], status="failed")[0] == found[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "refused"),
+    [
+        ("/runs", {"limit": "0"}, "invalid_query"),
+        ("/runs", {"limit": "1001"}, "invalid_query"),
+        ("/runs", {"status": "done"}, "invalid_query"),
+        ("/runs", {"status": ""}, "invalid_query"),
+        ("/runs", {"chat": "x y"}, "invalid_chat"),
+        ("/runs", {"chat": "chat_missing"}, "chat_not_found"),
+        ("/runs", {"after": "x"}, "invalid_run_id"),
+        ("/runs", {"after": "11111111-1111-4111-8111-111111111111"}, "run_not_found"),
+        ("/jobs", {"status": "completed"}, "invalid_query"),
+        ("/jobs", {"chat": "chat_missing"}, "chat_not_found"),
+        ("/jobs", {"after": "job_missing"}, "job_not_found"),
+    ],
+)
+def test_what_cannot_be_listed_is_refused(wire: Wire, path: str, params: dict[str, str], refused: str) -> None:
+    assert code(wire("GET", path, params=params)) == refused
+
+
+def test_an_empty_list_is_a_page(wire: Wire) -> None:
+    chat = wire.finish("say x")["chat"]
+    assert listed(wire, "/jobs", chat=chat) == {"object": "list", "data": [], "next_after": None}

@@ -1,0 +1,93 @@
+"""The marketing tools over HTTP, with what they need beside them: their results are stored and found."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from PIL import Image
+
+from agentsvc_nb.testing import running_service
+from tests.service.api.conftest import Wire
+from tests.service.api.test_jobs_http import ended, submit
+from tests.unit.service.site import Answer, Site, as_json, html, serving
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def marketing(site: Site) -> Iterator[Wire]:
+    with contextlib.ExitStack() as stack:
+        settings = {"fetch_allow": site.authority, "meta_token": "EAAB", "meta_url": f"{site.url}/v21.0"}
+        service = stack.enter_context(running_service(**settings))
+        headers = {"Authorization": f"Bearer {service.api_key}"}
+        yield Wire(stack.enter_context(httpx.Client(base_url=service.base_url, headers=headers, timeout=60)))
+
+
+def result(wire: Wire, tool: str, given: dict[str, Any]) -> dict[str, Any]:
+    job = submit(wire, tool, input=given)
+    assert ended(wire, job)["status"] == "succeeded", ended(wire, job)["error"]
+    found: dict[str, Any] = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
+    return found
+
+
+def test_a_reviewed_page_is_a_landing_page_that_can_be_labelled(marketing: Wire, site: Site) -> None:
+    site.pages["/"] = html("<h1>Tents</h1><a class=btn href=/buy>Buy</a>")
+    found = result(marketing, "review_funnel", {"url": site.url})
+    page = found["data"]["page_id"]
+    assert (found["kind"], found["data"]["headings"][0]["text"]) == ("inline", "Tents")
+    assert marketing("GET", f"/landing-pages/{page}").json()["url"] == site.url
+    body = {"labels": {"urgency": "none"}, "expected_version": 1}
+    assert marketing("PUT", f"/landing-pages/{page}/labels", json=body).json()["version"] == 2
+    assert result(marketing, "review_funnel", {"url": site.url})["data"]["page_id"] == page
+
+
+def test_the_media_of_an_ad_are_stored_once(marketing: Wire, site: Site) -> None:
+    ad = {"id": "1", "page_name": "Northpeak", "ad_snapshot_url": f"{site.url}/render_ad/?id=1&access_token=EAAB"}
+    held = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(held, "PNG")
+    site.pages |= {
+        "/v21.0/ads_archive": as_json({"data": [ad]}),
+        "/render_ad/": html("<img src=/p.png>"),
+        "/p.png": Answer(held.getvalue()),
+    }
+    given = {"search_terms": "tents", "countries": ["DE"]}
+    first, again = (result(marketing, "get_meta_ad", given)["data"]["ads"][0]["media_ids"] for _ in range(2))
+    assert first == again
+    media = marketing("GET", f"/media/{first[0]}").json()
+    assert (media["kind"], media["source"], media["url"]) == ("image", "meta_ad_library", f"{site.url}/render_ad/?id=1")
+
+
+def test_pictures_of_an_ask_are_attached_and_a_text_agent_says_that_it_does_not_look(
+    marketing: Wire, site: Site
+) -> None:
+    held = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(held, "PNG")
+    site.pages |= {"/shop/a.png": Answer(held.getvalue()), "/text": html("no picture")}
+    urls = [f"{site.url}/shop/a.png?size=2", f"{site.url}/shop/a.png", f"{site.url}/text"]
+    body = {"input": {"message": "say done", "image_urls": urls}, "chat": "new"}
+    asked = marketing("POST", "/tools/ask_stefanbrain/invoke", json=body).json()
+    listed = marketing("GET", "/files", params={"chat_id": asked["chat"]}).json()
+    files = listed["files"]
+    assert [(file["path"], file["media_type"]) for file in files] == [
+        ("uploads/a-2.png", "image/png"), ("uploads/a.png", "image/png"),
+    ]  # fmt: skip
+    events = marketing.events(asked["data"]["run_id"])
+    warned = [event["payload"]["code"] for event in events if event["type"] == "warning"]
+    assert warned == ["image_not_fetched", "images_not_seen"]
+
+
+def test_a_page_of_a_private_network_is_refused_and_the_run_goes_on(marketing: Wire) -> None:
+    run = marketing.finish('call review_funnel {"url": "http://127.0.0.1:1/"}\nsay still here')
+    assert (run["status"], run["output"].splitlines()[-1]) == ("completed", "still here")
+    results = [event["payload"] for event in marketing.events(run["run_id"]) if event["type"] == "tool.result"]
+    assert results[0]["is_error"] is True
+    assert "public" in results[0]["content"][0]["text"]

@@ -1,0 +1,203 @@
+"""`GET /metrics` (docs/telemetry.md), read by Prometheus' own parser."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from prometheus_client import Metric, parser
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import V1
+from docs.tables import METRICS
+from tests.support.waiting import until
+
+TOKEN = "for-prometheus-alone"
+NOBODYS = "00000000-0000-4000-8000-000000000000"
+CALLS = 'call list_files {}\ncall read_file {"path": "missing.txt"}\ncall made_up_tool {}'
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[RunningService]:
+    with running_service(metrics_token=TOKEN, approve_effects="yes") as running:
+        yield running
+
+
+def get(service: RunningService, authorization: str | None = f"Bearer {TOKEN}", method: str = "GET") -> httpx.Response:
+    headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
+    return httpx.request(method, f"{service.base_url}/metrics", headers=headers)
+
+
+def families(service: RunningService) -> dict[str, Metric]:
+    answer = get(service)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    return {family.name: family for family in parser.text_string_to_metric_families(answer.text)}
+
+
+def value(service: RunningService, name: str, **labels: str) -> float:
+    """The sum of the samples `name` that have these labels."""
+    found = [sample for family in families(service).values() for sample in family.samples if sample.name == name]
+    return sum(sample.value for sample in found if labels.items() <= sample.labels.items())
+
+
+@contextlib.contextmanager
+def grows(service: RunningService, name: str, by: float, **labels: str) -> Iterator[None]:
+    """The value grows by so much within the block."""
+    before = value(service, name, **labels)
+    yield
+    assert value(service, name, **labels) - before == pytest.approx(by)
+
+
+def run(service: RunningService, script: str) -> str:
+    with AgentService(service.api_key, service.base_url) as client:
+        return client.runs.start(script, sync=True).status
+
+
+@pytest.mark.parametrize(
+    "authorization", [None, "", TOKEN, "Bearer", "Bearer x", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN}é"]
+)
+def test_without_the_token_there_is_nothing(measured: RunningService, authorization: str | None) -> None:
+    refused = get(measured, authorization)
+    unknown = httpx.get(f"{measured.base_url}/metricz")
+    assert refused.status_code == unknown.status_code == 404
+    assert refused.json() == {"error": {**unknown.json()["error"], "message": "No such path: /metrics"}}
+    assert refused.headers.keys() == unknown.headers.keys()
+
+
+def test_neither_a_key_nor_another_method_opens_it(measured: RunningService) -> None:
+    assert get(measured, f"Bearer {measured.api_key}").status_code == 404
+    assert httpx.get(f"{measured.base_url}/metrics", headers={"x-api-key": measured.api_key}).status_code == 404
+    assert get(measured, method="POST").status_code == 404
+    assert (get(measured, method="HEAD").status_code, get(measured, method="HEAD").text) == (200, "")
+
+
+def test_it_is_not_there_without_the_setting(service: RunningService) -> None:
+    for authorization in (None, "Bearer", "Bearer None", f"Bearer {service.api_key}"):
+        assert get(service, authorization).status_code == 404
+
+
+def test_all_metrics_of_the_page_are_there(measured: RunningService) -> None:
+    run(measured, f"usage 1 1\n{CALLS}")
+    found = {name: family.type for name, family in families(measured).items()}
+    assert found == {metric.name.removesuffix("_total"): metric.kind for metric in METRICS}
+
+
+def test_runs_are_counted_by_how_they_ended(measured: RunningService) -> None:
+    ended = "agentsvc_runs_ended_total"
+    with grows(measured, ended, 3), grows(measured, "agentsvc_first_event_seconds_count", 3):
+        with grows(measured, ended, 1, status="completed", last_error=""):
+            assert run(measured, "say hello") == "completed"
+        with grows(measured, ended, 1, status="failed", last_error="model_unavailable"):
+            assert run(measured, "fail model_unavailable away") == "failed"
+        with grows(measured, ended, 1, status="failed", last_error="other"):
+            assert run(measured, "fail made_up_code for you") == "failed"
+
+
+def test_a_cancel_counts_once(measured: RunningService) -> None:
+    with (
+        AgentService(measured.api_key, measured.base_url) as client,
+        grows(measured, "agentsvc_runs_ended_total", 1, status="cancelled"),
+    ):
+        started = client.runs.start("wait 600")
+        until(lambda: value(measured, "agentsvc_runs", status="running") == 1)
+        for _ in range(3):
+            client.runs.cancel(started.run_id)
+        client.runs.wait(started.run_id)
+        client.runs.cancel(started.run_id)
+    assert value(measured, "agentsvc_runs") == 0
+
+
+def test_tokens_and_cents_by_model(measured: RunningService) -> None:
+    tokens = "agentsvc_model_tokens_total"
+    with (
+        grows(measured, tokens, 1_000, model="scripted", direction="input"),
+        grows(measured, tokens, 300, model="scripted", direction="output"),
+        grows(measured, "agentsvc_model_cost_cents_total", 0.13, model="scripted"),
+    ):
+        run(measured, "usage 600 300\nusage 400 0")
+
+
+def test_tools_are_counted_with_their_errors(measured: RunningService) -> None:
+    seconds, headers = "agentsvc_tool_seconds_count", {"Authorization": f"Bearer {measured.api_key}"}
+    with (
+        grows(measured, "agentsvc_tool_errors_total", 1, tool="read_file"),
+        grows(measured, seconds, 1, tool="list_files"),
+        grows(measured, seconds, 1, tool="review_copy"),
+    ):
+        run(measured, CALLS)
+        text = {"input": {"text": "Pack light."}}
+        httpx.post(f"{measured.base_url}{V1}/tools/review_copy/invoke", json=text, headers=headers)
+    assert value(measured, seconds, tool="made_up_tool") == 0
+
+
+def test_requests_are_counted_by_route(measured: RunningService) -> None:
+    """By the route's path, never by the path of the request; no route and no method are labels of their own."""
+    headers = {"Authorization": f"Bearer {measured.api_key}"}
+    count, of_runs = "agentsvc_request_seconds_count", f"{V1}/runs/{{run_id}}"
+    with (
+        grows(measured, count, 1, route=of_runs, status="404", method="GET"),
+        grows(measured, count, 1, route=of_runs, status="400"),
+        grows(measured, count, 1, route="", status="404"),
+        grows(measured, count, 1, route="/healthz", status="200"),
+        grows(measured, count, 1, method="other", status="405"),
+    ):
+        for target in (f"{V1}/runs/{NOBODYS}", f"{V1}/runs/x", "/some/unknown/path", "/healthz"):
+            httpx.get(measured.base_url + target, headers=headers)
+        httpx.request("PROPFIND", f"{measured.base_url}{V1}/runs", headers=headers)
+
+
+def test_followers_and_approvals_are_seen_while_they_wait(measured: RunningService) -> None:
+    with AgentService(measured.api_key, measured.base_url) as client:
+        started = client.runs.start('call echo_job {"steps": 0}')
+        events = client.runs.attach(started.run_id)
+        received = iter(events)
+        next(received)
+        until(lambda: value(measured, "agentsvc_approvals_waiting") == 1)
+        assert value(measured, "agentsvc_stream_followers") == 1
+        client.runs.cancel(started.run_id)
+        list(received)
+    until(lambda: value(measured, "agentsvc_stream_followers") == 0)
+    assert value(measured, "agentsvc_approvals_waiting") == 0
+
+
+def test_an_attempt_that_goes_on_is_counted() -> None:
+    with running_service(metrics_token=TOKEN) as cut, AgentService(cut.api_key, cut.base_url) as client:
+        started = client.runs.start("say one\nstep 1\nwait 1\nsay two")
+        until(lambda: client.runs.get(started.run_id).status == "running")
+        cut.kill()
+        cut.start()
+        client.runs.wait(started.run_id)
+        assert value(cut, "agentsvc_attempts_resumed_total") == 1
+        assert value(cut, "agentsvc_first_event_seconds_count") == 0, "it began before"
+
+
+def test_sizes_are_told(measured: RunningService) -> None:
+    assert 0 < value(measured, "agentsvc_disk_free_bytes") <= value(measured, "agentsvc_disk_size_bytes")
+    assert value(measured, "agentsvc_database_bytes") > 10_000
+
+
+def test_no_label_names_anybody(measured: RunningService) -> None:
+    """Labels have few values, whatever callers send: no ids, chats, accounts, paths or words of theirs."""
+    run(measured, f"usage 1 1\n{CALLS}\nfail made_up x")
+    httpx.get(
+        f"{measured.base_url}{V1}/files?chat_id=chat_mine", headers={"Authorization": f"Bearer {measured.api_key}"}
+    )
+    text = get(measured).text
+    assert not re.search(r"mine|made_up|svc_sk_|acc_|[0-9a-f]{8}-[0-9a-f]{4}", text)
+    labels = {name for family in families(measured).values() for sample in family.samples for name in sample.labels}
+    assert labels == {"status", "last_error", "model", "direction", "tool", "code", "method", "route", "work", "le"}
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool comes with Prometheus")
+def test_promtool_finds_nothing_wrong(measured: RunningService) -> None:
+    run(measured, f"usage 1 1\n{CALLS}")
+    told = subprocess.run(
+        ["promtool", "check", "metrics"], input=get(measured).content, capture_output=True, check=False
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, b"", b"")

@@ -1,0 +1,117 @@
+"""Models that a caller may choose (docs/api/models.md "Models by choice")."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Final
+
+import pytest
+
+from tests.service.api.conftest import Wire, code
+from tests.service.api.service_fixture import ServiceFixture
+
+SEVERAL: Final = {"models": "scripted,offline,openai-chat:gone", "model_url": "http://127.0.0.1:1"}
+FILE: Final = "x.csv"
+
+
+@pytest.fixture
+def several(stage: ServiceFixture) -> Wire:
+    return stage.open(stage.other(**SEVERAL))
+
+
+def listed(wire: Wire) -> dict[str, dict[str, Any]]:
+    answer = wire("GET", "/models")
+    assert (answer.status_code, answer.json()["object"]) == (200, "list")
+    return {model["id"]: model for model in answer.json()["data"]}
+
+
+def test_without_a_choice_there_is_one_model(wire: Wire) -> None:
+    assert list(listed(wire).values()) == [
+        {
+            "object": "model",
+            "id": "scripted",
+            "default": True,
+            "available": True,
+            "reason": None,
+            "context_tokens": None,
+            "sees_images": False,
+            "uses_tools": True,
+            "input_cents_per_million": 100.0,
+            "output_cents_per_million": 100.0,
+        }
+    ]
+
+
+def test_the_models_are_listed_in_their_order_with_what_hinders_them(several: Wire) -> None:
+    found = listed(several)
+    assert list(found) == ["scripted", "offline", "openai-chat:gone"]
+    assert [model["default"] for model in found.values()] == [True, False, False]
+    gone = found["openai-chat:gone"]
+    assert (gone["available"], gone["reason"], gone["context_tokens"]) == (False, "unreachable", 8192)
+    assert gone["input_cents_per_million"] is None
+
+
+def test_a_start_names_its_model_and_its_record_says_it(several: Wire) -> None:
+    run = several.finish("say x", model="offline")
+    assert run["model"] == "offline"
+    assert run["output"] != "x"
+    assert several.finish("say x")["model"] == "scripted"
+    assert several.finish("say x", model="scripted", effort="high")["output"] == "x"
+
+
+def test_an_ask_names_its_model_too(several: Wire) -> None:
+    given = {"message": "say x", "model": "offline", "effort": "low"}
+    answer = several("POST", "/tools/ask_stefanbrain/invoke", json={"input": given}).json()
+    assert several("GET", f"/runs/{answer['data']['run_id']}").json()["model"] == "offline"
+
+
+WRONG: Final[list[dict[str, Any]]] = [
+    {"model": "nobody:none"},
+    {"model": ""},
+    {"effort": "much"},
+    {"effort": ""},
+]
+
+
+@pytest.mark.parametrize("fields", WRONG, ids=str)
+def test_what_is_not_offered_is_refused(fields: dict[str, Any], several: Wire) -> None:
+    answer = several("POST", "/runs", json={"message": "say x", **fields})
+    assert (answer.status_code, code(answer)) == (400, "invalid_model")
+    ask = several("POST", "/tools/ask_stefanbrain/invoke", json={"input": {"message": "say x", **fields}})
+    assert (ask.status_code, code(ask)) == (400, "invalid_model")
+
+
+@pytest.mark.parametrize("model", [5, ["scripted"], {}, True])
+def test_a_model_is_a_name(model: object, wire: Wire) -> None:
+    assert code(wire("POST", "/runs", json={"message": "say x", "model": model})) == "invalid_model"
+
+
+def test_a_model_that_cannot_answer_is_refused_before_a_busy_chat_and_after_the_key(several: Wire) -> None:
+    gone = {"message": "say x", "model": "openai-chat:gone"}
+    busy = several.start("wait 60")
+    answer = several("POST", "/runs", json={**gone, "chat": busy["chat"]})
+    assert (answer.status_code, code(answer)) == (503, "model_unavailable")
+    ask = several("POST", "/tools/ask_stefanbrain/invoke", json={"input": gone, "chat": busy["chat"]})
+    assert code(ask) == "model_unavailable"
+    several("POST", f"/runs/{busy['run_id']}/cancel")
+    key = {"Idempotency-Key": uuid.uuid4().hex}
+    assert code(several("POST", "/runs", json=gone, headers=key)) == "model_unavailable"
+    first = several.finish("say x", headers=key)
+    assert several("POST", "/runs", json={**gone, "sync": True}, headers=key).json() == first, "the key stayed free"
+    assert first["model"] == "scripted"
+
+
+def test_no_model_is_left_without_a_price_where_money_counts(stage: ServiceFixture) -> None:
+    service = stage.other(**SEVERAL)
+    poor = stage.open(service, service.create_key(budget_cents=100))
+    priced = stage.open(stage.other(**SEVERAL, prices="openai-chat:gone=20/60.5", wallet_cents=100))
+    assert [model["reason"] for model in listed(poor).values()] == [None, None, "unreachable"]
+    gone = listed(priced)["openai-chat:gone"]
+    assert (gone["input_cents_per_million"], gone["output_cents_per_million"]) == (20.0, 60.5)
+
+
+def test_a_default_that_cannot_answer_is_taken_all_the_same(stage: ServiceFixture) -> None:
+    wire = stage.open(stage.other(**SEVERAL, model="openai-chat:gone"))
+    assert listed(wire)["openai-chat:gone"]["reason"] == "unreachable"
+    assert wire.start("say x")["model"] == "openai-chat:gone"
+    assert wire.finish("say x", model="scripted")["output"] == "x"

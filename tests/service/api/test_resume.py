@@ -1,0 +1,192 @@
+"""A run that goes on where another failed (docs/api/runs.md "Resume")."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from agentsvc_nb.wire.codes import FAILURES
+from agentsvc_nb.wire.runs import TERMINAL
+from tests.service.api.conftest import Wire, code
+from tests.service.api.service_fixture import ServiceFixture
+from tests.support.waiting import until
+
+AWAY: Final = "fail model_unavailable Away."
+
+
+def resume(wire: Wire, run: dict[str, Any], key: str | None = None, **limits: Any) -> httpx.Response:
+    body = {"json": limits} if limits else {}
+    return wire("POST", f"/runs/{run['run_id']}/resume", headers={"Idempotency-Key": key} if key else None, **body)
+
+
+def ended(wire: Wire, run: dict[str, Any]) -> dict[str, Any]:
+    def read() -> dict[str, Any]:
+        found: dict[str, Any] = wire("GET", f"/runs/{run['run_id']}").json()
+        return found
+
+    until(lambda: read()["status"] in TERMINAL)
+    return read()
+
+
+def resumed(wire: Wire, run: dict[str, Any], **limits: Any) -> dict[str, Any]:
+    answer = resume(wire, run, **limits)
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["status"] == "queued"
+    return ended(wire, answer.json())
+
+
+def payloads(wire: Wire, run: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == kind]
+
+
+def said(wire: Wire, run: dict[str, Any]) -> str:
+    return "".join(payload["text"] for payload in payloads(wire, run, "text.delta"))
+
+
+def test_a_run_goes_on_from_its_last_checkpoint(wire: Wire) -> None:
+    old = wire.finish("say one\nusage 5 0\nstep 1\nsay two\nusage 7 0\nstep 1\nsay three", max_steps=2)
+    assert (old["last_error"], old["output"], old["resumed_from"]) == ("limit_reached", "one\ntwo", None)
+    new = resumed(wire, old)
+    assert (new["status"], new["output"], new["resumed_from"]) == ("completed", "one\ntwo\nthree", old["run_id"])
+    assert said(wire, new) == "one\ntwo\nthree\n", "its events have the whole text, too"
+    assert (new["chat"], new["model"], new["run_id"] != old["run_id"]) == (old["chat"], old["model"], True)
+    assert ended(wire, old) == old, "what has ended never changes"
+
+
+def test_steps_usage_and_limits_count_anew(wire: Wire) -> None:
+    old = wire.finish("usage 5 0\nstep 1\nusage 7 0\nstep 1\nusage 11 0\nstep 1\nsay x", max_steps=1)
+    steps, tokens, run = [], [], old
+    while run["status"] == "failed":
+        run = resumed(wire, run)
+        steps.append(run["steps"])
+        tokens.append(run["usage"]["input_tokens"])
+    assert (old["usage"]["input_tokens"], steps, tokens) == (5, [1, 1, 1], [7, 11, 0])
+
+
+def test_a_run_without_a_checkpoint_begins_again(wire: Wire) -> None:
+    old = wire.finish("say one\n" + AWAY)
+    new = resumed(wire, old)
+    assert (new["last_error"], new["output"], said(wire, new)) == ("model_unavailable", "one", "one\n")
+
+
+def test_a_call_that_had_ended_is_not_made_again(wire: Wire) -> None:
+    script = 'say x\nstep 1\ncall echo_job {"steps": 1}\n' + AWAY
+    old = wire.finish(script)
+    new = resumed(wire, old)
+    calls = [payloads(wire, run, "tool.call") for run in (old, new)]
+    assert calls[0] == calls[1], "the same call, under its id"
+    assert payloads(wire, new, "tool.result") == payloads(wire, old, "tool.result")
+    assert len(payloads(wire, old, "job.submitted")) == 1
+    assert payloads(wire, new, "job.submitted") == []
+    third = resumed(wire, new)
+    assert payloads(wire, third, "tool.call") == calls[0], "nor after the second time"
+
+
+def test_attachments_and_the_schema_come_along(wire: Wire) -> None:
+    chat = wire.new_chat()
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    old = wire.finish('say x\nstep 1\nanswer {"a": 1}', chat=chat, output_config=schema, max_steps=1)
+    new = resumed(wire, old)
+    assert (new["status"], new["structured_output"]) == ("completed", {"a": 1})
+
+
+def test_a_key_gives_the_same_run(wire: Wire) -> None:
+    old, key = wire.finish(AWAY), uuid.uuid4().hex
+    first = resume(wire, old, key)
+    done = ended(wire, first.json())
+    again = resume(wire, old, key)
+    assert (first.status_code, again.status_code, again.json()) == (202, 200, done)
+    assert code(resume(wire, old)) == "run_not_resumable"
+    other = resume(wire, done, key)
+    assert (other.status_code, other.json()["resumed_from"]) == (202, done["run_id"]), "a key counts for one run"
+
+
+def test_a_key_that_was_refused_stays_free(wire: Wire) -> None:
+    run, key = wire.finish("say x"), uuid.uuid4().hex
+    assert code(resume(wire, run, key)) == "run_not_resumable"
+    assert wire.start("say y", headers={"Idempotency-Key": key})["status"] == "queued"
+
+
+@pytest.mark.parametrize("script", ["say x", "fail agent_error Oops.", "fail budget_limited x", "fail no_luck x"])
+def test_what_would_fail_again_is_not_resumed(script: str, wire: Wire) -> None:
+    run = wire.finish(script)
+    answer = resume(wire, run)
+    assert (answer.status_code, code(answer)) == (409, "run_not_resumable")
+    assert wire("GET", f"/runs/{run['run_id']}").json() == run
+
+
+def test_what_passes_is_what_the_table_says() -> None:
+    assert {code for code, row in FAILURES.items() if row.resumable} == {
+        "model_unavailable",
+        "attempts_exhausted",
+        "limit_reached",
+    }
+
+
+def test_a_run_that_goes_on_or_was_cancelled_is_not_resumed(wire: Wire) -> None:
+    run = wire.start("wait 60")
+    assert code(resume(wire, run)) == "run_not_resumable"
+    wire("POST", f"/runs/{run['run_id']}/cancel")
+    ended(wire, run)
+    assert code(resume(wire, run)) == "run_not_resumable"
+
+
+def test_a_run_is_resumed_after_another_turn_but_not_during_one(wire: Wire) -> None:
+    old = wire.finish("say one\nstep 1\nsay two", max_steps=1)
+    later = wire.start("wait 60", chat=old["chat"])
+    busy = resume(wire, old)
+    assert (code(busy), busy.json()["activeRunId"]) == ("agent_run_rejected", later["run_id"])
+    wire("POST", f"/runs/{later['run_id']}/cancel")
+    ended(wire, later)
+    new = resumed(wire, old)
+    assert (new["status"], new["output"], new["resumed_from"]) == ("completed", "one\ntwo", old["run_id"])
+
+
+def test_a_run_is_resumed_once(wire: Wire) -> None:
+    old = wire.finish(AWAY)
+    new = resumed(wire, old)
+    again = resume(wire, old)
+    assert (code(again), new["run_id"] in again.text) == ("run_not_resumable", True)
+    assert resumed(wire, new)["resumed_from"] == new["run_id"]
+
+
+def test_a_resumed_run_may_have_other_limits(wire: Wire) -> None:
+    script = "usage 10000 0\nsay one\nstep 1\nusage 20000 0\nsay two\nstep 1\nsay three"
+    old = wire.finish(script, max_cents=1)
+    assert resumed(wire, old)["output"] == "one", "as much again is not enough for the second step"
+    old = wire.finish(script, max_cents=1)
+    new = resumed(wire, old, max_cents=3, max_steps=1)
+    assert (new["last_error"], new["output"]) == ("limit_reached", "one\ntwo")
+    wrong = resume(wire, new, max_cents=0)
+    assert (wrong.status_code, code(wrong)) == (400, "invalid_limits")
+    assert resumed(wire, new, max_steps=2)["output"] == "one\ntwo\nthree"
+
+
+def test_a_retired_chat_takes_no_run(wire: Wire) -> None:
+    run = wire.finish(AWAY)
+    wire("DELETE", f"/chats/{run['chat']}")
+    assert code(resume(wire, run)) == "chat_id_retired"
+
+
+def test_a_full_service_and_an_empty_wallet_refuse(stage: ServiceFixture) -> None:
+    full = stage.open(stage.other(run_capacity=1))
+    run = full.finish(AWAY)
+    busy = full.start("wait 60")
+    assert code(resume(full, run)) == "runtime_capacity_busy"
+    full("POST", f"/runs/{busy['run_id']}/cancel")
+    ended(full, busy)
+    assert resumed(full, run)["last_error"] == "model_unavailable"
+    poor = stage.open(stage.other(wallet_cents=2))
+    run = poor.finish("usage 10000 0\nusage 10000 0\nusage 10000 0")
+    assert (run["last_error"], run["usage"]["cost_microcents"]) == ("limit_reached", 2_000_000)
+    assert code(resume(poor, run)) == "api_wallet_exhausted"
+
+
+def test_an_ask_that_failed_is_resumed_as_a_run(wire: Wire) -> None:
+    answer = wire("POST", "/tools/ask_stefanbrain/invoke", json={"input": {"message": f"say one\nstep 1\n{AWAY}"}})
+    run_id = answer.json()["data"]["run_id"]
+    new = resumed(wire, {"run_id": run_id})
+    assert (new["resumed_from"], new["output"]) == (run_id, "one")

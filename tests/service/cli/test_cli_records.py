@@ -1,0 +1,243 @@
+"""The command line for scripts: runs, files, jobs and tools as lines and as JSON, standard input, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.cli import parser
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
+from agentsvc_nb.testing import RunningService, running_service
+from docs.command_pages import commands
+from tests.service.cli.test_cli import ENV, agentsvc, command
+from tests.support.waiting import PATIENCE_SECONDS
+
+
+def parsed(service: RunningService, *arguments: object) -> Any:
+    """The JSON that a command of the service prints."""
+    done = agentsvc(*arguments, "--json", "--data", service.data)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def parsed_failure(service: RunningService, *arguments: object) -> Any:
+    """The JSON that a command prints whose run failed."""
+    done = agentsvc(*arguments, "--json", "--data", service.data)
+    assert done.returncode == 1, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_question_comes_from_standard_input_and_its_run_as_json(service: RunningService) -> None:
+    asking = command("ask", "-", "--json", "--data", service.data)
+    done = subprocess.run(asking, env=ENV, input="say Grüße", capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    run = json.loads(done.stdout)
+    assert (run["status"], run["output"].strip()) == ("completed", "Grüße")
+    shown = parsed(service, "runs", "show", run["run_id"])
+    assert shown == run
+    text = agentsvc("runs", "show", run["run_id"], "--data", service.data).stdout
+    assert text.startswith("Run completed\n")
+    assert "Grüße" in text
+
+
+def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningService) -> None:
+    first = parsed(service, "ask", "say one")
+    failed = parsed_failure(service, "ask", "fail broken It broke.", "--chat", first["chat"])
+    of_chat = ("--chat", first["chat"])
+    listed = parsed(service, "runs", "list", *of_chat)
+    assert [run["run_id"] for run in listed] == [failed["run_id"], first["run_id"]]
+    assert parsed(service, "runs", "list", *of_chat, "--limit", 1) == listed[:1]
+    assert parsed(service, "runs", "list", *of_chat, "--status", "completed") == listed[1:]
+    assert parsed(service, "runs", "show", "last") == failed
+    lines = agentsvc("runs", "list", *of_chat, "--data", service.data).stdout.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [[run["run_id"], run["status"]] for run in listed]
+    job = parsed(service, "jobs", "run", "echo_job", '{"steps": 0}', *of_chat)
+    words = agentsvc("jobs", "run", "echo_job", '{"steps": 0}', "--data", service.data)
+    assert words.stdout == f"{job['content'][0]['text']}\n"
+    assert [each["job_id"] for each in parsed(service, "jobs", "list", *of_chat)] == [job["job_id"]]
+    none = agentsvc("jobs", "list", *of_chat, "--status", "failed", "--data", service.data)
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no job.\n")
+
+
+def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> None:
+    run_id = parsed(service, "ask", "say short")["run_id"]
+    assert parsed(service, "runs", "show", run_id[:8])["run_id"] == run_id
+    attached = agentsvc("runs", "attach", run_id[:13], "--data", service.data)
+    assert (attached.returncode, attached.stdout) == (0, "short\n")
+    for given in (run_id[:7], "ffffffff-none"):
+        refused = agentsvc("runs", "cancel", given, "--data", service.data)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(f"agentsvc: {given!r} is no run id, and not the beginning of one alone")
+        assert "`agentsvc runs list`" in refused.stderr
+
+
+def test_the_last_run_of_a_service_without_any_is_a_sentence() -> None:
+    with running_service() as empty:
+        done = agentsvc("runs", "show", "last", "--data", empty.data)
+    said = "agentsvc: There is no run yet: start one with `agentsvc ask`.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_what_is_no_text_is_one_sentence(service: RunningService) -> None:
+    asking = command("ask", "-", "--data", service.data)
+    done = subprocess.run(asking, env=ENV, input=b"\xff\xfe\xfa", capture_output=True, timeout=PATIENCE_SECONDS)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"agentsvc: Standard input is no UTF-8 text; nothing was sent.\n"
+
+
+def test_an_answer_has_the_shape_that_was_asked_for(service: RunningService, tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}')
+    run = parsed(service, "ask", 'say {"n": 3}', "--schema", f"@{schema}")
+    assert run["structured_output"] == {"n": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ask", "x", "--schema", "[1]"], "The schema is no JSON object; nothing was sent."),
+        (["ask", "x", "--schema", "{"], "The schema is no JSON ("),
+        (["ask", "x", "--schema", "@nope.json"], "There is no file nope.json; nothing was sent."),
+        (["jobs", "run", "echo_job", "{bad"], "The input is no JSON ("),
+        (["jobs", "run", "echo_job", "[" * 100_000], "The input is no JSON (it is nested too deeply)"),
+        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "The input is no JSON (1e400 is too large a number)"),
+        (["files", "put", "nope.csv", "--chat", "chat_1"], "There is no file nope.csv; nothing was sent."),
+        (["runs", "show", "nope"], "is no run id, and not the beginning of one alone"),
+        (["files", "list", "--chat", "chat_000000000000000000000000"], "chat"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(arguments: list[str], said: str, service: RunningService) -> None:
+    done = agentsvc(*arguments, "--data", service.data)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("agentsvc: ")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_waiting_ends_after_the_timeout_and_the_run_goes_on(service: RunningService, client: AgentService) -> None:
+    done = agentsvc("ask", "wait 600", "--timeout", 0.5, "--data", service.data)
+    assert done.returncode == 124
+    run_id = done.stderr.partition("agentsvc runs attach ")[2].split()[0]
+    assert client.runs.get(run_id).status == "running"
+    assert parsed(service, "runs", "cancel", run_id)["run_id"] == run_id
+    assert client.runs.wait(run_id, poll=0.05).status == "cancelled"
+
+
+def test_files_go_in_are_found_and_come_back(service: RunningService, client: AgentService, tmp_path: Path) -> None:
+    chat = client.runs.start("say x", sync=True).chat
+    names = [f"größe {number}.txt" for number in range(12)]  # more than one request takes
+    for name in names:
+        (tmp_path / name).write_text(f"words of {name}")
+    at = ("--chat", chat)
+    staged = parsed(service, "files", "put", *(tmp_path / name for name in names), *at)
+    assert sorted(file["file_name"] for file in staged) == sorted(names)
+    listed = parsed(service, "files", "list", *at)
+    assert len(listed) == 12
+    lines = agentsvc("files", "list", *at, "--data", service.data).stdout.splitlines()
+    assert lines[0].split() == ["path", "bytes", "type"]
+    assert len(lines) == 13
+    path = listed[0]["path"]
+    found = parsed(service, "files", "search", f'"{Path(path).stem}"', *at)
+    assert path in [file["path"] for file in found]
+    got = agentsvc("files", "get", path, *at, "--to", tmp_path / "got.txt", "--data", service.data)
+    assert got.stdout == f"{tmp_path / 'got.txt'}\n"
+    piped = agentsvc("files", "get", path, *at, "--to", "-", "--data", service.data)
+    assert piped.stdout == (tmp_path / "got.txt").read_text() == f"words of {Path(path).name}"
+    several = agentsvc("files", "get", path, listed[1]["path"], *at, "--to", tmp_path / "all", "--data", service.data)
+    assert [Path(line).parent for line in several.stdout.splitlines()] == [tmp_path / "all"] * 2
+    nothing = agentsvc("files", "search", "xylophone", *at, "--data", service.data)
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (1, "", "Nothing is found.\n")
+
+
+def test_a_job_is_run_shown_and_its_files_are_put_here(service: RunningService, tmp_path: Path) -> None:
+    pictures = '{"request": {"brief": "Autumn sale", "outputs": {"count": 1}}}'
+    done = agentsvc("jobs", "run", "create_images", pictures, "--to", tmp_path / "made", "--data", service.data)
+    assert done.returncode == 0, done.stderr
+    (place,) = done.stdout.splitlines()
+    assert Path(place).read_bytes().startswith(b"\x89PNG")
+    assert "1 of 1" in done.stderr
+    job_id, chat = done.stderr.partition("[job ")[2].partition("]")[0].split(", chat ")
+    job = parsed(service, "jobs", "show", job_id, "--chat", chat)
+    assert (job["status"], len(job["files"])) == ("succeeded", 1)
+    assert parsed(service, "jobs", "cancel", job_id, "--chat", chat)["status"] == "succeeded"
+    tools = {tool["name"]: tool for tool in parsed(service, "tools", "list")}
+    assert "create_images" in tools
+    assert parsed(service, "tools", "show", "create_images")["input_schema"]["type"] == "object"
+
+
+def test_a_job_that_fails_is_said_and_its_exit_code_is_1(service: RunningService) -> None:
+    done = agentsvc("jobs", "run", "echo_job", '{"fail": "no paper"}', "--data", service.data)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no paper" in done.stderr
+
+
+def test_what_is_shown_is_json_for_programs(service: RunningService) -> None:
+    status = parsed(service, "status")
+    assert (status["base_url"], status["held"]) == (service.base_url, True)
+    assert "token" not in json.dumps(status), "the link that signs in is a secret"
+    (key, *_) = parsed(service, "keys", "list")
+    assert key["prefix"].startswith("svc_")
+    assert service.api_key not in json.dumps(key)
+    assert parsed(service, "account", "show")["state"] == "active"
+    assert isinstance(parsed(service, "feedback", "list"), list)
+    # What it finds in a service that other tests use is theirs.
+    found = json.loads(agentsvc("doctor", "--json", "--data", service.data).stdout)
+    assert {"check", "level", "what", "fix"} == found[0].keys()
+
+
+def test_without_a_service_the_status_is_json_too(tmp_path: Path) -> None:
+    done = agentsvc("status", "--json", "--data", tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["base_url"]) == (1, None)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_completes_commands(shell: str) -> None:
+    script = agentsvc("completion", shell).stdout
+    assert "create_images" not in script, "no service is asked"
+    for word in ("doctor", "attach", "--schema"):
+        assert word.removeprefix("--") in script
+    if shell == "bash":
+        function = "$(complete -p agentsvc | sed 's/.*-F \\([^ ]*\\) .*/\\1/')"
+        asked = f"{script}\nCOMP_WORDS=(agentsvc runs ''); COMP_CWORD=2; {function}"
+        done = subprocess.run(
+            [shutil.which("bash") or "bash", "-c", asked + '; echo "${COMPREPLY[@]}"'],
+            env=os.environ,
+            capture_output=True,
+            text=True,
+        )
+        assert {"show", "attach", "cancel", "approve"} <= set(done.stdout.split()), done.stderr
+
+
+def test_every_argument_says_what_it_is() -> None:
+    nameless = [name for name, _, each in commands(parser(), "agentsvc") for one in each._actions if not one.help]
+    assert nameless == []
+
+
+def test_models_are_listed_and_named(tmp_path: Path) -> None:
+    with running_service(models="scripted,offline,openai-chat:gone", model_url="http://127.0.0.1:1") as service:
+        of_it = {URL_VARIABLE: service.base_url, KEY_VARIABLE: service.api_key}
+        lines = [line.split(maxsplit=1) for line in agentsvc("model", **of_it).stdout.splitlines()]
+        assert lines[1] == ["scripted", "the default, $1.00 in / $1.00 out per million tokens"]
+        assert lines[3] == ["openai-chat:gone", "not available: unreachable"]
+        listed = json.loads(agentsvc("model", "--json", **of_it).stdout)
+        assert [model["id"] for model in listed] == ["scripted", "offline", "openai-chat:gone"]
+        assert parsed(service, "ask", "say x", "--model", "offline")["model"] == "offline"
+        refused = agentsvc("ask", "say x", "--model", "openai-chat:gone", "--data", service.data)
+        assert refused.returncode == 1
+        assert "openai-chat:gone is not available (unreachable)" in refused.stderr
+
+
+def test_a_run_that_failed_is_resumed_and_watched(service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        failed = client.runs.wait(client.runs.start("say one\nstep 1\nsay two", max_steps=1))
+    done = agentsvc("runs", "resume", failed.run_id, "--data", service.data)
+    assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
+    again = agentsvc("runs", "resume", failed.run_id, "--data", service.data)
+    assert again.returncode == 1
+    assert "gone on" in again.stderr

@@ -1,0 +1,263 @@
+"""`agentsvc doctor`: what is broken is a line that says so with its fix, and what is not is left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.cli import checks, doctor
+from agentsvc_nb.cli.checks import CHECKS
+from agentsvc_nb.cli.findings import Finding
+from agentsvc_nb.cli.own_pip import with_own_pip
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.service.config import KeptSettings
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.tools.programs import confinement
+from tests.support.waiting import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.sqlite("looks at a folder's own database; tests/faults/test_postgres.py has the other")
+FAR_FUTURE_MS = 4_000_000_000_000
+
+
+def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    """A folder that a service has run in, and none does."""
+    made = DataFolder(tmp_path / "data")
+    made.make()
+    SqliteDatabase(made.database).open().close()
+    return made
+
+
+def change(folder: DataFolder, sql: str) -> None:
+    with contextlib.closing(sqlite3.connect(folder.database)) as connection:
+        connection.execute(sql)
+        connection.commit()
+
+
+def the(findings: Iterator[Finding]) -> Finding:
+    """The only finding."""
+    (found,) = findings
+    return found
+
+
+def is_failure(found: Finding, said: str) -> bool:
+    return found.level == "fail" and said in found.what and bool(found.fix)
+
+
+@pytest.fixture
+def own_service() -> Iterator[RunningService]:
+    """Not the one that all tests share: some of them put things into its database that are not in order."""
+    with running_service() as running:
+        yield running
+
+
+def test_with_a_running_service_everything_is_in_order(own_service: RunningService) -> None:
+    """Exit 0, a line a check, the service that runs among them; and it is the same service after."""
+    with AgentService(own_service.api_key, own_service.base_url) as client:
+        client.runs.start("write a.txt text", sync=True)
+    before = Ready.read(own_service.data / "ready.json")
+    done = agentsvc("doctor", "--data", own_service.data, AGENTSVC_MODEL="scripted")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert all(re.fullmatch(r"(ok|note) +[a-z]+: .+", line) for line in lines), done.stdout
+    checks = {line.split()[1] for line in lines}
+    assert checks == {f"{name}:" for name in {*CHECKS, "settings", "programs", "model"} - {"port"}}, (
+        "the port is the service's"
+    )
+    assert before is not None
+    assert f"process {before.pid} " in done.stdout
+    assert own_service.base_url in done.stdout
+    assert Ready.read(own_service.data / "ready.json") == before
+
+
+def test_a_machine_without_a_service_yet_is_in_order_and_stays_as_it_is(tmp_path: Path) -> None:
+    """The offline model answers; no folder is made."""
+    done = agentsvc("doctor", "--data", tmp_path / "new", AGENTSVC_MODEL="offline")
+    assert done.returncode == 0, done.stdout
+    assert "no service has run" in done.stdout
+    assert "offline: a new service answered" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_sandbox_it_says_what_is_left_out_and_what_to_install(folder: DataFolder) -> None:
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="scripted", PATH="/nowhere")
+    assert done.returncode == 0, "nothing else is amiss"
+    assert f"note  programs: run_python is left out: {confinement.NO_BUBBLEWRAP}" in done.stdout.splitlines()
+
+
+def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:
+    """Two things are wrong: both are told, and what comes after them, too."""
+    change(folder, "PRAGMA user_version = 9999")
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="typo")
+    failed = [line for line in done.stdout.splitlines() if line.startswith("fail")]
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [line.split()[1] for line in failed] == ["schema:", "settings:"]
+    assert all(". Fix: " in line for line in failed)
+    assert "9999" in failed[0]
+    assert "'typo'" in failed[1]
+
+
+def test_what_to_install_goes_into_this_environment(
+    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment that is not active: the `pip` of the shell would be another one, or none."""
+    change(folder, "PRAGMA user_version = 9999")
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="typo", PATH="/nowhere")
+    (fix,) = [line.partition(". Fix: ")[2] for line in done.stdout.splitlines() if line.startswith("fail  schema")]
+    assert fix == f"{sys.executable} -m pip install -U agentsvc-nb"
+    for name in ("pip", "python"):
+        (tmp_path / name).touch(mode=0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert with_own_pip("pip install x") == "pip install x", "it is active"
+
+
+def test_a_variable_that_nothing_reads_is_told(folder: DataFolder) -> None:
+    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODLE="offline", AGENTSVC_MODEL="scripted")
+    assert done.returncode == 0, done.stdout
+    assert "warn  settings: AGENTSVC_MODLE is not a setting" in done.stdout
+
+
+def test_the_names_that_a_service_answers_to(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTSVC_HOSTS", "proxied.example")
+    monkeypatch.setenv("AGENTSVC_PUBLIC_URL", "https://public.example")
+    [names] = [found for found in doctor.check_settings(folder) if "AGENTSVC_HOSTS adds" in found.what]
+    assert "127.0.0.1, [::1], public.example, proxied.example;" in names.what
+
+
+def test_a_server_that_does_not_answer(folder: DataFolder) -> None:
+    with folder.hold():
+        assert is_failure(the(checks.check_server(folder)), "does not answer")
+    assert the(checks.check_server(folder)).level == "note"
+
+
+def test_what_a_killed_server_left(folder: DataFolder) -> None:
+    """Its record is no failure: the next start removes it."""
+    with running_service() as running:
+        record = (running.data / "ready.json").read_text()
+        assert the(checks.check_server(DataFolder(running.data))).level == "ok"
+    write_private(folder.ready, record)
+    found = the(checks.check_server(folder))
+    assert found.level == "warn"
+    assert "killed" in found.what
+
+
+def test_a_port_that_another_program_has(folder: DataFolder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        folder.port.write_text(str(number))
+        told = {finding.what: finding for finding in checks.check_port(folder)}
+        assert told[f"another program listens on {number}"].level == "warn"
+    assert f"{number} is free" in {finding.what for finding in checks.check_port(folder)}
+
+
+def test_a_damaged_database(folder: DataFolder) -> None:
+    with folder.database.open("r+b") as database:
+        database.seek(4096)
+        database.write(os.urandom(8192))
+    assert is_failure(the(checks.check_database(folder)), "damaged")
+    folder.database.write_bytes(b"no database at all" * 1000)
+    assert is_failure(the(checks.check_database(folder)), "damaged")
+    assert is_failure(the(checks.check_schema(folder)), "no database")
+
+
+def test_contents_that_are_missing(folder: DataFolder) -> None:
+    """Counted, of how many; and those of which a byte was altered."""
+    blobs = LocalBlobs(folder.path / "blobs")
+    kept = blobs.put(b"kept").sha256
+    for path, sha256 in (("a", kept), ("b", hashlib.sha256(b"lost").hexdigest())):
+        values = f"('chat_a', '{path}', '{path}', 'upload', 'text/plain', 4, '{sha256}', 1)"
+        columns = "(chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at)"
+        change(folder, f"INSERT INTO file {columns} VALUES {values}")
+    assert is_failure(the(checks.check_contents(folder)), "1 of 2 contents")
+    blobs.path(kept).write_bytes(b"kepT")
+    missing, altered = checks.check_contents(folder)
+    assert is_failure(missing, "1 of 2 contents")
+    assert is_failure(altered, "1 of 2 contents of files were altered")
+
+
+def test_a_clock_that_is_behind_the_records(folder: DataFolder) -> None:
+    assert the(checks.check_clock(folder)).level == "ok"
+    change(folder, f"INSERT INTO project (id, account, name, created_at) VALUES ('p', 'a', 'x', {FAR_FUTURE_MS})")
+    change(folder, f"INSERT INTO chat (id, account, created_at) VALUES ('c', 'a', {FAR_FUTURE_MS})")
+    assert is_failure(the(checks.check_clock(folder)), "2096")
+
+
+def test_an_insane_year(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "PLAUSIBLE_YEARS", range(1980, 1990))
+    assert is_failure(the(checks.check_clock(folder)), "the year is")
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    """A file stands where the folder should be."""
+    (tmp_path / "file").write_text("")
+    assert is_failure(the(checks.check_data_folder(DataFolder(tmp_path / "file" / "data"))), "can't be written")
+
+
+def test_a_full_disk(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: list[str] = []
+    for free in (10_000_000, 100_000_000, 10_000_000_000):
+        usage = type("Usage", (), {"free": free})
+        monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)
+        levels.append(list(checks.check_data_folder(folder))[-1].level)
+    assert levels == ["fail", "warn", "ok"]
+
+
+def test_variables_of_the_network_at_fault_are_named(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    assert the(checks.check_network(folder)).level == "ok"
+    monkeypatch.setenv("HTTPS_PROXY", "http://[")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/company.pem")
+    proxy, certificates = checks.check_network(folder)
+    assert (proxy.level, certificates.level) == ("warn", "warn")
+    assert "HTTPS_PROXY is not the address of a proxy" in proxy.what
+    assert "/nowhere/company.pem" in certificates.what
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "value", "said"),
+    [
+        (checks.check_python, "MIN_PYTHON", (99, 0), "Python 3"),
+        (checks.check_sqlite, "MIN_SQLITE", (99, 0, 0), "too old"),
+        (checks.check_sqlite, "CREATE_FTS5", "CREATE VIRTUAL TABLE words USING fts99 (word)", "full-text"),
+        (checks.check_packages, "_missing_packages", lambda: ["pypdfium2"], "pypdfium2"),
+    ],
+)
+def test_what_the_machine_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: DataFolder,
+    check: Callable[[DataFolder], Iterator[Finding]],
+    name: str,
+    value: object,
+    said: str,
+) -> None:
+    monkeypatch.setattr(checks, name, value)
+    assert is_failure(next(check(folder)), said)
+
+
+def test_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is in the line."""
+    monkeypatch.setattr(doctor, "QUESTION", "fail no_model The model is gone.")
+    assert is_failure(doctor.try_model("scripted", KeptSettings()), "The model is gone.")

@@ -1,0 +1,217 @@
+"""`agentsvc mcp`: what it prints, and `--stdio`, a real process between a program and a real service."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.cli import main
+from agentsvc_nb.testing import RunningService
+from tests.service.api.mcp_caller import LEGACY, TASKS, meta
+
+
+class Process:
+    """`agentsvc mcp --stdio`."""
+
+    def __init__(self, **environment: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "agentsvc_nb", "mcp", "--stdio"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+        )
+
+    def send(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        text = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self._process.stdin.write(text + b"\n")
+        self._process.stdin.flush()
+
+    def line(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def end(self) -> None:
+        """Close its input, and nothing else."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def stop_reading(self) -> None:
+        """Close its output, and nothing else."""
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def rest(self) -> list[Any]:
+        """What it still writes until it ends."""
+        assert self._process.stdout is not None
+        return [json.loads(line) for line in self._process.stdout]
+
+    def wait(self) -> int:
+        return self._process.wait(30)
+
+    def close(self) -> int:
+        self.end()
+        self.stop_reading()
+        return self.wait()
+
+    @property
+    def complaints(self) -> bytes:
+        """What it said on standard error, once it has ended."""
+        assert self._process.stderr is not None
+        with self._process.stderr:
+            return self._process.stderr.read()
+
+
+@pytest.fixture
+def bridge(service: RunningService) -> Iterator[Process]:
+    process = Process(AGENTSVC_BASE_URL=service.base_url, SERVICE_API_KEY=service.api_key)
+    yield process
+    assert process.close() == 0
+    assert process.complaints == b""
+
+
+def request(id: int, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def test_an_older_client_is_served(bridge: Process) -> None:
+    bridge.send(request(1, "initialize", protocolVersion=LEGACY, capabilities={}, clientInfo={}))
+    assert bridge.line()["result"]["protocolVersion"] == LEGACY
+    bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    bridge.send(request(2, "tools/call", name="ask", arguments={"message": "say Grüße"}))
+    answer = bridge.line()
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (2, "Grüße")
+
+
+def test_a_modern_client_is_served_with_progress(bridge: Process) -> None:
+    told = meta(progressToken=7)
+    bridge.send(request(1, "tools/call", name="echo_job", arguments={"steps": 2, "seconds": 0.2}, _meta=told))
+    found = [bridge.line()]
+    while "id" not in found[-1]:
+        found.append(bridge.line())
+    assert {one["method"] for one in found[:-1]} == {"notifications/progress"}
+    assert found[-1]["result"]["resultType"] == "complete"
+
+
+def test_files_of_ten_megabytes_go_through(bridge: Process) -> None:
+    content = base64.b64encode(bytes(10_000_000)).decode()
+    given = {"message": "say seen", "files": [{"name": "large.bin", "base64": content}]}
+    bridge.send(request(1, "tools/call", name="ask", arguments=given, _meta=meta()))
+    chat = bridge.line()["result"]["structuredContent"]["chat"]
+    bridge.send(request(2, "tools/call", name="list_files", arguments={"chat": chat}, _meta=meta()))
+    [file] = bridge.line()["result"]["structuredContent"]["files"]
+    assert (file["path"], file["size_bytes"]) == ("uploads/large.bin", 10_000_000)
+
+
+def test_requests_are_answered_side_by_side_and_cancelled(bridge: Process) -> None:
+    bridge.send(request(1, "tools/call", name="ask", arguments={"message": "wait 60"}, _meta=meta()))
+    bridge.send(request(2, "server/discover", _meta=meta(TASKS)))
+    assert bridge.line()["id"] == 2
+    bridge.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    bridge.send(request(3, "server/discover", _meta=meta()))
+    assert bridge.line()["id"] == 3
+
+
+def test_at_the_end_of_input_short_answers_are_waited_for_and_the_others_left(bridge: Process) -> None:
+    """One that takes a second, a run that goes on, and a stream that would never end."""
+    bridge.send(request(1, "subscriptions/listen", notifications={}, _meta=meta()))
+    assert bridge.line()["method"] == "notifications/subscriptions/acknowledged"
+    bridge.send(request(2, "tools/call", name="ask", arguments={"message": "wait 60"}, _meta=meta()))
+    bridge.send(request(3, "tools/call", name="echo_job", arguments={"seconds": 0.5}, _meta=meta()))
+    bridge.end()
+    assert [one["id"] for one in bridge.rest()] == [3]
+    assert bridge.wait() == 0
+
+
+def test_when_nobody_reads_its_answers_it_ends_quietly(bridge: Process) -> None:
+    """Although its input is still open."""
+    bridge.send(request(1, "subscriptions/listen", notifications={}, _meta=meta()))
+    assert bridge.line()["method"] == "notifications/subscriptions/acknowledged"
+    bridge.stop_reading()
+    bridge.send(request(2, "nothing", _meta=meta()))
+    assert bridge.wait() == 0
+
+
+def test_answers_that_nobody_takes_do_not_keep_it(bridge: Process) -> None:
+    """The pipe is full, and whoever started it has stopped reading without closing it."""
+    for number in range(40):
+        bridge.send(request(number, "tools/list", _meta=meta()))
+    bridge.end()
+    assert bridge.wait() == 0
+
+
+def test_what_is_no_message_and_what_is_refused_is_answered(bridge: Process) -> None:
+    for line in (b"no json", b"[" * 100_000, b'{"id": ' + b"1" * 5_000 + b"}"):
+        bridge.send(line)
+        assert bridge.line()["error"]["code"] == -32700
+    bridge.send(request(1, "nothing", _meta=meta()))
+    assert bridge.line()["error"]["code"] == -32601
+
+
+def test_a_refusal_of_the_service_is_an_error_of_the_request(service: RunningService) -> None:
+    process = Process(AGENTSVC_BASE_URL=service.base_url, SERVICE_API_KEY="svc_sk_wrong")
+    process.send(request(1, "server/discover", _meta=meta()))
+    answer = process.line()
+    assert (answer["id"], answer["error"]["data"]["code"]) == (1, "unauthorized")
+    assert process.close() == 0
+    assert process.complaints == b""
+
+
+def test_without_a_service_it_starts_the_embedded_one(tmp_path: Path) -> None:
+    process = Process(AGENTSVC_DATA=str(tmp_path / "own"), AGENTSVC_BASE_URL="", SERVICE_API_KEY="")
+    process.send(request(1, "tools/call", name="ask", arguments={"message": "hello"}, _meta=meta()))
+    assert process.line()["result"]["structuredContent"]["status"] == "completed"
+    assert process.close() == 0
+    assert process.complaints == b""
+    assert main(["stop", "--data", str(tmp_path / "own")]) == 0
+
+
+def entries(said: str) -> list[Any]:
+    """The JSON entries that were printed."""
+    return [json.loads(block[: block.rindex("}") + 1]) for block in ("{" + part for part in said.split("\n{")[1:])]
+
+
+def test_it_prints_entries_that_are_json_and_no_key(
+    service: RunningService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", "--data", str(service.data)]) == 0
+    said = capsys.readouterr().out
+    own, code, zed, *reached = entries(said)
+    assert own["mcpServers"]["agentsvc"]["args"][-4:] == ["mcp", "--stdio", "--data", str(service.data)]
+    assert code["servers"]["agentsvc"] == {"type": "stdio", **own["mcpServers"]["agentsvc"]}
+    assert zed["context_servers"] == own["mcpServers"]
+    for entry in reached:
+        [servers] = [value for name, value in entry.items() if name != "inputs"]
+        assert servers["agentsvc"]["url"].endswith("/api/developers/v1/mcp")
+    assert reached[1]["servers"]["agentsvc"]["headers"]["Authorization"].endswith(
+        "${input:" + reached[1]["inputs"][0]["id"] + "}"
+    )
+    assert "svc_sk_" not in said
+
+
+@pytest.mark.parametrize("named", ["by its option", "by the variable"])
+def test_what_it_prints_works_from_any_folder_and_environment(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A data folder of a relative name, with a space in it; as a shell reads it, too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["/somewhere/agentsvc_nb/__main__.py", "mcp"])
+    if named == "by the variable":
+        monkeypatch.setenv("AGENTSVC_DATA", "my data")
+    assert main(["mcp", *(["--data", "my data"] if named == "by its option" else [])]) == 0
+    said = capsys.readouterr().out
+    own = entries(said)[0]["mcpServers"]["agentsvc"]
+    command = [own["command"], *own["args"]]
+    assert command == [sys.executable, "-m", "agentsvc_nb", "mcp", "--stdio", "--data", str(tmp_path / "my data")]
+    shell = [line.partition(" -- ")[2] for line in said.splitlines() if " mcp add agentsvc -- " in line]
+    assert [shlex.split(line) for line in shell] == [command] * 2

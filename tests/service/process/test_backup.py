@@ -1,0 +1,421 @@
+"""Backup beside a running service, and restore: what was acknowledged before is there after (docs/operations.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import sqlite3
+import stat
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from agentsvc_nb.cli.service import ProgressPrinter
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.errors import AuthenticationError
+from agentsvc_nb.service import backup as backups
+from agentsvc_nb.service.backup import Backup, BackupError
+from agentsvc_nb.service.backup.archive import tables_of
+from agentsvc_nb.service.files import file_records
+from agentsvc_nb.service.files.file_records import Author, Content
+from agentsvc_nb.service.folder import DataFolder, FolderHeld
+from agentsvc_nb.service.mcp.servers import OwnServers
+from agentsvc_nb.service.store.blobs import LocalBlobs
+from agentsvc_nb.service.store.migrations import SchemaTooNew, steps
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.runs import Run
+from tests.support.waiting import PATIENCE_SECONDS, until
+
+pytestmark = pytest.mark.sqlite("tests/faults/test_moving.py backs up and restores PostgreSQL")
+
+
+def agentsvc(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+def quiet(done: int, total: int) -> None:
+    assert 0 < done <= total
+
+
+def back_up(folder: DataFolder, file: Path) -> Backup:
+    return backups.back_up(Settings(folder.path), file, quiet, quiet)
+
+
+def restore(file: Path, folder: DataFolder) -> Backup:
+    return backups.restore(file, Settings(folder.path), quiet, quiet)
+
+
+@contextmanager
+def writing(service: RunningService) -> Iterator[list[Run]]:
+    """Runs that write files, one after the other; those acknowledged so far."""
+    acknowledged: list[Run] = []
+    enough = threading.Event()
+
+    def write() -> None:
+        with AgentService(service.api_key, service.base_url) as client:
+            while not enough.is_set():
+                staged = [("a.txt", b"mine")]
+                script = f"write uploads/a.txt text {len(acknowledged)}\nsay done"
+                acknowledged.append(client.runs.start(script, files=staged, sync=True))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield acknowledged
+    finally:
+        enough.set()
+        writer.join()
+
+
+def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path: Path) -> None:
+    """With runs being written all the time: records, events and files, each with its right hash; no key, no lock."""
+    file, data = tmp_path / "backup.tar", tmp_path / "restored"
+    with running_service() as running:
+        earlier = running.create_key()
+        with writing(running) as acknowledged:
+            until(lambda: len(acknowledged) >= 10)
+            before = list(acknowledged)
+            made = agentsvc("backup", file, "--data", running.data)
+            after = len(acknowledged)
+            until(lambda: len(acknowledged) > after)
+        later = running.create_key()
+    assert made.returncode == 0, made.stderr
+    assert re.match(rf"Wrote {file}: [\d,]+ rows and [\d,]+ contents of files", made.stdout)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    done = agentsvc("restore", file, "--data", data)
+    assert done.returncode == 0, done.stderr
+    assert f"agentsvc serve --data {data}" in done.stdout
+    assert sorted(path.name for path in data.iterdir()) == ["blobs", "lock", "service.sqlite3"]
+    again = RunningService(data, "scripted", {})
+    again.start()
+    try:
+        with AgentService(earlier, again.base_url) as client:
+            for number, run in enumerate(before):
+                assert client.runs.get(run.run_id).status == "completed"
+                versions = client.files.versions("uploads/a.txt", chat=run.chat or "")
+                assert [client.files.download(each) for each in versions] == [f"text {number}".encode(), b"mine"]
+        with AgentService(later, again.base_url) as client, pytest.raises(AuthenticationError):
+            client.runs.get(before[0].run_id)
+    finally:
+        again.stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    """The data of a service with two files, in one chat."""
+    made = DataFolder(tmp_path / "data")
+    made.make()
+    blobs = LocalBlobs(made.path / "blobs")
+    database = SqliteDatabase(made.database).open()
+    for text in ("one", "two"):
+        blob = blobs.put(text.encode())
+        content = Content(f"{text}.txt", "text/plain", blob.size_bytes, blob.sha256)
+        database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", c.file_name, c, Author("upload"), 1))  # type: ignore[misc]
+    database.close()
+    made.key.write_text("svc_sk_secret")
+    return made
+
+
+@pytest.fixture
+def backup(folder: DataFolder, tmp_path: Path) -> Path:
+    back_up(folder, tmp_path / "backup.tar")
+    return tmp_path / "backup.tar"
+
+
+Change = Callable[[str, bytes], tuple[str, bytes] | None]
+
+
+def rewritten(backup: Path, change: Change, name: str = "changed.tar") -> Path:
+    """The backup again, each member changed or left out."""
+    target = backup.with_name(name)
+    with tarfile.open(backup) as old, tarfile.open(target, "w") as new:
+        for member in old:
+            content = old.extractfile(member)
+            assert content is not None
+            changed = change(member.name, content.read())
+            if changed is not None:
+                member.name, member.size = changed[0], len(changed[1])
+                new.addfile(member, io.BytesIO(changed[1]))
+    return target
+
+
+def test_a_backup_holds_what_rows_name_and_nothing_else(folder: DataFolder, backup: Path) -> None:
+    """Neither the key nor a content that no row names."""
+    LocalBlobs(folder.path / "blobs").put(b"no row")
+    second = backup.with_name("second.tar")
+    made = back_up(folder, second)
+    named = [f"contents/{hashlib.sha256(text).hexdigest()}" for text in (b"one", b"two")]
+    for file in (backup, second):
+        with tarfile.open(file) as tar:
+            assert tar.getnames() == ["manifest.json", "rows/file/1.jsonl", *sorted(named), "end.json"]
+    assert b"svc_sk_secret" not in second.read_bytes()
+    assert (made.rows, made.contents, made.content_bytes, made.missing) == (2, 2, 6, 0)
+
+
+SERVERS = {
+    "tickets": {"url": "https://tickets.example/mcp", "key": "svr_secret", "key_in": "file", "trusted": True},
+    "notes": {"command": ["npx", "notes"], "key_as": "TOKEN", "key_in": "keyring"},
+    "open": {"url": "https://open.example/mcp"},
+}
+
+
+def test_servers_of_tools_come_back_without_their_keys(folder: DataFolder, tmp_path: Path) -> None:
+    """And are named as they do, with what is lacking; those that the folder has are left as they are."""
+    folder.mcp.write_text(json.dumps(SERVERS))
+    file, target = tmp_path / "b.tar", DataFolder(tmp_path / "new")
+    back_up(folder, file)
+    assert b"svr_secret" not in file.read_bytes()
+    target.path.mkdir()
+    target.mcp.write_text(json.dumps({"open": {"url": "https://here.example/mcp"}}))
+    done = agentsvc("restore", file, "--data", target.path)
+    assert done.returncode == 0, done.stderr
+    assert "tickets, https://tickets.example/mcp (its key is in no backup: add it again with its key)" in done.stdout
+    assert "notes, the command npx (its key is not in the keyring, or that is locked)" in done.stdout
+    there = {one.name: one for one in OwnServers(target).read()}
+    assert (there["tickets"].trusted, there["tickets"].key) == (True, "")
+    assert (there["notes"].command, there["notes"].key_as) == (("npx", "notes"), "TOKEN")
+    assert (there["open"].url, there["open"].lacking) == ("https://here.example/mcp", "")
+    assert stat.S_IMODE(target.mcp.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_missing_or_altered_content_is_told(folder: DataFolder, tmp_path: Path, altered: bool) -> None:
+    """What is there is saved all the same, and the backup can be restored."""
+    path = LocalBlobs(folder.path / "blobs").path(hashlib.sha256(b"one").hexdigest())
+    path.write_bytes(b"onE") if altered else path.unlink()
+    made = agentsvc("backup", tmp_path / "b.tar", "--data", folder.path)
+    assert made.returncode == 0
+    assert "1 contents of files were missing" in made.stderr
+    assert restore(tmp_path / "b.tar", DataFolder(tmp_path / "new")).missing == 1
+
+
+def test_a_backup_never_replaces_a_file(folder: DataFolder, backup: Path) -> None:
+    before = backup.read_bytes()
+    refused = agentsvc("backup", backup, "--data", folder.path)
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    assert "exists already" in refused.stderr
+    assert backup.read_bytes() == before
+
+
+def test_a_failed_backup_leaves_nothing(folder: DataFolder, tmp_path: Path) -> None:
+    """A damaged database is told before anything is written."""
+    with folder.database.open("r+b") as database:
+        database.seek(4096)
+        database.write(os.urandom(8192))
+    with pytest.raises(BackupError, match="database"):
+        back_up(folder, tmp_path / "b.tar")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_restore_never_replaces_a_service(folder: DataFolder, backup: Path, tmp_path: Path) -> None:
+    """Neither a database nor a folder that a server holds."""
+    before = folder.database.read_bytes()
+    with pytest.raises(BackupError, match="already"):
+        restore(backup, folder)
+    assert folder.database.read_bytes() == before
+    other = DataFolder(tmp_path / "held")
+    other.make()
+    with other.hold(), pytest.raises(FolderHeld):
+        restore(backup, other)
+    assert not other.database.exists()
+
+
+def flipped(kind: str) -> Change:
+    """One byte of members of this kind is another."""
+    return lambda name, data: (name, bytes([data[0] ^ 1]) + data[1:] if name.startswith(kind) else data)
+
+
+def without(kind: str) -> Change:
+    return lambda name, data: None if name.startswith(kind) else (name, data)
+
+
+def replaced(kind: str, old: bytes, new: bytes) -> Change:
+    """Members of this kind have another text; an empty `old` is all of it."""
+
+    def change(name: str, data: bytes) -> tuple[str, bytes]:
+        if not name.startswith(kind):
+            return name, data
+        assert old in data
+        return name, data.replace(old, new) if old else new
+
+    return change
+
+
+def renamed(old: str, new: str) -> Change:
+    return lambda name, data: (name.replace(old, new), data)
+
+
+DAMAGE: dict[str, Change] = {
+    "content": flipped("contents/"),
+    "no contents": without("contents/"),
+    "rows": replaced("rows/", b"one.txt", b"six.txt"),
+    "no rows": without("rows/"),
+    "rows of another table": renamed("rows/file/", "rows/upload/"),
+    "no end": without("end.json"),
+    "no manifest": without("manifest.json"),
+    "manifest": flipped("manifest.json"),
+    "manifest nested too deeply": replaced("manifest.json", b"", b"[" * 900_000),
+    "manifest with endless numbers": replaced("manifest.json", b'"format": 2', b'"format": 1e400'),
+    "manifest with large numbers": replaced("manifest.json", b'"format": 2', b'"format": 1' + b"0" * 5_000),
+    "manifest with other types": replaced("manifest.json", b'"format": 2', b'"format": "x"'),
+    "manifest of another time": replaced("manifest.json", b'"created_at": "2', b'"created_at": "1'),
+    "earlier format": replaced("manifest.json", b'"format": 2', b'"format": 1'),
+    "later format": replaced("manifest.json", b'"format": 2', b'"format": 3'),
+    "path outside": renamed("contents/", "contents/../../"),
+    "absolute path": renamed("contents/", "/tmp/"),
+    "stranger": renamed("contents/", "key/"),
+    "servers": replaced("mcp.json", b"", b"[1]"),
+    "no servers": without("mcp.json"),
+    "other servers": replaced("mcp.json", b"tickets", b"strange"),
+    "servers nested too deeply": replaced("mcp.json", b"", b"[" * 900_000),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_backup_is_refused(folder: DataFolder, backup: Path, tmp_path: Path, damage: str) -> None:
+    """One sentence, no service, no file outside and nothing half-restored inside."""
+    folder.mcp.write_text(json.dumps(SERVERS))
+    backup.unlink()
+    back_up(folder, backup)
+    beside = sorted(tmp_path.iterdir())
+    changed, target = rewritten(backup, DAMAGE[damage]), DataFolder(tmp_path / "new")
+    with pytest.raises(BackupError):
+        restore(changed, target)
+    assert not target.database.exists()
+    assert not any(path.is_file() for path in target.path.rglob("*") if path.name != "lock")
+    assert sorted(tmp_path.iterdir()) == sorted({*beside, changed, *([target.path] if target.path.exists() else [])})
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.9, 1.0])
+def test_half_a_backup_is_refused(backup: Path, tmp_path: Path, part: float) -> None:
+    half = tmp_path / "half.tar"
+    with tarfile.open(backup) as tar:
+        size = tar.getmember("end.json").offset_data
+    half.write_bytes(backup.read_bytes()[: int(size * part)])
+    refused = agentsvc("restore", half, "--data", tmp_path / "new")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    assert not DataFolder(tmp_path / "new").database.exists()
+
+
+def forged(backup: Path, change: Change) -> Path:
+    """The backup with each member changed, and an end that fits that."""
+    changed = rewritten(backup, change)
+    digest, rows = hashlib.sha256(), 0
+    with tarfile.open(changed) as tar:
+        for member in tar:
+            content = tar.extractfile(member)
+            assert content is not None
+            if not member.name.startswith(("contents/", "end.json")):
+                digest.update(text := content.read())
+                rows += text.count(b"\n") if member.name.startswith("rows/") else 0
+
+    def end(name: str, data: bytes) -> tuple[str, bytes]:
+        if name != "end.json":
+            return name, data
+        return name, json.dumps({**json.loads(data), "rows": rows, "sha256": digest.hexdigest()}).encode()
+
+    return rewritten(changed, end, "forged.tar")
+
+
+HASH: Final = hashlib.sha256(b"one").hexdigest().encode()
+FORGED: dict[str, tuple[Change, str]] = {
+    "unknown table": (replaced("manifest.json", b'"file":', b'"sqlite_master":'), "no table 'sqlite_master'"),
+    "table that is left out": (replaced("manifest.json", b'"file":', b'"session":'), "no table 'session'"),
+    "unknown column": (replaced("manifest.json", b'"sha256"', b'"sha256, 1"'), "no table"),
+    "missing column": (replaced("manifest.json", b'"sha256",', b""), "no table"),
+    "hash that is a path": (replaced("rows/", HASH, b"../../../etc/passwd"), "a row of the table file"),
+    "number for a text": (replaced("rows/", b'"one.txt"', b"1"), "a row of the table file"),
+    "text for a number": (replaced("rows/", b",3,", b',"3",'), "a row of the table file"),
+    "truth for a number": (replaced("rows/", b",3,", b",true,"), "a row of the table file"),
+    "large number": (replaced("rows/", b",3,", b",9223372036854775808,"), "a row of the table file"),
+    "endless number": (replaced("rows/", b",3,", b",1e999,"), "a row of the table file"),
+    "no value": (replaced("rows/", b'"one.txt"', b"null"), "a row of the table file"),
+    "value too many": (replaced("rows/", b"]\n", b",1]\n"), "a row of the table file"),
+    "no row": (replaced("rows/", b"", b"{}\n"), "a row of the table file"),
+    "row twice": (replaced("rows/", b"two.txt", b"one.txt"), "a row of file that the database can't store"),
+    "newer schema": (replaced("manifest.json", b'"schema_version": ', b'"schema_version": 9'), "upgrade agentsvc-nb"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_forged_backup_is_refused(backup: Path, tmp_path: Path, forgery: str) -> None:
+    change, said = FORGED[forgery]
+    target = DataFolder(tmp_path / "new")
+    with pytest.raises(BackupError, match=re.escape(said)):
+        restore(forged(backup, change), target)
+    assert not any(path.is_file() for path in target.path.rglob("*") if path.name != "lock")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path, kind: bytes) -> None:
+    with tarfile.open(backup, "a") as tar:
+        member = tarfile.TarInfo("contents/" + "a" * 64)
+        member.type, member.linkname = kind, "/etc/passwd"
+        tar.addfile(member)
+    with pytest.raises(BackupError, match="no plain file"):
+        restore(backup, DataFolder(tmp_path / "new"))
+
+
+def test_a_size_that_leads_back_is_refused(backup: Path, tmp_path: Path) -> None:
+    """A negative size, which leads to an earlier member, is not followed for ever."""
+    member = tarfile.TarInfo("contents/" + "a" * 64)
+    member.size = -2048
+    with tarfile.open(backup) as tar:
+        end = tar.getmember("end.json").offset
+    backup.write_bytes(backup.read_bytes()[:end] + member.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(BackupError):
+        restore(backup, DataFolder(tmp_path / "new"))
+
+
+def test_a_backup_of_an_earlier_schema_is_brought_up_to_date(backup: Path, tmp_path: Path) -> None:
+    """Its rows come into the tables of then, and the steps since are applied to them."""
+    columns = {table: [column.name for column in found] for table, found in tables_of(29).items()}
+    now = [column.name for column in tables_of(len(steps()))["file"]]
+
+    def change(name: str, data: bytes) -> tuple[str, bytes]:
+        if name == "manifest.json":
+            return name, json.dumps({**json.loads(data), "schema_version": 29, "tables": columns}).encode()
+        if not name.startswith("rows/"):
+            return name, data
+        rows = [dict(zip(now, json.loads(line), strict=True)) | {"unread": 0} for line in data.splitlines()]
+        return name, b"".join(json.dumps([row[column] for column in columns["file"]]).encode() + b"\n" for row in rows)
+
+    target = DataFolder(tmp_path / "new")
+    assert restore(forged(backup, change), target).schema_version == 29
+    with closing(sqlite3.connect(target.database)) as connection:
+        assert connection.execute("SELECT file_name, unreadable FROM file ORDER BY 1").fetchall() == [
+            ("one.txt", ""),
+            ("two.txt", ""),
+        ]
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps()),)
+
+
+def test_a_folder_of_a_newer_version_is_refused(folder: DataFolder, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(folder.database)) as connection:
+        connection.execute("PRAGMA user_version = 9999")
+    with pytest.raises(SchemaTooNew, match="upgrade"):
+        back_up(folder, tmp_path / "b.tar")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_progress_is_told_after_a_second(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at once, and not at each step."""
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    progress = ProgressPrinter("restored")
+    for now in (100.5, 101.1, 101.5, 102.2):
+        progress(int((now - 100) * 1_000_000), 4_000_000)
+    assert capsys.readouterr().err.splitlines() == ["restored: 27 % of 4.0 MB", "restored: 55 % of 4.0 MB"]

@@ -1,0 +1,388 @@
+"""The embedded service: found or started, one a folder, and no key for strangers (docs/api/embedded.md). Real
+processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from agentsvc_nb import embedded
+from agentsvc_nb.cli import main
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.embedded import EmbeddedError, find_or_start
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.keyring import create_key
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[Path]:
+    """A data folder; whatever service holds it at the end is ended."""
+    folder = tmp_path / "data"
+    yield folder
+    with contextlib.suppress(EmbeddedError):
+        embedded.stop(folder)
+
+
+def test_a_service_that_can_not_start_is_one_line_in_a_notebook(tmp_path: Path) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("in the way")
+    with pytest.raises(EmbeddedError, match="name another with AGENTSVC_DATA") as caught, embedded.local(taken):
+        pass
+    assert "AGENTSVC_DATA" in caught.value._render_traceback_()[0]
+
+
+def test_who_forgets_with_is_told(data: Path) -> None:
+    with pytest.raises(AttributeError, match=r"with local\(\) as client"):
+        embedded.local(data).runs.start("hello")
+
+
+class Stranger:
+    """A server that answers every request with `answer` and records what it was sent."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.received = b""
+        self._answer = answer
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                with connection:
+                    self.received += connection.recv(65_536)
+                    connection.sendall(self._answer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def health(instance: str) -> bytes:
+    body = json.dumps({"object": "health", "instance": instance, "version": "1", "status": "ok"}).encode()
+    return b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def stale(data: Path, port: int) -> None:
+    """What a killed server left: its record and its key, and a port that is now another's."""
+    folder = DataFolder(data)
+    folder.make()
+    ready = Ready("dead", f"http://127.0.0.1:{port}", 2**22 + 1, "0", "0", "")
+    write_private(folder.ready, ready.to_json())
+    write_private(folder.port, str(port))
+
+
+def test_starts_one_and_finds_it_again(data: Path) -> None:
+    """The first call starts a service, the second finds the same; the key opens it; files are the user's alone."""
+    first = find_or_start(data)
+    second = find_or_start(data)
+    assert first == second
+    assert first.notice is None
+    assert first.api_key.startswith("svc_sk_")
+    assert first.api_key not in repr(first)
+    with embedded.local(data) as client:
+        assert client.runs.wait(client.runs.start("hello").run_id, poll=0.05).ended
+    for name in ("ready.json", "key"):
+        assert stat.S_IMODE((data / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert first.api_key not in (data / "serve.log").read_text()
+
+
+def test_two_starters_get_one_server(data: Path) -> None:
+    """Two processes that want a service at the same moment get the same one."""
+    program = f"from agentsvc_nb.embedded import find_or_start; print(find_or_start({str(data)!r}).instance)"
+    command = [sys.executable, "-c", program]
+    starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    instances = {starter.communicate(timeout=60)[0].strip() for starter in starters}
+    assert len(instances) == 1
+    ready = embedded.status(data)
+    assert ready is not None
+    assert instances == {ready.instance}
+
+
+def test_service_is_in_a_session_of_its_own(data: Path) -> None:
+    """A kernel's interrupt and its end go to the kernel's process group, and must not reach the service."""
+    find_or_start(data)
+    ready = embedded.status(data)
+    assert ready is not None
+    assert os.getsid(ready.pid) == ready.pid != os.getsid(0)
+
+
+def test_service_outlives_its_starter(data: Path) -> None:
+    """The service goes on when the process that started it has ended."""
+    program = f"from agentsvc_nb.embedded import find_or_start; find_or_start({str(data)!r})"
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)
+    assert embedded.status(data) is not None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        health("somebody else"),
+        health("dead"),
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[]",
+        b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"",
+    ],
+    ids=["another-instance", "the-same-instance", "not-an-object", "redirect", "not-http", "hangs-up"],
+)
+def test_stranger_on_the_stale_port_gets_no_key(data: Path, answer: bytes) -> None:
+    """A stale record's port may be anybody's: it is asked for its health without a key, and not trusted."""
+    stranger = Stranger(answer)
+    stale(data, stranger.port)
+    secret = "svc_sk_of-the-dead-server"
+    create_key(DataFolder(data), name="other")
+    write_private(data / "key", secret)
+    found = find_or_start(data)
+    stranger.close()
+    assert found.base_url != f"http://127.0.0.1:{stranger.port}"
+    assert stranger.received.startswith(b"GET /healthz?nonce=")
+    for forbidden in (secret.encode(), found.api_key.encode(), b"svc_", b"authorization", b"x-api-key"):
+        assert forbidden not in stranger.received.lower()
+    assert found.api_key != secret, "a key that the database does not know is replaced"
+
+
+def test_found_again_after_a_crash_at_the_same_address(data: Path) -> None:
+    """kill -9 leaves a stale record; the next one who asks gets a new server, at the old address, with the old key."""
+    before = find_or_start(data)
+    ready = embedded.status(data)
+    assert ready is not None
+    os.kill(ready.pid, signal.SIGKILL)
+    after = find_or_start(data)
+    assert after.instance != before.instance
+    assert (after.base_url, after.api_key) == (before.base_url, before.api_key)
+
+
+def test_client_revives_a_dead_service(data: Path) -> None:
+    """A client that finds its connection refused starts the service again, and the read goes through."""
+    with embedded.local(data) as client:
+        run = client.runs.start("hello")
+        client.runs.wait(run.run_id, poll=0.05)
+        embedded.stop(data)
+        assert client.runs.get(run.run_id).ended
+
+
+def test_a_folder_keeps_its_model_and_so_do_its_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who starts the service again and names no model gets the one that it had: with another, runs would end."""
+    with embedded.local(data, model="scripted") as client:
+        run_id = client.runs.start("wait 2\nsay done").run_id
+    embedded.stop(data)
+    with embedded.local(data) as client:
+        assert client.runs.wait(run_id, poll=0.05).output == "done"
+    assert find_or_start(data).notice is None
+    assert main(["restart", "--data", str(data)]) == 0
+    assert model_of(data) == "scripted"
+    embedded.stop(data)
+    monkeypatch.setenv("AGENTSVC_MODEL", "offline")
+    find_or_start(data)
+    assert model_of(data) == "offline", "one that is named counts, and is kept from then on"
+
+
+def model_of(data: Path) -> str:
+    ready = embedded.status(data)
+    assert ready is not None
+    return ready.model
+
+
+def test_a_deleted_key_is_replaced_beside_the_running_service(data: Path) -> None:
+    """For a client that has it still, for a new one, and once however many find it gone."""
+    with embedded.local(data) as client:
+        before = find_or_start(data)
+        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0
+        with ThreadPoolExecutor(4) as several:
+            list(several.map(lambda _: client.tools.list(), range(4)))
+        after = find_or_start(data)
+        assert (after.instance, after.api_key != before.api_key) == (before.instance, True)
+        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0, "one key has the name"
+    with embedded.local(data) as client:
+        assert client.runs.start("hello", sync=True).ended
+    assert stat.S_IMODE((data / "key").stat().st_mode) == 0o600
+
+
+def test_a_suspended_key_is_not_replaced(data: Path) -> None:
+    with embedded.local(data) as client:
+        key = find_or_start(data).api_key
+        assert main(["keys", "suspend", "embedded", "--data", str(data)]) == 0
+        with pytest.raises(StefanBrainError) as caught:
+            client.tools.list()
+        assert (caught.value.code, embedded.revive(data).api_key) == ("key_suspended", key)
+
+
+def test_a_key_that_is_fine_is_looked_at_beside_a_writer(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may write for long: only who must make a key waits for it, and is told in a sentence."""
+    monkeypatch.setattr("agentsvc_nb.service.store.sqlite.BUSY_TIMEOUT_MS", 10)
+    first = find_or_start(data)
+    with contextlib.closing(sqlite3.connect(DataFolder(data).database, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert embedded.revive(data) == first
+        write_private(DataFolder(data).key, "svc_sk_of-nobody")
+        with pytest.raises(EmbeddedError, match=f"key in {data}.*database is locked"):
+            embedded.revive(data)
+        writer.execute("ROLLBACK")
+    assert embedded.revive(data).api_key not in ("svc_sk_of-nobody", first.api_key)
+
+
+def test_a_key_that_can_not_be_written_is_one_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_or_start(data)
+    DataFolder(data).key.unlink()
+    DataFolder(data).key.mkdir()
+    with pytest.raises(EmbeddedError, match="could not be looked at or replaced"):
+        embedded.revive(data)
+
+
+def test_stop_ends_it_and_removes_its_record(data: Path) -> None:
+    """After `stop` the folder is free; a second `stop` has nothing to do."""
+    find_or_start(data)
+    ready = embedded.status(data)
+    assert ready is not None
+    assert embedded.stop(data) is True
+    assert not (data / "ready.json").exists()
+    assert embedded.status(data) is None
+    assert embedded.stop(data) is False
+    find_or_start(data)
+
+
+def test_stop_ends_one_service_and_not_its_successor(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another's start may take the folder the moment it is free: that service is kept, and `stop` is done."""
+    folder = DataFolder(data)
+    stale(data, 9)
+    told: list[int] = []
+
+    def succeed(pid: int, _: int) -> None:
+        told.append(pid)
+        write_private(folder.ready, Ready("successor", "http://127.0.0.1:9", 1, "0", "0", "").to_json())
+
+    monkeypatch.setattr(embedded, "_answers", lambda ready: True)
+    monkeypatch.setattr("os.kill", succeed)
+    with FileLock(folder.lock):
+        assert embedded.stop(data) is True
+    assert told == [2**22 + 1]
+
+
+def test_second_stop_does_not_end_the_successor(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It found the service ending already, and then another in its place: it ends neither."""
+    folder = DataFolder(data)
+    stale(data, 9)
+    told: list[int] = []
+
+    def succeed(ready: Ready) -> bool:
+        successor = Ready("successor", "http://127.0.0.1:9", 1, "0", "0", "")
+        write_private(folder.ready, successor.to_json())
+        return ready.instance == successor.instance
+
+    monkeypatch.setattr(embedded, "_answers", succeed)
+    monkeypatch.setattr("os.kill", lambda pid, _: told.append(pid))
+    with FileLock(folder.lock):
+        assert embedded.stop(data) is True
+    assert told == []
+
+
+def test_one_that_holds_the_lock_and_is_silent_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frozen server is not replaced: the lock is the truth. The error says who holds it, and `stop` does not lie."""
+    folder = DataFolder(data)
+    folder.make()
+    with FileLock(folder.lock):
+        with pytest.raises(EmbeddedError, match="not ready within"):
+            find_or_start(data, timeout=0.5)
+        monkeypatch.setattr(embedded, "STOP_SECONDS", 0.2)
+        with pytest.raises(EmbeddedError, match="does not answer"):
+            embedded.stop(data)
+
+
+def test_start_succeeds_when_the_holder_goes_meanwhile(data: Path) -> None:
+    """A server that is ending still holds the lock: the starter tries again until it is free."""
+    folder = DataFolder(data)
+    folder.make()
+    lock = FileLock(folder.lock, thread_local=False)
+    lock.acquire()
+
+    def go_when_the_starter_was_refused() -> None:
+        until(lambda: folder.log.exists() and b"holds" in folder.log.read_bytes())
+        lock.release()
+
+    going = threading.Thread(target=go_when_the_starter_was_refused)
+    going.start()
+    assert find_or_start(data).api_key
+    going.join()
+
+
+def test_failed_start_shows_the_last_lines(data: Path) -> None:
+    """A server that can't start says why in its log, and the error repeats it."""
+    data.mkdir()
+    DataFolder(data).database.write_text("this is no database")
+    with pytest.raises(EmbeddedError, match="not a database"):
+        find_or_start(data)
+
+
+def test_another_version_is_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The running service is taken as it is, with one line that says how to get the other."""
+    first = find_or_start(data)
+    monkeypatch.setattr(embedded, "__version__", "99.0")
+    other = find_or_start(data)
+    assert other.instance == first.instance
+    assert other.notice is not None
+    assert "has version" in other.notice
+    assert other.notice.endswith(f" restart --data {data}")
+
+
+def test_notice_is_logged_by_local(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """`local()` hands out a client; what the user should know goes to the log, once."""
+    find_or_start(data)
+    with embedded.local(data, model="scripted"):
+        assert [record.message for record in caplog.records if "other settings" in record.message]
+
+
+def test_a_module_of_the_users_does_not_reach_the_service(data: Path, tmp_path: Path) -> None:
+    """A `random.py` beside the notebook is the user's, and must not break the service."""
+    (tmp_path / "random.py").write_text("raise SystemExit('this is mine')")
+    program = (
+        f"import sys; sys.path.pop(0); from agentsvc_nb.embedded import find_or_start; find_or_start({str(data)!r})"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, check=False, timeout=60)
+    assert done.returncode == 0
+
+
+def test_async_face(data: Path) -> None:
+    """`async with local()` gives the asyncio client of the same service."""
+
+    async def ask() -> str:
+        async with embedded.local(data) as client:
+            run = await client.runs.start("hello")
+            return (await client.runs.wait(run.run_id, poll=0.05)).status
+
+    assert asyncio.run(ask()) == "completed"
+
+
+def test_ready_record_of_anything_else_is_none(tmp_path: Path) -> None:
+    """A record that is cut, of another shape or missing is no record."""
+    path = tmp_path / "ready.json"
+    assert Ready.read(path) is None
+    for text in ("", "{", "[]", "{}", '{"instance": 1}', "\xff"):
+        path.write_text(text)
+        assert Ready.read(path) is None
+
+
+def test_folder_that_cannot_be_used_is_one_sentence(data: Path) -> None:
+    """A file where the folder should be: the error says so, and names the setting."""
+    data.write_text("a file")
+    with pytest.raises(EmbeddedError, match="AGENTSVC_DATA"):
+        find_or_start(data)

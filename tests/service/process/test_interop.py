@@ -1,0 +1,138 @@
+"""The code of docs/interop.md runs, each section by itself, against a real service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import nbformat
+import pytest
+import yaml
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService
+
+ROOT: Final = Path(__file__).parents[3]
+PAGE: Final = (ROOT / "docs" / "interop.md").read_text()
+LOAD: Final = "%load_ext agentsvc_nb"
+WEB: Final = "A web service of yours (FastAPI, Starlette)"
+
+
+def blocks(heading: str, language: str = "python") -> list[str]:
+    """The code of a section, up to the next heading of any level."""
+    (section,) = re.findall(rf"^#+ {re.escape(heading)}$(.*?)(?=^##+ |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+def run(service: RunningService, *headings: str) -> dict[str, Any]:
+    """The names that the sections' blocks define, in order."""
+    names: dict[str, Any] = {"client": AgentService(service.api_key, service.base_url), "key": service.api_key}
+    for heading in headings:
+        for block in blocks(heading):
+            exec(compile(block, f"interop.md, {heading}", "exec", dont_inherit=True), names)
+    return names
+
+
+def test_the_page_has_no_other_blocks() -> None:
+    """None that no test below runs."""
+    tested = ("The tools, for agents of your own", "pydantic-ai", "LangChain", "polars", WEB, "MCP clients")
+    assert PAGE.count("```python\n") == sum(len(blocks(heading)) for heading in tested) == len(tested)
+
+
+@pytest.fixture
+def loop() -> Iterator[None]:
+    """Closes the event loop that pydantic-ai's `run_sync` leaves to the thread."""
+    with asyncio.Runner() as runner:
+        asyncio.set_event_loop(runner.get_loop())
+        yield
+    asyncio.set_event_loop(None)
+
+
+@pytest.mark.usefixtures("loop")
+def test_pydantic_ai(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(service, "The tools, for agents of your own", "pydantic-ai")
+    offered = {tool.name for tool in names["tools"]}
+    assert {"create_images", "review_copy"} <= offered
+    assert "send_email" not in offered
+    assert '"create_images":' in (said := capsys.readouterr().out)
+    assert ".png" in said, "what the tool made is told"
+
+
+def test_langchain(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("langchain_core")
+    run(service, "The tools, for agents of your own", "LangChain")
+    assert capsys.readouterr().out == "4 words\n"
+
+
+def test_polars(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
+    run(service, "polars")
+    assert capsys.readouterr().out == "['too dear!', 'too late!']\n249 ['completed']\n"
+
+
+def test_a_web_service(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+    names = run(service, WEB)
+    app = names["app"]
+
+    async def visit() -> str:
+        transport = httpx.ASGITransport(app)
+        async with names["lifespan"](app), httpx.AsyncClient(transport=transport, base_url="http://web") as visitor:
+            return (await visitor.get("/ask", params={"q": "say Autumn\nsay is near."})).text
+
+    assert asyncio.run(visit()) == "Autumn\nis near.\n"
+
+
+def test_an_mcp_client(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
+    run(service, "MCP clients")
+    assert "'ask'" in capsys.readouterr().out
+
+
+def test_the_steps_of_the_workflow(service: RunningService, tmp_path: Path) -> None:
+    """papermill fills in the parameter; nbval accepts what was stored and finds another answer."""
+    (text,) = blocks("GitHub Actions, papermill and nbval", "yaml")
+    job = yaml.safe_load(text)["jobs"]["report"]
+    install, papermill, nbval = [step["run"] for step in job["steps"] if "run" in step]
+    assert {"ipykernel", "papermill", "nbval"} < set(install.split())
+    assert job["steps"][-1]["with"]["path"] in papermill
+    _write(tmp_path / "report.ipynb", "week = 0", LOAD, "%%ask\nsay sales of week {{week}}")
+    secret = {"SERVICE_API_KEY": service.api_key, "AGENTSVC_BASE_URL": service.base_url}
+    assert job["env"].keys() == {*secret, "SANITIZE"}
+    own = {name: str(tmp_path / name) for name in ("XDG_STATE_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    sanitize = str(ROOT / job["env"]["SANITIZE"])
+    env = {
+        **os.environ,
+        **own,
+        **secret,
+        "PATH": path,
+        "PYTHONPATH": str(ROOT),
+        "SANITIZE": sanitize,
+        "PYTHONWARNINGS": "",
+    }
+    _shell(papermill, tmp_path, env)
+    made = (tmp_path / "made.ipynb").read_text()
+    assert re.search(r"sales of week [\"']?\d\d", made)
+    (tmp_path / "stored.ipynb").write_text(made)
+    _shell(nbval, tmp_path, env)
+    (tmp_path / "stored.ipynb").write_text(made.replace("say sales", "say losses"))
+    with pytest.raises(subprocess.CalledProcessError):
+        _shell(nbval, tmp_path, env)
+
+
+def _write(path: Path, *cells: str) -> None:
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(made, path)
+
+
+def _shell(line: str, folder: Path, env: dict[str, str]) -> None:
+    subprocess.run(["bash", "-ec", line], cwd=folder, env=env, check=True, timeout=100)

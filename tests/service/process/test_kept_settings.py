@@ -1,0 +1,324 @@
+"""A data folder keeps the settings of its last service, and no key (docs/api/embedded.md). Real processes and model
+servers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb import embedded
+from agentsvc_nb.cli import EXIT_USAGE, main
+from agentsvc_nb.embedded import EmbeddedError
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.service.config import KeptSettings
+from agentsvc_nb.service.folder import DataFolder
+from tests.support.waiting import PATIENCE_SECONDS, until
+from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
+
+Ending = Callable[[Path], None]
+MODEL = "openai-chat:stand-in"
+HOSTED = "anthropic:claude-sonnet-4-6"
+KEY = "sk-own-Kk7Qz0"
+PROVIDERS_KEY = "sk-of-the-provider-Zz3"
+ANSWER = "Hello from your own server."
+CONTEXT = 4096
+_OURS = re.compile(r"AGENTSVC_|SERVICE_API_KEY|[A-Z]+_(API_KEY|BASE_URL)$")
+BARE = {name: value for name, value in os.environ.items() if not _OURS.match(name)}
+"""An environment that knows none of the variables."""
+
+
+def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
+    return subprocess.run(command, env=BARE | env, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data folder of a service that never ran; whatever service holds it at the end is ended."""
+    for name in set(os.environ) - set(BARE):
+        monkeypatch.delenv(name)
+    folder = tmp_path / "data"
+    assert agentsvc("keys", "create", "--data", folder, "--name", "first").returncode == 0
+    yield folder
+    with contextlib.suppress(EmbeddedError):
+        embedded.stop(folder)
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with chat_server(Reply((ANSWER,))) as made:
+        yield made
+
+
+def restart(data: Path, *arguments: str, **env: str) -> None:
+    done = agentsvc("restart", "--data", data, *arguments, **env)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def set_up(data: Path, server: ChatServer) -> None:
+    """As docs/models.md says."""
+    own = {"AGENTSVC_MODEL_URL": server.url, "AGENTSVC_MODEL_KEY": KEY, "AGENTSVC_MODEL_CONTEXT": str(CONTEXT)}
+    restart(data, "--model", MODEL, **own)
+
+
+def ask(data: Path, **env: str) -> str:
+    """What a new process that asks is answered; it is told nothing but which run it was."""
+    done = agentsvc("ask", "hello", "--data", data, **env)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"\[run \S+, chat \S+: completed\]\n", done.stderr), done.stderr
+    return done.stdout.strip()
+
+
+def refused(data: Path, **env: str) -> str:
+    """The sentence of an ask that fails."""
+    done = agentsvc("ask", "hello", "--data", data, **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr.rpartition("agentsvc: ")[2].strip()
+
+
+def kept(data: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads((data / "settings.json").read_text())["settings"]
+    return found
+
+
+def files_with(data: Path, *texts: str) -> list[Path]:
+    files = [(file, file.read_bytes()) for file in data.rglob("*") if file.is_file()]
+    assert len(files) > 3, "the database, its log, the service's log, the settings"
+    return [file for file, content in files if any(text.encode() in content for text in texts)]
+
+
+def keep(data: Path, settings: dict[str, str]) -> None:
+    """As a service leaves it that was served with these."""
+    KeptSettings(settings, provider=settings["AGENTSVC_MODEL"].partition(":")[0]).write(DataFolder(data))
+
+
+@contextlib.contextmanager
+def serving(data: Path, **env: str) -> Iterator[None]:
+    """With all the time that the library of a hosted model takes to load on a busy machine."""
+    command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--port", "0"]
+    with subprocess.Popen(command, env=BARE | env, stdout=subprocess.DEVNULL) as process:
+        try:
+            until(lambda: process.poll() is not None or embedded.status(data) is not None)
+            yield
+        finally:
+            process.kill()
+
+
+def end_by_idling(data: Path) -> None:
+    """Serve it with a short idle stop, from a process that knows nothing, and wait for that."""
+    embedded.stop(data)
+    assert agentsvc("serve", "--data", data, "--port", "0", "--idle-stop", "0.1").returncode == 0
+
+
+def end_by_killing(data: Path) -> None:
+    ready = embedded.status(data)
+    assert ready is not None
+    os.kill(ready.pid, signal.SIGKILL)
+    until(lambda: not embedded.is_held(DataFolder(data)))
+
+
+@pytest.mark.parametrize("end", [end_by_idling, end_by_killing, restart])
+def test_the_next_service_is_as_the_last_for_who_knows_none_of_it(data: Path, server: ChatServer, end: Ending) -> None:
+    """The model, its address and its context; and no line about other settings, neither before nor after."""
+    set_up(data, server)
+    assert ask(data) == ANSWER
+    assert server.keys == [KEY]
+    end(data)
+    for asked in (2, 3):
+        assert ask(data) == ANSWER
+        assert len(server.asked) == asked
+        assert server.asked[-1]["model"] == "stand-in"
+        assert server.asked[-1]["max_completion_tokens"] == CONTEXT // 4
+
+
+def test_no_secret_is_anywhere_in_the_folder(data: Path, server: ChatServer) -> None:
+    """Not in the kept settings, the database or the log; and not those within addresses."""
+    secret = "pass-Ww9-word"
+    env = {
+        "AGENTSVC_MODEL_URL": server.url,
+        "AGENTSVC_MODEL_KEY": KEY,
+        "OPENAI_API_KEY": PROVIDERS_KEY,
+        "AGENTSVC_IMAGE_URL": f"http://127.0.0.1:9/v1?key={secret}",
+        "AGENTSVC_META_TOKEN": f"meta-{secret}",
+        "AGENTSVC_SMTP_URL": f"smtp://ada:{secret}@127.0.0.1:9",
+        "AGENTSVC_WEB_SEARCH_URL": f"http://ada:{secret}@127.0.0.1:9",
+        "AGENTSVC_MAIL_FROM": "ads@example.com",
+    }
+    restart(data, "--model", MODEL, **env)
+    ask(data, **env)
+    restart(data)
+    ask(data)
+    assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL", "AGENTSVC_MAIL_FROM"}
+    assert stat.S_IMODE((data / "settings.json").stat().st_mode) == 0o600
+    assert files_with(data, secret, KEY, PROVIDERS_KEY) == []
+
+
+def test_what_one_names_anew_changes_alone_and_is_kept(data: Path, server: ChatServer) -> None:
+    set_up(data, server)
+    before = kept(data)
+    restart(data, AGENTSVC_MODEL_CONTEXT="2000")
+    assert kept(data) == before | {"AGENTSVC_MODEL_CONTEXT": "2000"}
+    restart(data)
+    ask(data)
+    assert server.asked[-1]["max_completion_tokens"] == 500
+    restart(data, "--model", "openai-chat:another")
+    assert kept(data) == before | {"AGENTSVC_MODEL_CONTEXT": "2000", "AGENTSVC_MODEL": "openai-chat:another"}
+
+
+def test_an_empty_variable_goes_back_to_the_default(data: Path, server: ChatServer) -> None:
+    set_up(data, server)
+    restart(data, AGENTSVC_MODEL_CONTEXT="")
+    assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL"}
+    ask(data)
+    assert server.asked[-1]["max_completion_tokens"] == 8192 // 4
+    restart(data, AGENTSVC_MODEL="", AGENTSVC_MODEL_URL="", AGENTSVC_MODEL_KEY="")
+    assert json.loads((data / "settings.json").read_text())["settings"] == {}
+    assert "Offline agent" in ask(data)
+
+
+def test_a_server_that_wants_its_key_says_so_and_gets_it_where_it_is_set(data: Path) -> None:
+    """The address is the folder's, the key that of who starts the service."""
+    with chat_server(Reply((ANSWER,)), wanted=KEY) as server:
+        set_up(data, server)
+        end_by_killing(data)
+        assert "asked without a key: set AGENTSVC_MODEL_KEY" in refused(data)
+        assert len(server.asked) == 0
+        here = agentsvc("status", "--data", data, AGENTSVC_MODEL_KEY=KEY).stdout
+        assert "AGENTSVC_MODEL_KEY: there unset, here set" in here
+        restart(data, AGENTSVC_MODEL_KEY=KEY)
+        assert ask(data) == ANSWER
+
+
+def test_a_providers_key_goes_to_no_address_that_only_the_folder_names(data: Path, server: ChatServer) -> None:
+    """It is for other programs, too, and perhaps of another who does not know of the address."""
+    restart(data, "--model", MODEL, AGENTSVC_MODEL_URL=server.url, OPENAI_API_KEY=PROVIDERS_KEY)
+    assert ask(data) == ANSWER
+    restart(data, OPENAI_API_KEY=PROVIDERS_KEY)
+    assert ask(data, OPENAI_API_KEY=PROVIDERS_KEY) == ANSWER
+    assert server.keys == [PROVIDERS_KEY, "none"]
+    restart(data, OPENAI_API_KEY=PROVIDERS_KEY, AGENTSVC_MODEL_URL=server.url)
+    ask(data)
+    assert server.keys[-1] == PROVIDERS_KEY
+
+
+def test_an_address_with_a_password_is_not_asked_without_it(data: Path, server: ChatServer) -> None:
+    """Nor is the provider that it stood for."""
+    secret = server.url.replace("//", "//ada:pass-word@")
+    restart(data, "--model", MODEL, AGENTSVC_MODEL_URL=secret)
+    assert ask(data) == ANSWER
+    end_by_killing(data)
+    assert files_with(data, "pass-word") == []
+    assert "address with a password or a query, which is not kept: set AGENTSVC_MODEL_URL." in refused(
+        data, OPENAI_API_KEY=PROVIDERS_KEY
+    )
+    assert len(server.asked) == 1
+
+
+def test_the_address_in_a_providers_variable_is_kept_too(data: Path, server: ChatServer) -> None:
+    restart(data, "--model", MODEL, OPENAI_BASE_URL=server.url)
+    restart(data)
+    assert ask(data) == ANSWER
+
+
+def test_no_provider_is_sent_a_key_where_only_the_folder_says_it_is(data: Path, server: ChatServer) -> None:
+    """A gateway of Anthropic's protocol: its library takes the key from the environment, so it is not asked."""
+    gateway = server.url.removesuffix("/v1")
+    keep(data, {"AGENTSVC_MODEL": HOSTED, "ANTHROPIC_BASE_URL": gateway})
+    with serving(data, ANTHROPIC_API_KEY=PROVIDERS_KEY):
+        said = refused(data, ANTHROPIC_API_KEY=PROVIDERS_KEY)
+    assert f"was asked at {gateway}" in said
+    assert "set ANTHROPIC_BASE_URL to that" in said
+    assert server.keys == []
+
+
+def test_a_hosted_model_that_lacks_its_key_fails_at_once_and_the_rest_works(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(data, {"AGENTSVC_MODEL": HOSTED})
+    with serving(data):
+        before = embedded.status(data)
+        said = refused(data)
+        assert "set ANTHROPIC_API_KEY. Then restart the service there: " in said
+        with embedded.local(data) as client:
+            run = client.runs.wait(client.runs.start("hello", files=[__file__]).run_id, poll=0.05)
+            assert (run.status, run.last_error) == ("failed", "not_configured")
+            assert client.files.search("refused", chat=str(run.chat)).results
+        there = agentsvc("status", "--data", data, ANTHROPIC_API_KEY=PROVIDERS_KEY).stdout
+        assert "ANTHROPIC_API_KEY: there unset, here set" in there
+        assert main(["restart", "--data", str(data)]) == EXIT_USAGE
+        assert "set ANTHROPIC_API_KEY" in capsys.readouterr().err
+        assert embedded.status(data) == before, "nothing was ended"
+        assert main(["doctor", "--data", str(data)]) == 1
+        assert f"fail  model: {HOSTED}: The model" in capsys.readouterr().out
+
+
+def test_the_notice_names_what_differs_once_and_its_command_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    restart(data, AGENTSVC_RUN_CAPACITY="4")
+    for name, value in {
+        "DATA": str(data),
+        "RUN_CAPACITY": "2",
+        "MODEL": "scripted",
+        "MAIL_RECIPIENTS": "@b.example, a@c.example",
+        "RUN_HOLD_CENTS": "1",
+    }.items():
+        monkeypatch.setenv(f"AGENTSVC_{name}", value)
+    session = Session(environ={}, journal=Journal(None))
+    session.client()
+    notice, _ = session.take_notes()
+    differing = "AGENTSVC_MODEL: there offline, here scripted; AGENTSVC_RUN_CAPACITY: there 4, here 2; "
+    assert f"other settings than yours ({differing}AGENTSVC_MAIL_RECIPIENTS" in notice
+    assert "RUN_HOLD" not in notice, "the default, said aloud"
+    session.client()
+    assert session.take_notes() == ()
+    monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "3")
+    session.for_chat("chat_other").client()
+    session.client()
+    assert len(session.take_notes()) == 0
+    session.close()
+    command = notice.rpartition("with yours: ")[2]
+    subprocess.run(command, shell=True, env=BARE, check=True, timeout=PATIENCE_SECONDS)
+    assert kept(data)["AGENTSVC_MAIL_RECIPIENTS"] == "@b.example,a@c.example"
+    monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "2")
+    assert embedded.find_or_start().notice is None
+
+
+def test_what_the_folder_keeps_is_shown_beside_what_is_set_here(data: Path, server: ChatServer) -> None:
+    """By `status`, with a service or without one, by `doctor` and by `account show`; no secret is."""
+    set_up(data, server)
+    restart(data, AGENTSVC_WALLET_CENTS="500", AGENTSVC_MODEL_KEY=KEY)
+    lines = [
+        f"AGENTSVC_MODEL: {MODEL}",
+        "AGENTSVC_MODEL_CONTEXT: 4096 (here 2000)",
+        "AGENTSVC_MODEL_KEY: set (a secret, which is not kept; here unset)",
+        f"AGENTSVC_MODEL_URL: {server.url}",
+        "AGENTSVC_WALLET_CENTS: 500 (here 700)",
+    ]
+    here = {"AGENTSVC_MODEL_CONTEXT": "2000", "AGENTSVC_WALLET_CENTS": "700"}
+    shown = agentsvc("status", "--data", data, **here).stdout
+    assert [line.strip().removeprefix("kept:   ") for line in shown.splitlines() if "kept: " in line] == lines
+    assert "(AGENTSVC_MODEL_CONTEXT: there 4096, here 2000; AGENTSVC_WALLET_CENTS: there 500, here 700)" in shown
+    looked = agentsvc("doctor", "--data", data, **here).stdout
+    assert f"note  settings: the folder keeps {'; '.join(lines)}" in looked
+    assert "there 4096, here 2000" in looked
+    assert f"ok    model: {MODEL}: a new service answered" in looked, "it is asked as it would be from here"
+    assert server.asked[-1]["max_completion_tokens"] == 500
+    money = agentsvc("account", "show", "--data", data, **here).stdout
+    assert "(of 500; here 700, which counts after `agentsvc restart`)" in money
+    assert "config pool, this month: 0.00 cents billed (no limit)" in money
+    embedded.stop(data)
+    stopped = agentsvc("status", "--data", data, AGENTSVC_RUN_CAPACITY="many").stdout
+    assert "kept:   unknown: AGENTSVC_RUN_CAPACITY is 'many'" in stopped
+    stopped = agentsvc("status", "--data", data, AGENTSVC_MODEL="offline").stdout
+    assert f"kept:   AGENTSVC_MODEL: {MODEL} (here offline)" in stopped
+    assert KEY not in shown + looked + money + stopped

@@ -1,0 +1,190 @@
+"""How an answer ends, with a server that speaks OpenAI's chat completions: half of one is not taken for the whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
+from pydantic_ai.messages import FinishReason, ModelResponse, TextPart, ToolCallPart
+
+from agentsvc_nb.agents.language import served
+from agentsvc_nb.agents.language.patience import Away
+from agentsvc_nb.agents.language.reasons import reason
+from agentsvc_nb.client.errors import JobFailedError
+from agentsvc_nb.tools.port import WorkFailure
+from tests.service.agents.test_language import ANGLES, SCHEMA, LanguageService, language_service
+from tests.unit.agents.chat_server import Reply
+
+HALF = ("Once upon", " a time")
+BROKEN = Reply(HALF, reason=None, done=False, usage=None)
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[LanguageService]:
+    with language_service(Reply(("x",))) as it:
+        yield it
+
+
+@pytest.fixture
+def it(serving: LanguageService) -> LanguageService:
+    serving.server.asked.clear()
+    return serving
+
+
+def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
+    it.server.replies = [BROKEN]
+    run = it.ask("a story")
+    assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
+    assert "broke off" in (run.last_error_message or "")
+    assert it.said(run) == "Once upon a time"
+    assert run.usage.input_tokens > 0, "it has cost all the same"
+    assert len(it.server.asked) == 1, "nobody paid for it twice"
+
+
+def test_after_an_answer_that_broke_off_the_wallet_is_open() -> None:
+    with language_service(BROKEN, Reply(("Done.",)), wallet_cents=100) as it:
+        it.ask("a story")
+        assert it.ask("again").output == "Done."
+
+
+def test_a_call_of_a_tool_that_breaks_off_is_not_made(it: LanguageService) -> None:
+    it.server.replies = [Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), reason=None, done=False)]
+    run = it.ask("write a file")
+    assert run.last_error == "model_unavailable"
+    assert it.events(run, "tool.call") == []
+
+
+def test_an_object_that_breaks_off_is_no_misfit(it: LanguageService) -> None:
+    it.server.replies = [Reply(('{"score": ',), reason=None, done=False)]
+    assert it.ask("Score it.", output_config=SCHEMA).last_error == "model_unavailable"
+    assert len(it.server.asked) == 1
+
+
+def test_a_stream_with_nothing_in_it_is_no_answer(it: LanguageService) -> None:
+    it.server.replies = [Reply(reason=None, done=False, usage=None)]
+    run = it.ask("Score it.", output_config=SCHEMA)
+    assert run.last_error == "model_unavailable"
+    assert "sent no answer" in (run.last_error_message or "")
+
+
+@pytest.mark.parametrize("reply", [Reply(HALF, reason=None), Reply(HALF, done=False), Reply(HALF, reason="eos")])
+def test_a_reason_or_done_is_an_end(it: LanguageService, reply: Reply) -> None:
+    it.server.replies = [reply]
+    run = it.ask("a story")
+    assert (run.status, run.output) == ("completed", "Once upon a time")
+    assert it.events(run, "warning") == []
+
+
+def test_done_alone_ends_calls_of_tools_too(it: LanguageService) -> None:
+    it.server.replies = [Reply(calls=(("list_files", "{}"),), reason=None), Reply(("None.",), reason=None)]
+    run = it.ask("Which files?")
+    assert (run.status, run.output, run.steps) == ("completed", "None.", 2)
+
+
+def test_an_answer_that_a_filter_stopped_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
+    it.server.replies = [Reply(HALF, reason="content_filter")]
+    run = it.ask("a story")
+    assert (run.status, run.last_error, run.output) == ("failed", "content_filtered", "Once upon a time")
+    assert "content_filter" in (run.last_error_message or "")
+    assert (run.usage.input_tokens, run.usage.output_tokens) == (100, 10)
+
+
+@pytest.mark.parametrize("pieces", [(), ('{"score"',), ('{"score": 3}',)])
+def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: LanguageService, pieces: tuple[str, ...]) -> None:
+    it.server.replies = [Reply(pieces, reason="content_filter")]
+    assert it.ask("Score it.", output_config=SCHEMA).last_error == "content_filtered"
+    assert len(it.server.asked) == 1
+
+
+def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
+    it.server.replies = [Reply(HALF, reason="length")]
+    run = it.ask("a story")
+    assert (run.status, run.output) == ("completed", "Once upon a time")
+    assert [payload["code"] for payload in it.events(run, "warning")] == ["answer_cut"]
+
+
+def test_an_object_that_is_cut_is_told_so(it: LanguageService) -> None:
+    it.server.replies = [Reply(('{"score": ',), reason="length")]
+    run = it.ask("Score it.", output_config=SCHEMA)
+    assert run.last_error == "output_schema_mismatch"
+    assert "The answer was cut" in (run.last_error_message or "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Reply(ANGLES.pieces, reason=None, done=False), "model_unavailable"),
+        (Reply(ANGLES.pieces, reason="content_filter"), "content_filtered"),
+        (Reply((json.dumps({"angles": []})[:5],), reason="length"), "output_schema_mismatch"),
+    ],
+)
+def test_a_tool_that_asks_takes_no_half_of_an_answer(it: LanguageService, reply: Reply, code: str) -> None:
+    it.server.replies = [reply]
+    with pytest.raises(JobFailedError) as failed:
+        it.client.jobs.submit_and_wait("find_angles", {"product": f"tea {code}"})
+    assert failed.value.job.error is not None
+    assert failed.value.job.error.code == code
+    assert len(it.server.asked) == 1
+
+
+def test_an_error_in_place_of_an_end_is_one_unless_a_tool_was_to_be_called() -> None:
+    half, call = TextPart("Once"), ToolCallPart("list_files", "{")
+    with pytest.raises(WorkFailure, match="failed") as failed:
+        served.check(ModelResponse([half], finish_reason="error", provider_details={"finish_reason": "failed"}))
+    assert failed.value.code == "model_failed"
+    served.check(ModelResponse([half, call], finish_reason="error"))  # the library has it called again
+
+
+def ended(reason: str, *parts: TextPart | ToolCallPart, known: FinishReason | None = "error") -> ModelResponse:
+    return ModelResponse(list(parts), finish_reason=known, provider_details={"finish_reason": reason})
+
+
+def test_a_call_that_its_provider_could_not_read_is_no_end_of_an_answer() -> None:
+    """Gemini says so in place of the call; without a text the library asks again."""
+    half = TextPart("Let me see.")
+    with pytest.raises(Away, match="not readable"):
+        served.check(ended("MALFORMED_FUNCTION_CALL", half))
+    served.check(ended("MALFORMED_FUNCTION_CALL"))
+    assert served.is_malformed(ended("MALFORMED_FUNCTION_CALL"))
+
+
+def test_an_end_that_says_no_more_than_that_is_none() -> None:
+    with pytest.raises(WorkFailure, match="OTHER") as failed:
+        served.check(ended("OTHER", TextPart("Once"), known=None))
+    assert failed.value.code == "model_failed"
+    served.check(ended("eos", TextPart("Once"), known=None))
+
+
+def test_a_question_that_a_filter_held_back_has_its_reason() -> None:
+    blocked = ModelResponse([], finish_reason="content_filter", provider_details={"block_reason": "BLOCKLIST"})
+    with pytest.raises(WorkFailure, match="BLOCKLIST") as failed:
+        served.check(blocked)
+    assert failed.value.code == "content_filtered"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"error": {"message": "No model x."}}, "No model x (404)."),
+        ({"message": "No model x.", "code": None}, "No model x (404)."),
+        ({"error": "model 'x' not found"}, "model 'x' not found (404)."),
+        ({"detail": "Not Found"}, "Not Found (404)."),
+        ("<html>\n not here", "<html> not here (404)."),
+    ],
+)
+def test_a_provider_is_quoted_without_the_document_around_its_words(body: object, said: str) -> None:
+    assert reason(ModelHTTPError(404, "x", body)) == said
+
+
+def test_what_kept_a_connection_from_being_made_is_told() -> None:
+    """The libraries themselves say no more than "Connection error."."""
+    untrusted = ConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unknown issuer")
+    told = RuntimeError("Connection error.")
+    told.__cause__ = untrusted
+    error = ModelConnectionError("x", "Connection error.")
+    error.__cause__ = told
+    assert reason(error) == f"Connection error: {untrusted}."
+    told.__cause__ = None
+    assert reason(error) == "Connection error."

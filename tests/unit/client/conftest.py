@@ -1,0 +1,133 @@
+"""A network of literal bytes: a client whose requests get scripted answers, under a clock that only sleeping moves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, tzinfo
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb import AgentService, StefanBrainError
+from tests.unit.independent.faces import FACES, Call
+
+KEY = "svc_sk_top-secret"
+RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
+HOST = "http://service.test"
+Scripted = httpx.Response | Exception
+
+
+class Clock:
+    """Time as the client sees it: `sleep` moves it and returns at once. `day` is today in UTC."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.skipped = 0.0
+        self.day = date(2026, 3, 1)
+
+    def monotonic(self) -> float:
+        return sum(self.slept, 1_000.0) + self.skipped
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    async def sleep_async(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Replace sleeping, the monotonic clock, the date and the dice; a random wait is the longest that it can be."""
+    clock = Clock()
+
+    class Today(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Any:
+            return datetime(clock.day.year, clock.day.month, clock.day.day, 12, tzinfo=tz or UTC)
+
+    monkeypatch.setattr(time, "sleep", clock.sleep)
+    monkeypatch.setattr(time, "monotonic", clock.monotonic)
+    monkeypatch.setattr(asyncio, "sleep", clock.sleep_async)
+    monkeypatch.setattr(random, "random", lambda: 1.0)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("agentsvc_nb.client") and getattr(module, "datetime", None) is datetime:
+            monkeypatch.setattr(module, "datetime", Today)
+    return clock
+
+
+class Network:
+    """Answers requests with what it was given, in order, and keeps them; complains about one too many."""
+
+    def __init__(self, answers: Iterable[Scripted], clock: Clock, face: str = "blocking") -> None:
+        self._answers = iter(answers)
+        self._face = face
+        self.clock = clock
+        self.requests: list[httpx.Request] = []
+        self.transport = httpx.MockTransport(self._answer)
+        self.client = AgentService(KEY, HOST, transport=self.transport)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.requests.append(request)
+        answer = next(self._answers, None)
+        assert answer is not None, f"one request too many: {request.method} {request.url}"
+        if isinstance(answer, Exception):
+            raise answer
+        try:  # a copy, because tests of both faces may share an answer
+            return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+        except httpx.ResponseNotRead:  # its body is made while it is read
+            return httpx.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
+
+    def call(self, work: Call, **options: Any) -> Any:
+        """Do the work with a client of either face, made with the options; return its result."""
+        return FACES[self._face](HOST, work, KEY, transport=self.transport, **options)
+
+    def error(self, work: Call, **options: Any) -> Any:
+        """Do the same with work that must fail; return the error."""
+        with pytest.raises(StefanBrainError) as caught:
+            self.call(work, **options)
+        return caught.value
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [json.loads(request.content) for request in self.requests]
+
+    @property
+    def slept(self) -> list[float]:
+        return self.clock.slept
+
+
+Networks = Callable[..., Network]
+
+
+def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Response:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(status, json=body if body is not None else {}, headers=given)
+
+
+def failure(
+    code: str, status: int, message: str = "No.", top: dict[str, Any] | None = None, **headers: str
+) -> httpx.Response:
+    return answer(status, {"error": {"message": message, "type": "api_error", "code": code}, **(top or {})}, **headers)
+
+
+def run(status: str = "queued", **more: Any) -> dict[str, Any]:
+    return {"object": "agent_run", "run_id": RUN_ID, "status": status, "chat": "chat_1", **more}
+
+
+@pytest.fixture
+def network(clock: Clock) -> Networks:
+    """A blocking client on scripted answers: `network(answer(200), ...).client`."""
+    return lambda *answers: Network(answers, clock)
+
+
+@pytest.fixture(params=["blocking", "async"])
+def both(request: pytest.FixtureRequest, clock: Clock) -> Networks:
+    """The same for each face: `both(answer(200), ...).call(lambda client: client.runs.get("..."))`."""
+    return lambda *answers: Network(answers, clock, request.param)

@@ -1,0 +1,146 @@
+"""`ask`, and starts that wait for a busy chat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb import ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
+from agentsvc_nb.client.options import WaitNotice
+from tests.unit.client.conftest import RUN_ID, Networks, answer, failure, run
+from tests.unit.client.cutting import events, frames, sse
+from tests.unit.independent.faces import Call
+
+DATA = {"answer": "42", "chat": "chat_1", "app_url": "http://a/b", "run_id": RUN_ID, "steps": 3}
+RESULT = {"object": "tool_result", "tool": "ask_stefanbrain", "is_error": False, "data": DATA, "chat": "chat_1"}
+HANDLE = {"type": "tool_job", "family": "mcp_ask", "job_id": "j", "chat": "chat_1", "status": "queued"}
+AWAY = {"code": "brain_gone", "message": "Away."}
+
+
+def ask(client: Any) -> Any:
+    return client.ask("?")
+
+
+def job(status: str, **more: Any) -> httpx.Response:
+    return answer(200, {"job_id": "j", "chat": "chat_1", "status": status, **more})
+
+
+def busy(holder: str | None = RUN_ID) -> httpx.Response:
+    return failure("agent_run_rejected", 409, top={"activeRunId": holder})
+
+
+def test_an_answer_in_time(both: Networks) -> None:
+    net = both(answer(200, RESULT))
+    given: dict[str, Any] = {"file_ids": ["upload_1"], "image_urls": ["https://x/y.png"]}
+    got = net.call(lambda client: client.ask("?", chat="new", session="s", **given))
+    assert (got.answer, got.chat, got.app_url, got.run_id, got.steps) == ("42", "chat_1", "http://a/b", RUN_ID, 3)
+    assert got.raw["tool"] == "ask_stefanbrain"
+    assert net.bodies == [{"input": {"message": "?", **given}, "chat": "new", "session": "s"}]
+    assert net.requests[0].extensions["timeout"]["read"] == 130
+
+
+def test_a_handle_is_looked_at_until_the_turn_has_ended(both: Networks) -> None:
+    looks = [job("running"), job("running", recommended_poll_after_ms=700), job("succeeded")]
+    net = both(answer(202, HANDLE), *looks, job("succeeded", kind="inline", data=DATA))
+    got = net.call(ask)
+    assert (got.answer, got.raw["job_id"], net.slept) == ("42", "j", [2, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"message": " "}, "message_required"),
+        ({"message": "?", "file_ids": ["upload_1"] * 6, "image_urls": ["https://x/y.png"] * 5}, "too_many_attachments"),
+        ({"message": "?", "idempotency_key": "a b"}, "invalid_idempotency_key"),
+    ],
+)
+def test_what_cannot_work_is_not_sent(both: Networks, given: dict[str, Any], code: str) -> None:
+    assert both().error(lambda client: client.ask(**given)).code == code
+
+
+def test_a_busy_chat_is_an_error_of_its_own(both: Networks) -> None:
+    error = both(busy()).error(lambda client: client.ask("?", chat="chat_1"))
+    assert (type(error), error.active_run_id, error.status, error.method) == (ChatBusyError, RUN_ID, 409, "POST")
+
+
+def test_a_turn_that_failed(both: Networks) -> None:
+    error = both(answer(200, {**RESULT, "is_error": True, "error": AWAY}, x_request_id="req_1")).error(ask)
+    assert (type(error), error.body["data"]["answer"], error.request_id) == (ToolResultError, "42", "req_1")
+    ended = job("failed", error=AWAY)
+    ended.headers["x-request-id"] = "req_2"
+    error = both(answer(202, HANDLE), ended).error(ask)
+    assert (type(error), error.request_id, "Away" in str(error)) == (JobFailedError, "req_2", True)
+
+
+def test_a_turn_that_takes_too_long_can_be_waited_for_again(both: Networks) -> None:
+    net = both(answer(202, HANDLE), *[job("running")] * 3)
+    error = net.error(lambda client: client.ask("?", timeout=4))
+    assert (type(error), error.job_id, error.chat, net.slept) == (JobTimeoutError, "j", "chat_1", [2, 2])
+
+
+def test_a_start_without_an_answer_has_no_job_id(both: Networks) -> None:
+    net = both(*[httpx.ReadTimeout("")] * 2)
+    error = net.error(lambda client: client.ask("?", idempotency_key="k", timeout=1))
+    assert (type(error), error.job_id, len(net.requests)) == (JobTimeoutError, None, 2)
+    assert "may have started" in str(error)
+
+
+def test_an_answer_without_its_field_is_named(network: Networks) -> None:
+    assert "`answer`: Field required" in str(network(answer(200, {**RESULT, "data": {}})).error(ask))
+
+
+# -- on_busy="wait" ------------------------------------------------------------------------------------------------
+
+
+def start(client: Any) -> Any:
+    return client.runs.start("hello", chat="chat_1", on_busy="wait")
+
+
+def test_a_start_waits_for_the_turn_that_holds_the_chat(both: Networks) -> None:
+    net = both(busy(), answer(200, run("completed")), busy("other"), answer(200, run("failed")), answer(202, run()))
+    told: list[WaitNotice] = []
+    assert net.call(start, on_wait=told.append).status == "queued"
+    assert [notice.id for notice in told if notice.reason == "chat_busy"] == [RUN_ID, "other"]
+    starts = [request.content for request in net.requests if request.method == "POST"]
+    assert len(starts) == 3
+    assert set(starts) == {b'{"message":"hello","chat":"chat_1"}'}
+    assert net.slept == []
+
+
+def test_an_ask_waits_too(both: Networks) -> None:
+    net = both(busy(), answer(200, run("completed")), answer(200, RESULT))
+    assert net.call(lambda client: client.ask("?", on_busy="wait")).answer == "42"
+
+
+def test_start_and_stream_waits_too(both: Networks) -> None:
+    net = both(busy(), answer(200, run("completed")), answer(202, run()), sse(frames(events(2))))
+    got = net.call(lambda client: client.runs.start_and_stream("hello", chat="chat_1", on_busy="wait"))
+    assert [event.id for event in got] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [busy(None)],
+        [busy(), failure("run_not_found", 404)],
+        [busy(), answer(200, run("completed")), busy()],
+    ],
+    ids=["unknown", "not to be seen", "busy although it has ended"],
+)
+def test_a_chat_whose_holder_cannot_be_followed_is_asked_again_later(
+    both: Networks, between: list[httpx.Response]
+) -> None:
+    net = both(*between, answer(202, run()))
+    assert net.call(start).run_id == RUN_ID
+    assert net.slept == [3]
+
+
+@pytest.mark.parametrize("call", [start, lambda client: client.ask("hello", chat="chat_1", on_busy="wait")])
+def test_a_chat_that_does_not_become_free_is_the_refusal(network: Networks, call: Call) -> None:
+    running = answer(200, run("running"))
+    net = network(busy(), running, failure("not_found", 404), running, running)
+    error = net.error(call, deadline=6)
+    assert isinstance(error, ChatBusyError) is (call is not start)
+    assert (error.code, sum(net.slept)) == ("agent_run_rejected", 6)

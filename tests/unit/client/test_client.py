@@ -1,0 +1,389 @@
+"""The constructor, options of calls, the caller's own httpx client, hooks, and where the key goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import pickle
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+import agentsvc_nb
+from agentsvc_nb import (
+    AgentService,
+    AsyncAgentService,
+    AuthenticationError,
+    JobAccepted,
+    JobTimeoutError,
+    RateLimitError,
+    StefanBrainError,
+    ToolResult,
+    WorkspaceFile,
+)
+from agentsvc_nb.client.events import OtherEvent, TextDelta, parse_event
+from agentsvc_nb.client.options import RetryNotice, WaitNotice
+from agentsvc_nb.wire.files import Project, StagedFile
+from agentsvc_nb.wire.runs import Event, EventType
+from tests.unit.client.conftest import HOST, KEY, RUN_ID, Network, Networks, answer, failure, run
+from tests.unit.client.cutting import sse
+from tests.unit.independent.faces import FACES
+
+RUN_PATH = f"/api/developers/v1/runs/{RUN_ID}"
+FACE_CLASSES: list[Any] = [AgentService, AsyncAgentService]
+DOWNLOAD = "/api/developers/v1/files/download"
+
+
+def read(client: Any) -> Any:
+    return client.runs.get(RUN_ID)
+
+
+# -- key and address -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("face", FACE_CLASSES)
+def test_without_a_key_there_is_no_client(face: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SERVICE_API_KEY", raising=False)
+    with pytest.raises(AuthenticationError, match="SERVICE_API_KEY"):
+        face()
+    monkeypatch.setenv("SERVICE_API_KEY", KEY)
+    monkeypatch.delenv("AGENTSVC_BASE_URL", raising=False)
+    assert repr(face()) == f"{face.__name__}('http://127.0.0.1:8787')"
+    monkeypatch.setenv("AGENTSVC_BASE_URL", "https://set.test/")
+    assert face().base_url == "https://set.test"
+    assert face(KEY, "http://given.test").base_url == "http://given.test"
+
+
+@pytest.mark.parametrize("key", ["top secret", "topsecret\n", "tøpsecret", "topsecret\x00"])
+def test_a_key_that_cannot_be_sent_is_not_shown_either(key: str) -> None:
+    with pytest.raises(AuthenticationError) as caught:
+        AgentService(key)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("face", ["blocking", "async"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "", "service.test", "ftp://x", "http://", "http://user:pw@x", "http://x:0", "http://x:y", "http://x/?q", "h", 5,
+        "http://x /", "http://a..b", f"http://{'a' * 64}.com", "http://\u2603.net", "http://.", "http://..",
+        "http://[::1", "http://[::1]x", "http://[v1.x]", "http://xn--a", "http://xn--zzzzzz--", "http://a\u0301.x",
+        "http://h\\x", "http://\uff11\uff12\uff17.0.0.1", "http://host:99999", "http://u@h", "http://h?",
+    ],
+)  # fmt: skip
+def test_odd_addresses_are_refused_before_anything_is_sent(face: str, address: Any) -> None:
+    with pytest.raises(StefanBrainError, match=r"base URL|no address"):
+        FACES[face](address, read, transport=httpx.MockTransport(lambda request: answer(200, run())))
+
+
+@pytest.mark.parametrize("base_url", ["http://service.test/", "https://host/prefix/", "http://[::1]:8787"])
+def test_where_requests_go(network: Networks, base_url: str) -> None:
+    net = network(answer(200, run()))
+    AgentService(KEY, base_url, transport=net.transport).runs.get(RUN_ID)
+    assert str(net.requests[0].url) == base_url.rstrip("/") + RUN_PATH
+    assert net.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert net.requests[0].headers["user-agent"] == f"agentsvc-nb/{agentsvc_nb.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("location", "named"),
+    [
+        ("https://elsewhere.test:8443/x?token=1", "to https://elsewhere.test:8443; the client follows no redirects"),
+        ("//elsewhere.test/x", "to //elsewhere.test;"),
+        ("/sign-in", "to another path;"),
+        ("http://[", "to an address that cannot be read;"),
+        ("javascript:1", "redirected to an address that cannot be read;"),
+        (None, "correct the base URL"),
+    ],
+)
+def test_the_key_does_not_follow_redirects(both: Networks, location: str | None, named: str) -> None:
+    net = both(httpx.Response(307, headers={"location": location} if location else {}))
+    error = net.error(read)
+    assert named in str(error)
+    assert "token" not in str(error)
+    assert len(net.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("link", "asked"),
+    [
+        ("/api/developers/v1/files/download?chat_id=c&path=a&sign=1", DOWNLOAD),
+        ("http://service.test/other?x=1", "/other"),
+        *(
+            (link, DOWNLOAD)
+            for link in (
+                "http://service.test:81/other", "https://service.test/other", "//elsewhere.test/other", "",
+                "https://elsewhere.test/steal", "http://[broken", "http://someone:else@service.test/other",
+                "/other\r\nx: y", "/other\ud800",
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(both: Networks, link: str, asked: str) -> None:
+    """The service may name any address; the key goes to the configured origin alone."""
+    net = both(sse(b"x"), answer(404))
+    file = WorkspaceFile(id="", path="a", download_url=link)
+    assert net.call(lambda client: client.files.download(file, chat="c")) == b"x"
+    url = net.requests[0].url
+    assert (url.scheme, url.host, url.port, url.path) == ("http", "service.test", None, asked)
+    assert url.params.get("sign") == ("1" if "sign" in link else None)
+    assert net.error(lambda client: client.files.download(file, chat="c")).path == asked
+
+
+@pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Cookie", "Host"])
+def test_a_credential_is_no_header_of_the_callers(both: Networks, name: str) -> None:
+    net = both()
+    assert "is set by the client" in str(net.error(lambda client: client.runs.get(RUN_ID, headers={name: "x"})))
+
+
+def test_a_set_cookie_is_not_kept(network: Networks) -> None:
+    net = network(answer(200, run(), set_cookie="a=b; Path=/"), answer(200, run()))
+    net.client.runs.get(RUN_ID)
+    net.client.runs.get(RUN_ID)
+    assert "cookie" not in net.requests[1].headers
+
+
+# -- a client of the caller's own ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "named"),
+    [
+        ("http_client", httpx.AsyncClient(), "http_client must be an httpx.Client here, not httpx.AsyncClient"),
+        ("http_client", object(), "http_client must be an httpx.Client here, not builtins.object"),
+        ("transport", httpx.AsyncHTTPTransport(), "transport must be an httpx.BaseTransport here"),
+    ],
+)
+def test_what_is_of_another_library_is_refused(name: str, wrong: Any, named: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(named)):
+        AgentService(KEY, **{name: wrong})
+
+
+@pytest.mark.parametrize("face", ["blocking", "async"])
+def test_ones_own_client_is_used_and_left_open(face: str) -> None:
+    """Its proxies, hooks, headers and cookies count; its redirects, timeouts, authentication and keys do not."""
+    sent: list[httpx.Request] = []
+
+    def service(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return answer(200, run()) if len(sent) == 1 else httpx.Response(307, headers={"location": "http://else.test/"})
+
+    headers = {"x-api-key": "another", "authorization": "Bearer another", "x-own": "1"}
+    made: Any = httpx.Client if face == "blocking" else httpx.AsyncClient
+    own = made(
+        transport=httpx.MockTransport(service),
+        headers=headers,
+        auth=("user", "password"),
+        follow_redirects=True,
+        timeout=9,
+    )
+    own.cookies.set("site", "a")
+    FACES[face](HOST, read, KEY, http_client=own)
+    with pytest.raises(StefanBrainError, match="redirected"):
+        FACES[face](HOST, read, KEY, http_client=own)
+    assert not own.is_closed
+    assert len(sent) == 2
+    assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
+    assert sent[0].headers["cookie"] == "site=a"
+    assert sent[0].extensions["timeout"]["read"] == 60
+
+
+# -- options ---------------------------------------------------------------------------------------------------------
+
+
+def read_timeout(net: Network, at: int = 0) -> Any:
+    return net.requests[at].extensions["timeout"]["read"]
+
+
+def test_with_options_shares_connections_and_changes_nothing_else(network: Networks) -> None:
+    net = network(*[answer(200, run())] * 3)
+    other = net.client.with_options(timeout=3, headers={"x-team": "blue"}).with_options(headers={"x-more": "1"})
+    for client in (other, net.client):
+        client.runs.get(RUN_ID)
+    other.runs.get(RUN_ID, timeout=1)
+    assert [read_timeout(net, at) for at in (0, 1, 2)] == [3, 60, 1]
+    assert [request.headers.get("x-team") for request in net.requests] == ["blue", None, "blue"]
+    assert net.requests[0].headers["x-more"] == "1"
+    assert (type(other), other.history) == (AgentService, net.client.history)
+
+
+def test_fields_of_the_callers_own_go_along(network: Networks) -> None:
+    net = network(*[answer(200, {**run(), "tool": "t"})] * 4)
+    client = net.client
+    client.runs.start("x", extra_body={"model": "m", "message": "y"})
+    client.tools.invoke("t", {"a": 1}, extra_body={"input": {"b": 2}, "new": True})
+    client.with_options(extra_body={"model": "n"}).runs.start("x", extra_body={"effort": "low"})
+    client.runs.get(RUN_ID, extra_body={"model": "m"})
+    assert [json.loads(request.content or b"null") for request in net.requests] == [
+        {"message": "y", "model": "m"},
+        {"input": {"a": 1, "b": 2}, "new": True},
+        {"message": "x", "model": "n", "effort": "low"},
+        None,
+    ]
+
+
+# -- the deadline by the clock; test_deadlines.py has silent services -------------------------------------------------
+
+
+RUNNING = answer(200, {"job_id": "j", "chat": "chat_1", "status": "running"})
+DONE = answer(200, {"job_id": "j", "chat": "chat_1", "status": "succeeded"})
+
+
+def test_an_attempt_may_take_what_is_left(both: Networks) -> None:
+    """The waits are 0.5 s, then 1 s, of a deadline of 3 s."""
+    net = both(*[httpx.ReadError("reset")] * 3)
+    net.error(lambda client: client.runs.get(RUN_ID, deadline=3))
+    assert [read_timeout(net, at) for at in range(3)] == pytest.approx([3, 2.5, 1.5])
+
+
+def test_a_wait_that_would_pass_it_raises_the_last_error_at_once(both: Networks) -> None:
+    net = both(failure("request_per_minute", 429, retry_after="20"))
+    error = net.error(lambda client: client.runs.get(RUN_ID, deadline=19.5))
+    assert (type(error), error.retry_after_seconds, error.late, net.slept) == (RateLimitError, 20, True, [])
+
+
+def test_nothing_is_sent_after_it(both: Networks) -> None:
+    net = both()
+    error = net.error(lambda client: client.runs.get(RUN_ID, deadline=0))
+    assert "deadline passed" in str(error)
+    assert (error.timed_out, error.sent, net.requests) == (True, False, [])
+
+
+def test_it_holds_for_a_whole_wait(both: Networks) -> None:
+    net = both(*[RUNNING] * 2)
+    error = net.error(lambda client: client.jobs.wait("j", chat="chat_1", deadline=4))
+    assert (type(error), error.job_id, error.chat, net.slept) == (JobTimeoutError, "j", "chat_1", [2, 2])
+
+
+def test_a_submit_without_an_answer_in_time_has_no_job_id(network: Networks) -> None:
+    net = network()
+
+    def time_out(request: httpx.Request) -> httpx.Response:
+        net.clock.skipped += 5
+        raise httpx.ReadTimeout("")
+
+    net.transport.handler = time_out
+    error = net.error(lambda client: client.jobs.submit_and_wait("echo_job", {}, chat="chat_1", timeout=5))
+    assert (type(error), error.job_id, error.chat) == (JobTimeoutError, None, "chat_1")
+    assert "may have started" in str(error)
+
+
+def test_a_calls_deadline_stands_for_all_its_requests(both: Networks) -> None:
+    """Also where the client has one of its own."""
+    net = both(answer(202, {"type": "tool_job", "family": "echo", "job_id": "j", "chat": "c"}), RUNNING, DONE, DONE)
+    net.call(lambda client: client.jobs.submit_and_wait("echo_job", {}), deadline=5)
+    assert [read_timeout(net, at) for at in range(4)] == [5, 5, 3, 3]
+
+
+# -- hooks -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_retry_is_told_before_it_is_waited_for(both: Networks) -> None:
+    net = both(failure("brain_unavailable", 503), answer(200, run()))
+    told: list[Any] = []
+    net.call(read, on_retry=lambda notice: told.append((notice, len(net.slept))))
+    [(notice, slept)] = told
+    facts = (notice.operation, notice.attempt, notice.seconds, notice.error.code, slept)
+    assert facts == ("runs.get", 1, 0.5, "brain_unavailable", 0)
+
+
+def test_waits_are_told(both: Networks) -> None:
+    net = both(RUNNING, RUNNING, DONE)
+    told: list[WaitNotice] = []
+    net.call(lambda client: client.jobs.wait("j", chat="chat_1"), on_wait=told.append)
+    assert told == [WaitNotice("job", "j", "running", 2), WaitNotice("job", "j", "running", 3)]
+
+
+def test_a_hook_that_raises_ends_the_call(both: Networks) -> None:
+    def stop(notice: RetryNotice) -> None:
+        raise KeyError(notice.operation)
+
+    net = both(failure("brain_unavailable", 503))
+    with pytest.raises(KeyError, match=r"files\.upload"):
+        net.call(lambda client: client.files.upload(("a", b"")), on_retry=stop)
+
+
+def test_a_hook_may_be_a_coroutine_function_of_the_async_client() -> None:
+    answers = iter([failure("brain_unavailable", 503, retry_after="0"), answer(200, run())])
+    told: list[str] = []
+
+    async def tell(notice: RetryNotice) -> None:
+        await asyncio.sleep(0)
+        told.append(notice.operation)
+
+    FACES["async"](HOST, read, transport=httpx.MockTransport(lambda request: next(answers)), on_retry=tell)
+    assert told == ["runs.get"]
+
+
+# -- ids of requests, records in place of ids -------------------------------------------------------------------------
+
+
+def test_the_id_of_its_request_is_on_a_result(both: Networks) -> None:
+    net = both(answer(200, run(), x_request_id="req_1"), answer(200, {"data": []}, x_request_id="req_2"))
+    found = net.call(read)
+    assert found._request_id == "req_1"
+    assert "_request_id" not in found.model_dump()
+    assert found == type(found)(**run())
+    assert pickle.loads(pickle.dumps(found))._request_id == "req_1"
+    assert net.call(lambda client: client.tools.list())._request_id == "req_2"
+    assert type(found)(**run())._request_id is None
+
+
+def test_records_stand_for_their_ids(network: Networks) -> None:
+    done = answer(200, {"job_id": "job_1", "chat": "chat_2", "status": "succeeded"})
+    approved = answer(200, {"run_id": RUN_ID, "call_id": "call_1", "approved": True})
+    net = network(answer(202, run()), answer(200, run()), *[answer(202, run())] * 2, approved, done)
+    client = net.client
+    started = client.runs.start("x")
+    client.runs.get(started)
+    client.runs.start("x", chat=started, project=Project(id="proj_1"), file_ids=[StagedFile(id="upload_1")])
+    client.runs.start("x", chat=ToolResult(tool="t", chat="chat_3"))
+    asked: Any = parse_event({"id": 1, "type": "approval.requested", "payload": {"call_id": "call_1"}})
+    assert client.runs.approve(started, asked).approved
+    client.jobs.wait(JobAccepted(family="f", job_id="job_1", chat="chat_2"))
+    assert json.loads(net.requests[2].content) == {
+        "message": "x", "chat": "chat_1", "project": "proj_1", "file_ids": ["upload_1"]
+    }  # fmt: skip
+    assert json.loads(net.requests[3].content)["chat"] == "chat_3"
+    paths = [request.url.path.removeprefix("/api/developers/v1") for request in net.requests]
+    assert [paths[1], *paths[4:]] == [f"/runs/{RUN_ID}", f"/runs/{RUN_ID}/calls/call_1/approval", "/jobs/job_1"]
+    assert net.requests[5].url.params["chat"] == "chat_2"
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_known_type_has_a_class_of_its_own() -> None:
+    made = [parse_event({"id": 1, "type": kind, "payload": {}}) for kind in EventType.__args__]  # type: ignore[attr-defined]
+    assert len({type(event) for event in made}) == len(made)
+    assert OtherEvent not in map(type, made)
+
+
+def test_the_fields_of_an_event_are_those_of_its_payload() -> None:
+    event = parse_event({"id": 1, "type": "text.delta", "payload": {"text": "a", "new": 1}})
+    assert isinstance(event, TextDelta)
+    assert (event.text, event.payload["new"]) == ("a", 1)
+    assert parse_event({"id": 1, "type": "text.delta"}).text == ""  # type: ignore[union-attr]
+    new = parse_event({"id": 2, "type": "brand.new", "payload": {"who": "me"}, "since": 3})
+    assert isinstance(new, OtherEvent)
+    assert (new.who, new.model_extra) == ("me", {"since": 3})
+    with pytest.raises(AttributeError, match=r"brand\.new"):
+        _ = new.missing
+    assert pickle.loads(pickle.dumps(new)) == new != Event(2, "brand.new", "", {"who": "me"})
+    assert event == Event(1, "text.delta", "", {"text": "a", "new": 1})
+
+
+# -- the log ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_has_neither_keys_nor_contents(caplog: pytest.LogCaptureFixture, network: Networks) -> None:
+    client = network(answer(202, run())).client.with_options(headers={"x-team": "confidential"})
+    with caplog.at_level(logging.DEBUG):
+        client.runs.start("a secret plan", chat="chat_1", idempotency_key="k-1")
+    ours = [record.getMessage() for record in caplog.records if record.name == "agentsvc"]
+    assert len(ours) == 1
+    assert ours[0].startswith("POST /api/developers/v1/runs: 202 in ")
+    assert not [word for word in (KEY, "secret plan", "confidential", "k-1") if word in ours[0]]

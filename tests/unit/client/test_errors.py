@@ -1,0 +1,309 @@
+"""What the client raises: by code, by status, out of any body, about which request."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsvc_nb import (
+    APIConnectionError,
+    AuthenticationError,
+    Job,
+    JobFailedError,
+    JobTimeoutError,
+    RateLimitError,
+    StefanBrainError,
+    ToolResultError,
+    WorkspaceFile,
+)
+from agentsvc_nb.client import errors
+from agentsvc_nb.wire.codes import CODES, STATUSES, Code
+from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
+from tests.unit.client.conftest import KEY, RUN_ID, Networks, Scripted, answer, failure, run
+from tests.unit.client.cutting import events, frames, sse
+from tests.unit.independent.faces import Call
+
+V1 = "/api/developers/v1"
+
+
+def read(client: Any) -> Any:
+    return client.runs.get(RUN_ID, max_retries=0)
+
+
+def follow(client: Any) -> Any:
+    return client.runs.attach(RUN_ID, max_retries=0)
+
+
+# -- by the answer ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", CODES.values(), ids=lambda row: row.code)
+def test_each_code_gives_its_exception_and_hint(row: Code, network: Networks) -> None:
+    error = network(failure(row.code, row.status, x_request_id="req_1")).error(read)
+    assert type(error).__name__ == row.raises
+    assert (error.code, error.status, error.request_id, error.hint) == (row.code, row.status, "req_1", row.hint)
+    assert str(error) == f"No. ({row.status} {row.code}, request req_1)\n{row.hint}"
+
+
+@pytest.mark.parametrize("status", [*STATUSES, 302, 418, 599])
+def test_without_a_known_code_the_status_decides(status: int, network: Networks) -> None:
+    expected = STATUSES[status].raises if status in STATUSES else "StefanBrainError"
+    error = network(failure("news", status)).error(read)
+    assert (type(error).__name__, str(error).count(str(status))) == (expected, 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"<html>Bad Gateway</html>", b"\xff\xfe", b"[]", b'"x"', b'{"error": "x"}', b'{"error": {"code": 7}}',
+        b"[" * 9999,
+    ],
+)  # fmt: skip
+def test_any_body_is_survived(body: bytes, both: Networks) -> None:
+    error = both(httpx.Response(502, content=body, headers={"content-type": "text/html; charset=x"})).error(read)
+    assert str(error) == "The service answered 502 without an explanation (text/html)."
+
+
+def test_a_long_body_is_kept_in_part_only(network: Networks) -> None:
+    assert network(httpx.Response(500, text="é" * 9_000)).error(read).body == "é" * 2_000
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("deadline", [None, 60.0])
+def test_an_answer_that_does_not_end_is_not_all_read(both: Networks, deadline: float | None, status: int) -> None:
+    class Long(httpx.SyncByteStream, httpx.AsyncByteStream):
+        made = 0
+
+        def __iter__(self) -> Iterator[bytes]:
+            while self.made < 200:
+                self.made += 1
+                yield b" " * MIB
+
+        async def __aiter__(self) -> Any:
+            for piece in self:
+                yield piece
+
+    body = Long()
+    error = both(httpx.Response(status, stream=body)).error(read, deadline=deadline)
+    assert "more than 64 MiB" in str(error)
+    assert body.made == ANSWER_BYTES // MIB + 1
+
+
+@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"[1]", b"7", b""])
+def test_an_answer_of_something_else(both: Networks, body: bytes) -> None:
+    assert "check the base URL" in str(both(httpx.Response(200, content=body)).error(read))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (run(steps="many"), "`steps`: Input should be a valid integer"),
+        (run(usage={"input_tokens": []}), "`usage.input_tokens`: Input should be a valid integer"),
+        ({"status": "queued"}, "`run_id`: Field required"),
+    ],
+)
+def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], named: str) -> None:
+    error = network(answer(200, wrong, x_request_id="req-1")).error(read)
+    assert named in str(error)
+    assert f"http://service.test{V1}/runs/{RUN_ID} answered a field" in error.message
+    assert (error.status, error.request_id, error.method) == (200, "req-1", "GET")
+
+
+def test_fields_and_states_that_are_new_are_kept(both: Networks) -> None:
+    record = both(answer(200, run("paused", mood="good", usage={"cache": 7}))).call(read)
+    assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
+    assert record.mood == "good"
+
+
+@pytest.mark.parametrize(
+    "body", [b'\xef\xbb\xbf{"run_id": "1", "status": "x"}', b'{"run_id": "1", "status": "x", "output": "a\\ud800"}']
+)
+def test_an_answer_with_a_byte_order_mark_or_half_a_character_is_read(network: Networks, body: bytes) -> None:
+    """The service's JSON is legal; a run must not be unreadable for what its model wrote."""
+    got = network(httpx.Response(200, content=body)).call(read)
+    assert (got.status, got.output) in (("x", None), ("x", "a\ufffd"))
+
+
+def test_a_rate_limit_says_when_it_ends(network: Networks) -> None:
+    body = {"error": {"message": "No.", "code": "request_per_day", "reset_at": "2026-01-02T00:00:00Z"}}
+    error = network(answer(429, body, retry_after="12")).error(read)
+    assert (error.retry_after_seconds, error.reset_at) == (12.0, "2026-01-02T00:00:00Z")
+
+
+@pytest.mark.parametrize("code", ["api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"])
+def test_spent_money_has_no_reset(code: str, network: Networks) -> None:
+    body = {"error": {"message": "No.", "code": code, "reset_at": "2026-01-02T00:00:00Z"}}
+    error = network(answer(429, body, retry_after="12")).error(read)
+    assert (error.retry_after_seconds, error.reset_at) == (None, None)
+
+
+# -- about which request ---------------------------------------------------------------------------------------------
+
+
+def broken(begun: bytes) -> httpx.Response:
+    """A stream that breaks after these bytes."""
+
+    def pieces() -> Iterator[bytes]:
+        yield begun
+        raise httpx.ReadError("reset")
+
+    headers = {"content-type": "text/event-stream", "x-request-id": "req_9"}
+    return httpx.Response(200, content=pieces(), headers=headers)
+
+
+TOOL_FAILED = {"tool": "t", "is_error": True, "error": {"code": "c", "message": "No."}}
+JOB = {"job_id": "j", "chat": "c"}
+UNREADABLE_END = b'id: 1\ndata: {"id": 1, "type": "run.ended", "payload": {"run": {"run_id": 5}}}\n\n'
+GET, EVENTS, JOB_PATH = f"{V1}/runs/{RUN_ID}", f"{V1}/runs/{RUN_ID}/events", f"{V1}/jobs/j"
+REQUESTS: dict[str, tuple[list[Scripted], Call, type[StefanBrainError], str, int]] = {
+    "a refusal": ([failure("run_not_found", 404)], read, StefanBrainError, GET, 1),
+    "a wrong field after a repeat": (
+        [answer(503), answer(200, {"run_id": 5})], lambda c: c.runs.get(RUN_ID), StefanBrainError, GET, 2
+    ),
+    "a tool that failed after a repeat": (
+        [answer(503), answer(200, TOOL_FAILED)],
+        lambda c: c.tools.invoke("t", {}, idempotency_key="k"), ToolResultError, f"{V1}/tools/t/invoke", 2
+    ),
+    "a job that failed after a repeat": (
+        [answer(503), answer(200, {"job_id": "j", "status": "failed"})],
+        lambda c: c.jobs.wait("j", chat="c"), JobFailedError, JOB_PATH, 2
+    ),
+    "a wait that took too long": (
+        [answer(200, JOB | {"status": "running"})],
+        lambda c: c.jobs.wait("j", chat="c", timeout=0), JobTimeoutError, JOB_PATH, 1
+    ),
+    "an event that is no JSON": ([answer(200, run()), sse(b"id: 1\ndata: {\n\n")], follow, StefanBrainError, EVENTS, 1),
+    "a last record of a wrong type": (
+        [answer(200, run()), sse(UNREADABLE_END)], follow, StefanBrainError, EVENTS, 1
+    ),
+    "no stream at all": ([answer(200, run()), answer(200, {})], follow, StefanBrainError, EVENTS, 1),
+    "other content than listed": (
+        [sse(b"x")],
+        lambda c: c.files.download(WorkspaceFile(id="0" * 64, path="a"), chat="c", max_retries=0),
+        StefanBrainError, f"{V1}/files/download", 1
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_an_error_names_its_request(case: str, both: Networks) -> None:
+    answers, call, kind, path, attempts = REQUESTS[case]
+    for each in answers:
+        assert isinstance(each, httpx.Response)
+        each.headers["x-request-id"] = "req_9"
+    error = both(*answers).error(call)
+    assert type(error) is kind
+    method = "POST" if kind is ToolResultError else "GET"
+    assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", method, path, attempts)
+
+
+@pytest.mark.parametrize(
+    ("begun", "call", "path"),
+    [
+        (b"x", lambda c: c.files.download("a", chat="c", max_retries=0), f"{V1}/files/download"),
+        (frames(events(3))[:5], follow, EVENTS),
+        (frames(events(3))[:200], follow, EVENTS),
+    ],
+)
+def test_an_answer_that_broke_names_its_request(network: Networks, begun: bytes, call: Call, path: str) -> None:
+    answers = [broken(begun)] if path != EVENTS else [answer(200, run()), broken(begun)]
+    error = network(*answers).error(call)
+    assert type(error) is APIConnectionError
+    assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", "GET", path, 1)
+
+
+@pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])
+def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> None:
+    """Neither in the text nor in the representation of any local variable."""
+    net = network(*[trouble] * 3)
+    try:
+        net.client.runs.get(RUN_ID)
+    except StefanBrainError as error:
+        shown = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+    assert "http://service.test" in shown
+    assert KEY not in shown
+    assert "During handling" not in shown
+    assert "direct cause" not in shown
+
+
+# -- the exceptions themselves ---------------------------------------------------------------------------------------
+
+
+MADE = [
+    RateLimitError("Later.", status=429, retry_after_seconds=3, body={"error": {}}),
+    AuthenticationError("Who?"),
+    APIConnectionError("Gone.", sent=False, timed_out=True),
+    JobFailedError(Job.model_validate_json('{"job_id": "j", "status": "failed"}')),
+    JobTimeoutError("j", "chat_1"),
+]
+
+
+@pytest.mark.parametrize("error", MADE, ids=lambda error: type(error).__name__)
+def test_errors_are_pickled_whole(error: StefanBrainError) -> None:
+    error.method, error.path, error.attempts = "GET", "/x", 3
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(twin), vars(twin), str(twin)) == (type(error), vars(error), str(error))
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = errors.__doc__ or ""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, StefanBrainError)]
+    assert len(kinds) == 10  # with the alias
+    assert all(kind.__name__ in drawn and kind.__doc__ for kind in kinds)
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+def streamed(event: bytes) -> list[Scripted]:
+    return [answer(200, run()), sse(b"id: 1\ndata: " + event + b"\n\n")]
+
+
+def page(event: bytes) -> httpx.Response:
+    return httpx.Response(200, content=b'{"data":[' + event + b'],"next_after":1,"status":"running"}')
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'{"id":1,"type":"new.type","created_at":"","payload":{"a":1},"more":5}',
+        b'{"id":"1","type":"x"}',
+        b'{"id":1.0,"type":"x","created_at":null,"payload":null}',
+        b'{"id":1,"type":"x","payload":{"a":NaN,"b":"\\ud800"}}',
+        b'{"id":1,"type":"x","payload":{"a":' + b"[" * 300 + b"]" * 300 + b"}}",
+    ],
+)
+def test_pages_and_the_stream_accept_the_same_events(network: Networks, event: bytes) -> None:
+    first = next(network(*streamed(event)).client.runs.attach(RUN_ID))
+    paged = network(page(event)).call(lambda c: c.runs.events(RUN_ID)).data[0]
+    assert (type(first), repr(first)) == (type(paged), repr(paged))
+    assert first.model_extra == paged.model_extra == ({"more": 5} if b"more" in event else {})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'{"id":1e400,"type":"x"}', b'{"id":true,"type":"x"}', b'{"id":1.5,"type":"x"}', b'{"id":null,"type":"x"}',
+        b'{"id":1}', b'{"id":1,"type":5}', b'{"id":1,"type":"x","payload":[]}', b'{"id":1,"type":"x","payload":0}',
+        b"[1]", b'{"id":1,"type":"x","created_at":5}', b'{"id":1,"type":"x","payload":' + b"[" * 100_000 + b"}",
+        b"\xff", b"{",
+    ],
+)  # fmt: skip
+def test_pages_and_the_stream_refuse_the_same_events(network: Networks, event: bytes) -> None:
+    assert network(*streamed(event)).error(follow)
+    assert network(page(event)).error(lambda c: c.runs.events(RUN_ID))
+
+
+@pytest.mark.parametrize("hint", [-5, 10**400])
+def test_an_interval_that_cannot_be_slept(network: Networks, hint: int) -> None:
+    body = json.dumps(JOB | {"status": "running", "recommended_poll_after_ms": hint})
+    net = network(httpx.Response(200, content=body.encode()), answer(200, JOB | {"status": "succeeded"}))
+    assert net.call(lambda c: c.jobs.wait("j", chat="c", timeout=None)).ended
+    assert 0 <= net.slept[0] <= 3_600

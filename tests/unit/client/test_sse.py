@@ -1,0 +1,188 @@
+"""The client reads event streams as the HTML standard (9.2.6) says, whatever they are written like and however cut."""
+
+from __future__ import annotations
+
+import json
+import re
+import tracemalloc
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsvc_nb import AgentService, StefanBrainError
+from agentsvc_nb.wire.limits import EVENT_MAX_BYTES, MIB
+from tests.unit.client.conftest import HOST, KEY, RUN_ID, Networks, answer, run
+from tests.unit.client.cutting import events, sse
+from tests.unit.independent.faces import FACES
+
+ENDS = ("\n", "\r", "\r\n")
+TEXT = st.text(st.characters(exclude_categories=()), max_size=5)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers(10**17, 10**40) | st.floats() | TEXT,
+    lambda some: st.lists(some, max_size=3) | st.dictionaries(TEXT, some, max_size=3),
+    max_leaves=6,
+)
+
+
+class Standard:
+    """Interpret a whole stream line by line: the text of the standard, step for step."""
+
+    def __init__(self, stream: bytes) -> None:
+        self.events: list[str] = []
+        self._data = ""
+        *lines, _unfinished = re.split("\r\n|\n|\r", stream.decode("utf-8", "replace").removeprefix("\ufeff"))
+        for line in lines:
+            if line == "":
+                if self._data:
+                    self.events.append(self._data[:-1])
+                self._data = ""
+            elif not line.startswith(":"):
+                name, _, value = line.partition(":")
+                if name == "data":
+                    self._data += value.removeprefix(" ") + "\n"
+
+
+@st.composite
+def written(draw: st.DrawFn, payloads: st.SearchStrategy[Any] = VALUE) -> tuple[list[dict[str, Any]], bytes]:
+    """Draw events of a run, and one of the many ways to write them as a stream."""
+    noise = st.sampled_from(
+        [
+            ": ping",
+            ":",
+            "news: x",
+            "data2: {}",
+            "retry: 5",
+            "retry: soon",
+            "id",
+            "id: x\0",
+            "event",
+            "nothing",
+            "DATA: x",
+        ]
+    )
+    made = [
+        {"id": number, "type": "new.type", "created_at": "", "payload": {"value": draw(payloads)}}
+        for number in range(1, draw(st.integers(1, 4)))
+    ]
+    made.append(events(len(made) + 1)[-1])
+    text = draw(st.sampled_from(["", "\ufeff"]))
+    for event in made:
+        blank, end = draw(st.sampled_from([" ", ""])), draw(st.sampled_from(ENDS))
+        data = json.dumps(event, indent=draw(st.sampled_from([None, 1])), ensure_ascii=draw(st.booleans()))
+        # A raw line or paragraph separator ends no line; a lone surrogate has no UTF-8, so it stays escaped.
+        data = data.encode("utf-8", "replace").decode()
+        lines = [f"data:{blank}{line}" for line in data.split("\n")]
+        lines[0:0] = [f"id:{blank}{event['id']}", f"event: {event['type']}", *draw(st.lists(noise, max_size=2))]
+        text += "".join(line + end for line in lines) + end
+        text += draw(st.sampled_from(["", end, f": ping{end}{end}", f"event: empty{end}{end}"]))
+    return made, text.encode()
+
+
+def chunks(text: bytes, cuts: list[int]) -> list[bytes]:
+    places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
+    return [text[start:end] for start, end in pairwise(places)]
+
+
+def read(*answers: httpx.Response) -> tuple[list[Any], list[httpx.Request]]:
+    """Follow a run whose streams are these; return its events and the requests that were sent."""
+    replies, seen = iter([answer(200, run()), *answers]), list[httpx.Request]()
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return next(replies)
+
+    client = AgentService(KEY, HOST, transport=httpx.MockTransport(reply))
+    return list(client.runs.attach(RUN_ID)), seen
+
+
+@given(written(), st.lists(st.integers(0, 900), max_size=12))
+def test_any_bytes_in_any_chunks_read_as_the_standard_says(
+    made: tuple[list[dict[str, Any]], bytes], cuts: list[int]
+) -> None:
+    _, text = made
+    expected = [json.loads(data) for data in Standard(text).events]
+    got, _ = read(sse(*chunks(text, cuts)))
+    assert [(event.id, event.type) for event in got] == [(each["id"], each["type"]) for each in expected]
+    # As text, because NaN does not equal itself.
+    assert repr([event.payload.get("value") for event in got]) == repr(
+        [each["payload"].get("value") for each in expected]
+    )
+
+
+@given(written(st.just("x")), st.data())
+def test_what_a_cut_leaves_unfinished_is_never_delivered(
+    made: tuple[list[dict[str, Any]], bytes], data: st.DataObject
+) -> None:
+    """The next connection begins after the last event that the standard finds in what came."""
+    expected, text = made
+    begun = text[: data.draw(st.integers(0, len(text)))]
+    whole = len(Standard(begun).events)
+    empty = [answer(200, {"data": [], "status": "running"})] * (whole == 0)
+    mark = b"\xef\xbb\xbf" * begun.startswith(b"\xef\xbb\xbf")
+    at_once = mark + b"retry: 0\n\n" + begun.removeprefix(mark)
+    got, requests = read(sse(at_once), *empty, sse(text))
+    assert [event.id for event in got] == [each["id"] for each in expected]
+    if whole < len(expected):
+        assert requests[-1].headers.get("last-event-id", "0") == str(whole)
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"), [(b"retry: 1500", 1.5), (b"retry: x", 0.5), (b"retry: -1", 0.5), (b"retry:0", 0)]
+)
+def test_the_service_says_when_to_come_back(both: Networks, line: bytes, seconds: float) -> None:
+    net = both(answer(200, run()), sse(line + b"\n\n", b'data: {"id": 1, "type": "x"}\n\n'), sse(whole(2)))
+    assert [event.id for event in net.call(lambda client: client.runs.attach(RUN_ID))] == [1, 2]
+    assert net.slept == [seconds]
+
+
+def whole(count: int) -> bytes:
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events(count))
+
+
+class Endless(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body without an end, in pieces of 64 KiB."""
+
+    def __init__(self, begin: bytes, piece: bytes) -> None:
+        self.begin, self.piece = begin, piece
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.begin
+        for _ in range(2 * EVENT_MAX_BYTES // len(self.piece)):
+            yield self.piece
+
+    async def __aiter__(self) -> Any:
+        for piece in self:
+            yield piece
+
+
+@pytest.mark.parametrize("line", [b"data: ", b"event: ", b"id: ", b": ", b"unknown: ", b""])
+def test_an_endless_line_is_refused_before_it_fills_the_memory(line: bytes) -> None:
+    body = Endless(line, b"x" * 64 * 1024)
+    endless = httpx.Response(200, stream=body, headers={"content-type": "text/event-stream"})
+    replies = iter([answer(200, run()), endless])
+    transport = httpx.MockTransport(lambda request: next(replies))
+    tracemalloc.start()
+    try:
+        with pytest.raises(StefanBrainError, match=f"more than {EVENT_MAX_BYTES} bytes"):
+            FACES["blocking"](HOST, lambda client: client.runs.attach(RUN_ID), transport=transport, max_retries=0)
+        assert tracemalloc.get_traced_memory()[1] < EVENT_MAX_BYTES + 4 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_endless_event_of_short_lines_is_refused(both: Networks) -> None:
+    body = Endless(b"", b"data: " + b"x" * 8_192 + b"\n")
+    net = both(answer(200, run()), httpx.Response(200, stream=body, headers={"content-type": "text/event-stream"}))
+    assert f"more than {EVENT_MAX_BYTES} bytes" in str(net.error(lambda client: client.runs.attach(RUN_ID)))
+
+
+def test_an_event_just_within_the_limit_is_read(network: Networks) -> None:
+    begin, end = b'{"id": 1, "type": "x", "payload": {"text": "', b'"}}'
+    text = b"x" * (EVENT_MAX_BYTES - len(b"data: ") - len(begin) - len(end))
+    stream = network(answer(200, run()), sse(b"data: " + begin + text + end, b"\n\n")).client.runs.attach(RUN_ID)
+    assert len(next(stream).payload["text"]) == len(text)

@@ -1,0 +1,90 @@
+"""What mypy and pyright, both strict and with nothing of this project's settings, know of code that uses the client."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.client import files, runs
+from tests.service.api.operations import operations_of
+from tests.unit.client.conftest import KEY
+
+USER_CODE = Path(__file__).with_name("user_code.py")
+MISTAKES = Path(__file__).with_name("user_mistakes.py")
+
+
+@pytest.mark.timeout(600)
+def test_what_users_write_is_typed_and_their_mistakes_are_found(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    bare = re.sub(r"type: ignore\[(.+)\]$", r"\1", MISTAKES.read_text(), flags=re.MULTILINE)
+    mistakes = tmp_path / MISTAKES.name
+    mistakes.write_text(bare)
+    cache = getattr(pytestconfig, "cache", None)  # none with `-p no:cacheprovider`
+    found = checked(cache.mkdir("mypy") if cache else tmp_path, USER_CODE, mistakes)
+    expected = [f"{MISTAKES.name}:{number}:{code}" for number, code in expectations(bare)]
+    assert found == expected
+
+
+def checked(cache: Path, *files: Path) -> list[str]:
+    """`file:line:code` of each error, once a line."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-pretty", "--cache-dir"]
+    done = subprocess.run([*command, str(cache), *map(str, files)], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    errors = re.findall(r"^(\S+?):(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE)
+    return list(dict.fromkeys(f"{Path(file).name}:{line}:{code}" for file, line, code in errors))
+
+
+def expectations(code: str) -> list[tuple[int, str]]:
+    """The line and the kind of each mistake."""
+    lines = enumerate(code.splitlines(), start=1)
+    return [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # " in line]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="basedpyright is not installed")
+@pytest.mark.timeout(600)
+def test_pyright_knows_the_same(tmp_path: Path) -> None:
+    """Of basedpyright, which comes with its own Node, in the mode that is pyright's own."""
+    for file in (USER_CODE, MISTAKES):
+        shutil.copy(file, tmp_path)
+    # `_request_id` begins with an underscore because the service's fields are attributes, too.
+    settings = {"typeCheckingMode": "strict", "enableTypeIgnoreComments": False, "reportPrivateUsage": False}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "--project", str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
+    errors = json.loads(done.stdout)["generalDiagnostics"]
+    places = {(Path(error["file"]).name, error["range"]["start"]["line"] + 1) for error in errors}
+    wrong = {number for name, number in places if name == MISTAKES.name}
+    assert not {place for place in places if place[0] == USER_CODE.name}
+    assert {number for number, _ in expectations(MISTAKES.read_text())} <= wrong
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "named"),
+    [
+        ("runs.start", runs.StartArguments, {"message", "output_config"}),
+        ("runs.start_and_stream", runs.StreamArguments, {"message", "output_config"}),
+        ("runs.wait", runs.WaitArguments, {"run_id"}),
+        ("files.download", files.DownloadArguments, {"path", "to"}),
+    ],
+)
+def test_type_checkers_are_told_what_the_operation_takes(operation: str, arguments: Any, named: set[str]) -> None:
+    group, name = operation.split(".")
+    shown = inspect.signature(getattr(getattr(AgentService(KEY), group), name))
+    assert set(shown.parameters) - named == set(arguments.__optional_keys__)
+
+
+def test_the_user_code_uses_every_operation_of_both_clients() -> None:
+    text = USER_CODE.read_text()
+    plain, awaited = text.split("async def awaited(")
+    for name in operations_of(AgentService(KEY)):
+        assert f"client.{name}(" in plain
+        assert f"client.{name}(" in awaited

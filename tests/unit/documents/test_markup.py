@@ -1,0 +1,199 @@
+"""HTML and Word files as one tree of what a reader sees (documents/markup.py)."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
+from tests.unit.documents.word_files import paragraph, run, table, word_file
+
+TEXT_BOX = "<w:txbxContent>" + paragraph("In the box") + "</w:txbxContent>"
+HIDDEN_STYLES = (
+    '<w:style w:type="paragraph" w:styleId="Secret"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Deeper"><w:basedOn w:val="Secret"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Shown"><w:basedOn w:val="Secret"/>'
+    '<w:rPr><w:vanish w:val="0"/></w:rPr></w:style>'
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>5 < 6 &amp; 7 > 6", "5 < 6 & 7 > 6"),
+        ("<p>a<b>b</b>c<p>d", "abc d"),
+        ("<p>Cost <span hidden>1</span><span style='DISPLAY : none'>2</span>3", "Cost 3"),
+        ("<p style='visibility: hidden'>no</p>yes", "yes"),
+        ("<span class='badge sr-only'>no</span><span class='sr-only-not'>yes</span>", "yes"),
+        ("<s>12</s><del>13</del><strike>14</strike><span style='text-decoration: line-through'>15</span> 10", "10"),
+        ("<dialog>no</dialog><dialog open>yes</dialog>", "yes"),
+        ("<script>x</script><style>p{}</style><noscript>n</noscript><template>t</template>yes", "yes"),
+        ("1,234<sup>1</sup> 1,234<sup>[2]</sup> 1,234<sup>[12][13]</sup> 1,234<sup>*</sup>", "1,234 1,234 1,234 1,234"),
+        ("<p>spend<sup>a</sup> 3<sup>rd</sup> 20<sup>°</sup>C", "spend 3rd 20°C"),
+        ("40 m<sup>2</sup> 3 ft<sup>3</sup> 2 × 10<sup>6</sup> CO<sub>2</sub>", "40 m2 3 ft3 2 × 10^6 CO2"),
+        ("12<sup>99</sup> € and 2,012<sup>99</sup> seats", "12.99 € and 2,012 seats"),
+        ("5\u20117 per\u00adcent\u200b", "5-7 percent"),
+        ("<!doctype html><?xml version='1.0' encoding='latin-1'?><html><meta charset=latin1><p>Zürich", "Zürich"),
+        ("<p>a<!-- b --><![CDATA[c]]>d", "ad"),
+        ("<p>a\ud800", "a?"),
+        ("", ""),
+        ("<!-- only -->", ""),
+        ("<title>Shop</title><p>Sale", "Sale"),
+        ("<input type=checkbox checked> done <input type=checkbox> open", "[x] done [ ] open"),
+        ("before <table><tr><td>1</table> after", "before after"),
+        ("<div>" * 1500 + "deep", "deep"),
+    ],
+)
+def test_a_page_is_what_its_reader_sees(page: str, text: str) -> None:
+    assert visible_text(parse_html(page)) == text
+
+
+def test_the_title_is_kept_apart() -> None:
+    assert parse_html("<title> Summer\n sale </title><p>x").get("title") == "Summer sale"
+
+
+def test_text_is_not_lost_in_silence_when_elements_are_nested_too_deeply() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_html("<div>" * 5000 + "lost")
+
+
+@pytest.mark.parametrize("page", ["<" * 500_000, "<p hidden>x</p>y" * 20_000, "<p>a<!--" + "x" * 2_000_000])
+@pytest.mark.timeout(10)
+def test_hostile_pages_take_little_time(page: str) -> None:
+    visible_text(parse_html(page))
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param(paragraph("Price ", run("internal", "<w:vanish/>"), "10"), "Price 10", id="hidden text"),
+        pytest.param(paragraph(run("shown", '<w:vanish w:val="0"/>')), "shown", id="not hidden"),
+        pytest.param(
+            paragraph("a", run("b", '<w:rStyle w:val="Deeper"/>'), run("c", '<w:rStyle w:val="Shown"/>')),
+            "ac",
+            id="hidden by a style",
+        ),
+        pytest.param(paragraph("no", style="Secret") + paragraph("yes"), "yes", id="a hidden paragraph"),
+        pytest.param(
+            paragraph("Budget ", "<w:del><w:r><w:delText>40</w:delText></w:r></w:del>", f"<w:ins>{run('65')}</w:ins>"),
+            "Budget 65",
+            id="tracked changes",
+        ),
+        pytest.param(
+            f"<w:p><w:moveFrom>{run('Fee 12')}</w:moveFrom></w:p><w:p><w:moveTo>{run('Fee 12')}</w:moveTo></w:p>",
+            "Fee 12",
+            id="moved text",
+        ),
+        pytest.param(
+            paragraph(run("old", "<w:strike/>"), run("older", "<w:dstrike/>"), run("new")), "new", id="struck text"
+        ),
+        pytest.param("<w:p><w:r><w:t>5</w:t><w:noBreakHyphen/><w:t>7</w:t></w:r></w:p>", "5-7", id="python-docx#1018"),
+        pytest.param(
+            "<w:p><w:r><w:t>infra</w:t><w:softHyphen/><w:t>structure</w:t></w:r></w:p>",
+            "infrastructure",
+            id="soft hyphen",
+        ),
+        pytest.param(
+            f'<w:p><w:fldSimple w:instr="PAGE">{run("7")}</w:fldSimple></w:p>', "7", id="simple field (mammoth#45)"
+        ),
+        pytest.param(
+            f"<w:p><w:r><mc:AlternateContent><mc:Choice><w:drawing><wps:wsp><wps:txbx>{TEXT_BOX}</wps:txbx></wps:wsp>"
+            f"</w:drawing></mc:Choice><mc:Fallback><w:pict><v:textbox>{TEXT_BOX}</v:textbox></w:pict></mc:Fallback>"
+            "</mc:AlternateContent></w:r></w:p>",
+            "In the box",
+            id="text box in two forms, read once",
+        ),
+        pytest.param(
+            f"<w:p><w:r><w:drawing><wps:wsp><wps:txbx>{TEXT_BOX}</wps:txbx></wps:wsp></w:drawing></w:r></w:p>",
+            "In the box",
+            id="text box without a second form",
+        ),
+        pytest.param(
+            f"<w:sdt><w:sdtPr/><w:sdtContent>{paragraph('Chosen')}</w:sdtContent></w:sdt>",
+            "Chosen",
+            id="content control",
+        ),
+        pytest.param(
+            "<w:p><m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>a+2</m:t></m:r></m:den></m:f>"
+            "</m:oMath></w:p>",
+            "1/(a+2)",
+            id="a fraction is not one number",
+        ),
+        pytest.param(paragraph("12", run("3", '<w:vertAlign w:val="superscript"/>')), "12", id="raised mark"),
+        pytest.param(
+            '<w:p><w:r><w:t>a</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r></w:p>',
+            "a The note ↑",
+            id="footnote",
+        ),
+        pytest.param("<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>", "a b c", id="breaks"),
+    ],
+)
+def test_a_word_file_is_what_its_reader_sees(body: str, text: str) -> None:
+    notes = f'<w:footnote w:id="2">{paragraph("The note")}</w:footnote>'
+    html = word_to_html(word_file(body, styles=HIDDEN_STYLES, footnotes=notes))
+    assert visible_text(parse_html(html)) == text
+
+
+def test_word_tables_keep_their_spans_and_lose_deleted_rows() -> None:
+    wide = f'<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>{paragraph("Spend")}'
+    deleted = f"<w:tr><w:trPr><w:del/></w:trPr><w:tc>{paragraph('gone')}</w:tc></w:tr>"
+    body = table([wide], ["1", "2"]).replace("</w:tbl>", deleted + "</w:tbl>")
+    rows = parse_html(word_to_html(word_file(body))).findall(".//tr")
+    assert [[(visible_text(cell), cell.get("colspan")) for cell in row] for row in rows] == [
+        [("Spend", "2")],
+        [("1", None), ("2", None)],
+    ]
+
+
+def test_headings_are_found_by_their_outline_level() -> None:
+    styles = (
+        '<w:style w:type="paragraph" w:styleId="berschrift1"><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style>'
+        '<w:style w:type="paragraph" w:styleId="Own"><w:basedOn w:val="berschrift1"/></w:style>'
+    )
+    page = parse_html(word_to_html(word_file(paragraph("Costs", style="Own") + paragraph("text"), styles=styles)))
+    assert [visible_text(heading) for heading in page.iter("h1")] == ["Costs"]
+
+
+def test_comments_headers_and_footers_are_read_on_demand() -> None:
+    data = word_file(
+        f'<w:p>{run("Body")}<w:r><w:commentReference w:id="1"/></w:r></w:p>',
+        header1=paragraph("Letterhead"),
+        comments=f'<w:comment w:id="1" w:initials="A">{paragraph("Sure?")}</w:comment>',
+    )
+    assert visible_text(parse_html(word_to_html(data))) == "Body"
+    assert visible_text(parse_html(word_to_html(data, margins=True))).startswith("Body Letterhead")
+    assert "Sure?" in word_to_html(data, margins=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"PK\x03\x04 cut", "not a zip file"),
+        (word_file("]]]><"), "not allowed|not well-formed|StartTag"),
+        (word_file("<w:p>" * 400 + "</w:p>" * 400), "depth"),
+    ],
+)
+def test_a_damaged_word_file_raises(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        word_to_html(data)
+
+
+def test_entities_are_refused() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("word/document.xml", "<!DOCTYPE w [<!ENTITY a 'b'>]><w><body>&a;</body></w>")
+    with pytest.raises(ValueError, match="document type"):
+        word_to_html(buffer.getvalue())
+
+
+def test_a_word_file_with_invalid_styles_is_read_without_them() -> None:
+    data = word_file(paragraph("Text", style="x"), styles="<w:style/>", numbering='<w:num w:numId="1"/>')
+    assert visible_text(parse_html(word_to_html(data))) == "Text"
+
+
+def test_a_page_without_a_body_is_read() -> None:
+    page = parse_html("<title>Tents</title><main><h1>Light</h1><p>Two kilos.</p></main>")
+    assert page.get("title") == "Tents"
+    assert visible_text(page) == "Light Two kilos."

@@ -1,0 +1,230 @@
+"""The readable text of files, whole, damaged and hostile (docs/api/files.md "What is read")."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.documents import reading
+from agentsvc_nb.documents.media_types import HEAD_BYTES, OFFICE, guess
+from agentsvc_nb.documents.reading import read_document
+from agentsvc_nb.documents.texts import Document, TextPlace, has_text, place_of, read_quick
+from tests.notebook import samples
+from tests.reports import corpus
+from tests.reports.corpus import CASES, Case
+from tests.unit.documents.word_files import paragraph, word_file
+
+DOCX = OFFICE + "wordprocessingml.document"
+XLSX = OFFICE + "spreadsheetml.sheet"
+PPTX = OFFICE + "presentationml.presentation"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+def read(file: Path, name: str, data: bytes) -> Document:
+    """Read a file of this name as the service does."""
+    file.write_bytes(data)
+    media_type = guess(name, data[:HEAD_BYTES])
+    assert has_text(media_type)
+    return read_document(file, media_type, name)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_document_from_a_bug_report_is_read(case: Case, file: Path) -> None:
+    found = read(file, case.name, case.build())
+    at = 0
+    for text in case.has:
+        at = found.text.find(text, at)
+        assert at >= 0, (text, found.text)
+        at += len(text)
+    assert [text for text in case.lacks if text in found.text] == []
+    assert case.says in found.unreadable
+    assert bool(case.says) == bool(found.unreadable), found.unreadable
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_reason_is_a_sentence(case: Case, file: Path) -> None:
+    unreadable = read(file, case.name, case.build()).unreadable
+    assert not unreadable or (unreadable[0].isupper() and unreadable.endswith("."))
+
+
+@pytest.mark.parametrize("name", ["changes.docx", "box.docx", "moved.docx"])
+def test_text_that_a_file_holds_twice_is_read_once(name: str, file: Path) -> None:
+    case = next(case for case in CASES if case.name == name)
+    text = read(file, name, case.build()).text
+    assert [text.count(each) for each in case.has] == [1] * len(case.has)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "text"),
+    [
+        ("text/plain", b"Summer sale", "Summer sale"),
+        ("text/plain; charset=utf-8", "Größe".encode(), "Größe"),
+        ("text/plain", "\ufeff夏".encode(), "夏"),
+        ("text/plain", "\ufeffGröße 夏".encode("utf-16-le"), "Größe 夏"),
+        ("text/plain", "\ufeffGröße 夏".encode("utf-16-be"), "Größe 夏"),
+        ("text/plain", "Größe €5 – naïve".encode("cp1252"), "Größe €5 – naïve"),
+        ("text/plain", "夏のセール".encode() + b"\xff\xff" + "夏".encode(), "夏のセール\ufffd\ufffd夏"),
+        ("text/plain", b"a\x00b" + b"." * 300, "a b" + "." * 300),
+        ("text/plain", "夏の".encode()[:-1], "夏"),
+        ("text/markdown", b"# Head\n\n* one", "# Head\n\n* one"),
+        ("text/csv", b"a,b\n1,2\n", "a,b\n1,2\n"),
+        ("application/json", b'{"a": [1, 2.50]}', '{"a": [1, 2.50]}'),
+        ("application/json", b'["caf\\u00e9"]', '[\n "caf\xe9"\n]'),
+        ("application/json", b'["\\ud800", "cut', '["\\ud800", "cut'),
+        ("application/json", b'["\\ud800"]', '[\n " "\n]'),
+        ("application/json", b"[" * 50_000 + b'"\\u00e9"', "[" * 50_000 + '"\\u00e9"'),
+    ],
+)
+def test_plain_text_is_read_as_it_is(file: Path, media_type: str, data: bytes, text: str) -> None:
+    file.write_bytes(data)
+    assert read_document(file, media_type) == read_quick(file, media_type) == Document(text)
+
+
+def test_bytes_that_are_no_text_are_said(file: Path) -> None:
+    file.write_bytes(b"\x00\x01\x02\x03binary")
+    assert read_document(file, "text/plain").unreadable == "It holds bytes that are no text, though its name says so."
+
+
+def test_an_empty_file_is_said_to_be_empty(file: Path) -> None:
+    file.write_bytes(b"")
+    assert read_document(file, "text/csv") == read_quick(file, "text/csv") == Document(unreadable="It is empty.")
+
+
+def test_a_page_that_is_nested_too_deeply_says_so(file: Path) -> None:
+    file.write_bytes(b"<div>" * 100_000 + b"tents")
+    assert read_document(file, "text/html").unreadable == "Its elements are nested too deeply."
+
+
+@pytest.mark.parametrize("media_type", ["image/png", "video/mp4"])
+def test_files_of_other_kinds_have_no_text(file: Path, media_type: str) -> None:
+    file.write_bytes(b"words")
+    assert not has_text(media_type)
+    assert read_document(file, media_type) == Document()
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "said"),
+    [
+        ("application/zip", b"PK\x03\x04\0", "It is an archive. Unpack it"),
+        ("application/vnd.sqlite3", b"SQLite format 3\0", "It is a database. Read the table"),
+        ("application/octet-stream", b"MZ\x90\0", "Files of this kind are not read. Attach a table"),
+    ],
+)
+def test_a_file_that_is_not_read_says_what_to_do_instead(file: Path, media_type: str, data: bytes, said: str) -> None:
+    file.write_bytes(data)
+    assert not has_text(media_type)
+    assert read_document(file, media_type).unreadable.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (b"<title>A</title><p>Sum<b>mer</b>&nbsp;sale</p><div>B</div>C", "# A Summer sale B C"),
+        (b"<title>Shop</title><h1>Sale</h1>", "Shop # Sale"),
+        (b"<title>Sale</title><h1>Sale</h1>", "# Sale"),
+        (b'<a title="x > y" href="/">link</a>', "link"),
+        (b"<p>text</p><!-- open <p>gone</p>", "text"),
+        ("<meta charset='shift_jis'><p>夏のセール</p>".encode("shift_jis"), "夏のセール"),
+        ("<meta charset=latin1><p>Größe €</p>".encode(), "Größe €"),
+    ],
+)
+def test_a_page_is_decoded_and_has_its_title(file: Path, page: bytes, words: str) -> None:
+    file.write_bytes(page)
+    assert read_document(file, "text/html").text.split() == words.split()
+
+
+def test_pages_and_slides_end_with_a_form_feed(file: Path) -> None:
+    assert read(file, "a.pdf", samples.pdf(["One", "Two"])).text == "One\fTwo\f"
+    deck = read(file, "a.pptx", samples.deck(("One", "x"), ("Two", "y")))
+    assert deck.text == "# One\n\nx\f# Two\n\ny\f"
+
+
+def test_the_place_of_a_passage_is_its_page_heading_and_line() -> None:
+    text = "# Costs\n\nIn all 42 euros.\f## Later\nmore\f"
+    assert place_of(text, text.index("42")) == TextPlace(1, "Costs", 3)
+    assert place_of(text, text.index("more")) == TextPlace(2, "Later", 4)
+    assert place_of("one\ntwo", 5) == TextPlace(None, "", 2)
+
+
+def test_links_of_a_word_file_follow_its_text(file: Path) -> None:
+    link = '<w:hyperlink r:id="r9">' + paragraph("").replace("w:p", "w:r") + "</w:hyperlink>"
+    field = (
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>HYPERLINK "https://shop.example/"</w:instrText>'
+        '</w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>the page</w:t></w:r>'
+        '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+    text = read(file, "a.docx", word_file(f"<w:p><w:r><w:t>See </w:t></w:r>{field}</w:p>")).text
+    assert text.startswith("See the page")
+    assert "- the page: https://shop.example/" in text
+    assert read(file, "a.docx", word_file(f"<w:p>{link}</w:p>" + paragraph("kept"))).text == "kept"
+
+
+def test_never_more_than_the_limit(file: Path) -> None:
+    for media_type, data in (
+        ("text/plain", "夏".encode() * 50_000),
+        ("text/html", b"<p>words</p>" * 50_000),
+        ("application/json", b"1" * 50_000),
+        (DOCX, word_file(paragraph("words") * 5_000)),
+        (XLSX, samples.workbook([["words"] * 20] * 500)),
+        ("application/pdf", samples.pdf(["a page of words"] * 80)),
+    ):
+        file.write_bytes(data)
+        assert len(read_document(file, media_type, limit=1_000).text) == 1_000
+
+
+def test_of_a_pdf_that_takes_too_long_the_first_pages_are_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CPU_SECONDS", 0)
+    found = read(file, "a.pdf", samples.pdf(["Summer sale", "Winter sale"]))
+    assert found == Document("Summer sale\f", "Only its first 1 pages were read: the rest takes too long.")
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.pdf", "a.html", "a.json", "a.csv", "a.eml"])
+def test_damaged_files_raise_no_error(file: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Cut anywhere, and with bytes changed: never an error, never a word to the log's reader."""
+    whole = {
+        "a.docx": word_file(paragraph("Summer sale")),
+        "a.xlsx": samples.workbook([["Summer", 1]]),
+        "a.pptx": samples.deck(("Summer", "sale")),
+        "a.pdf": samples.pdf(["Summer sale", "Second page"]),
+        "a.eml": corpus.mail("Summer", "<p>sale"),
+    }.get(name, b'<p a="b">{"a": ["\\u00e9"]}</p>' * 5)
+    media_type, chance = guess(name, whole[:HEAD_BYTES]), random.Random(1)
+    with caplog.at_level(logging.INFO):
+        for _ in range(15):
+            data = bytearray(whole[: chance.randrange(len(whole) + 1)] if chance.random() < 0.5 else whole)
+            for _ in range(chance.randrange(8) if data else 0):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            file.write_bytes(data)
+            found = read_document(file, media_type, limit=2_000)
+            assert found.text or found.unreadable
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("inner", ["<w:p/>" * 6_000_000, "<w:p><w:r><w:t>" + "a" * 40_000_000])
+def test_a_bomb_is_refused(file: Path, inner: str) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("word/document.xml", f"<w:document xmlns:w='x'><w:body>{inner}")
+    file.write_bytes(buffer.getvalue())
+    assert read_document(file, DOCX).unreadable == reading.DAMAGED
+
+
+def test_a_missing_file_is_an_error(file: Path) -> None:
+    """The file's content may be damaged; that it is not there is the caller's affair."""
+    with pytest.raises(FileNotFoundError):
+        read_document(file, "text/plain")
+
+
+def test_escapes_of_json_are_letters(file: Path) -> None:
+    file.write_text(json.dumps({"café": "夏"}))
+    assert "夏" in read_document(file, "application/json").text

@@ -1,0 +1,306 @@
+"""Answers of the offline agent: what they say, what they rest on, and what they leave."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from agentsvc_nb.agents.offline.computing import typed_sql
+from tests.unit.offline.asking import ask, basis
+from tests.unit.service.agents_harness import MemoryRunContext
+
+ADS = """date,campaign,country,cost,clicks,note
+2026-01-02,Spring,Germany,1234567.495,3,
+2026-01-03,Summer,,20.255,5,x
+2026-02-03,Summer,France,7,,y
+"""
+BRIEF = """# Autumn brief
+
+## Audience
+
+Parents of toddlers who live in towns.
+
+## Budget
+
+The launch budget is 42,000 euros. It is paid in three parts:
+- a third in May
+- the rest in June
+
+## Tone
+
+Warm, never childish. No slang.
+"""
+FILES = {"ads.csv": ADS}
+
+
+def sql_of(turn: MemoryRunContext) -> str:
+    found = re.search(r"```sql computed\n(.*?)\n```", turn.said, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def suggestions(turn: MemoryRunContext) -> list[str]:
+    return re.findall(r"^- `(.*)`$", turn.said, re.MULTILINE)
+
+
+def test_a_number_is_bold_and_rounded_for_people(tmp_path: Path) -> None:
+    turn = ask("What is the average cost?", FILES, tmp_path)
+    assert turn.said.startswith("**Average cost: 411,531.58**\n")
+    told = basis(turn)
+    assert (told.basis, told.headline, told.values) == ("computed", "Average cost: 411,531.58", ["411531.58"])
+    assert "Read as `average cost` in `ads.csv`." in turn.said
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["total cost", "cost by month", "top 2 campaigns by cost", "average cost per day", "cost per click",
+     "total cost not from Germany", "share of cost by campaign", "cost on Fridays", "list the campaigns"],
+)  # fmt: skip
+def test_the_sql_that_is_shown_runs_in_any_duckdb(question: str, tmp_path: Path) -> None:
+    sql = sql_of(ask(question, FILES, tmp_path))
+    (tmp_path / "plain.csv").write_text(ADS)
+    with duckdb.connect(":memory:") as engine:
+        engine.execute(f"CREATE TABLE ads AS SELECT * FROM read_csv('{tmp_path / 'plain.csv'}')")
+        assert engine.execute(sql).fetchall()
+
+
+def test_a_ratio_is_called_by_what_it_means(tmp_path: Path) -> None:
+    assert "**CPC: " in ask("CPC", FILES, tmp_path).said
+    assert "**cost per clicks: " in ask("cost per click", FILES, tmp_path).said
+
+
+def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
+    said = ask("average clicks", FILES, tmp_path).said
+    assert "**Average clicks: 4**" in said
+    assert "1 row without a value in `clicks` does not count." in said
+
+
+def test_a_negation_keeps_empty_cells_and_says_so(tmp_path: Path) -> None:
+    turn = ask("How many rows are not from Germany?", FILES, tmp_path)
+    assert basis(turn).values == ["2"]
+    assert "1 row without a value in `country`: included." in turn.said
+
+
+def test_how_many_gives_rows_too_if_they_differ(tmp_path: Path) -> None:
+    assert "**Different campaign: 2 (in 3 rows)**" in ask("How many campaigns are there?", FILES, tmp_path).said
+
+
+def test_a_sum_that_rarely_adds_up_is_shown_with_its_reading(tmp_path: Path) -> None:
+    turn = ask("What is the total price?", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)
+    assert "**Total price: 263**" in turn.said
+    assert "This adds up `price` of each row: check that it adds up." in turn.said
+    assert basis(ask("price", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)).basis == "asked_back"
+
+
+def test_a_value_is_looked_up_in_its_row(tmp_path: Path) -> None:
+    turn = ask("What is the price of the Tent?", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)
+    assert (basis(turn).basis, basis(turn).values) == ("looked_up", ["249"])
+
+
+def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
+    turn = ask("Total cost by campaign", FILES, tmp_path)
+    assert basis(turn).values == ["Spring", "1234567.495", "Summer", "27.255"]
+    assert turn.of("write") == ["results/Total cost by campaign.csv", "results/Total cost by campaign.schema.json"]
+    assert turn.files.bytes("results/Total cost by campaign.csv").decode().splitlines() == [
+        "campaign,Total cost",
+        "Spring,1234567.495",
+        "Summer,27.255",
+    ]
+    schema = json.loads(turn.files.bytes("results/Total cost by campaign.schema.json"))
+    assert [(field["name"], field["type"]) for field in schema["fields"]] == [
+        ("campaign", "string"),
+        ("Total cost", "number"),
+    ]
+
+
+def test_the_headline_and_the_file_keep_names_as_they_are(tmp_path: Path) -> None:
+    turn = ask("Total Kosten by Kanal in export.csv", {"export.csv": "Kanal,Kosten\nSuche,1\nSocial,2\n"}, tmp_path)
+    assert basis(turn).headline == "Total Kosten by Kanal: 2 groups"
+    assert turn.of("write")[0] == "results/Total Kosten by Kanal in export.csv", "the ending once"
+
+
+@pytest.mark.parametrize(
+    ("question", "noted"),
+    [
+        ("Wie hoch sind die Kosten pro Kanal?", True),
+        ("Und wie war die Tonalität?", True),
+        ("Which Kanal is above target?", False),
+    ],
+)
+def test_a_question_in_another_language_gets_a_note(question: str, noted: bool, tmp_path: Path) -> None:
+    turn = ask(question, {"export.csv": "Kanal,Kosten\nSuche,1\nSocial,2\n"}, tmp_path)
+    assert ("in English only" in turn.said) == noted
+
+
+def test_periods_are_dates_and_are_shown_as_periods(tmp_path: Path) -> None:
+    turn = ask("Total cost by quarter", FILES, tmp_path)
+    assert basis(turn).values == ["2026 Q1", "1234594.750"]
+    turn = ask("Total cost by month", FILES, tmp_path / "month")
+    assert basis(turn).values[::2] == ["2026-01", "2026-02"]
+    schema = json.loads(turn.files.bytes("results/Total cost by month.schema.json"))
+    assert (schema["fields"][0]["type"], schema["fields"][0]["by"]) == ("date", "month")
+
+
+def test_more_groups_than_are_shown_are_all_left(tmp_path: Path) -> None:
+    rows = "".join(f"item {number},{number}\n" * 2 for number in range(500))
+    turn = ask("cost by item", {"items.csv": f"item,cost\n{rows}"}, tmp_path)
+    assert "**Total cost by item: 500 groups**" in turn.said
+    assert len(turn.files.bytes("results/Cost by item.csv").splitlines()) == 501
+
+
+def test_a_refusal_names_the_words_and_offers_questions_that_work(tmp_path: Path) -> None:
+    turn = ask("What is the zebra cost of Germany?", FILES, tmp_path)
+    assert basis(turn).basis == "asked_back"
+    assert "I could not use `zebra`." in turn.said
+    assert "agentsvc model" in turn.said
+    offered = suggestions(turn)
+    assert len(offered) == 3
+    for number, question in enumerate(offered):
+        assert basis(ask(question, FILES, tmp_path / str(number))).basis == "computed"
+
+
+def test_two_readings_are_asked_back_as_questions(tmp_path: Path) -> None:
+    files = {"costs.csv": "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n"}
+    turn = ask("total cost in March", files, tmp_path)
+    assert basis(turn).basis == "asked_back"
+    answers = [basis(ask(one, files, tmp_path / str(at))).values for at, one in enumerate(suggestions(turn))]
+    assert answers == [["1"], ["2"]]
+
+
+def test_a_tie_between_tables_is_asked_back_and_a_name_decides(tmp_path: Path) -> None:
+    files = {"may.csv": "shop,cost\na,1\n", "june.csv": "shop,cost\na,2\n"}
+    turn = ask("total cost", files, tmp_path)
+    assert basis(turn).basis == "asked_back"
+    assert suggestions(turn) == ["Total cost in june.csv", "Total cost in may.csv"]
+    assert basis(ask("Total cost in may.csv", files, tmp_path / "named")).values == ["1"]
+
+
+def test_the_table_that_explains_all_words_is_taken(tmp_path: Path) -> None:
+    files = {"ads.csv": ADS, "shops.csv": "shop,cost\nKiel,1\nUlm,2\n"}
+    assert basis(ask("total cost of Kiel", files, tmp_path)).values == ["1"]
+
+
+def test_several_questions_are_answered_one_by_one(tmp_path: Path) -> None:
+    turn = ask("What is the total clicks? And how many campaigns are there? Who is Ada?", FILES, tmp_path)
+    assert basis(turn).values == ["8", "2"]
+    assert "Not answered: `Who is Ada?`" in turn.said
+
+
+def test_typed_sql_is_run(tmp_path: Path) -> None:
+    turn = ask("select campaign, count(*) as n from ads group by 1 order by 2 desc;", FILES, tmp_path)
+    assert (basis(turn).basis, basis(turn).values) == ("computed", ["Summer", "2", "Spring", "1"])
+    assert len(turn.of("write")) == 2
+    assert basis(ask("WITH a AS (SELECT 1 AS x) SELECT x FROM a", FILES, tmp_path / "b")).values == ["1"]
+    failed = ask("select nope from ads", FILES, tmp_path / "c")
+    assert basis(failed).basis == "nothing"
+    assert "The SQL did not run: Binder Error" in failed.said
+    assert "```\nLINE 1: select nope from ads\n               ^^^^\n```\n" in failed.said, "the mark is below its place"
+    written = ask("with a as (select 1) insert into ads select * from a", FILES, tmp_path / "d")
+    assert basis(written).basis != "computed"
+
+
+@pytest.mark.parametrize(
+    ("message", "found"),
+    [
+        ("select * from ads", True),
+        ("  SELECT sum(a) FROM t WHERE b > 1;", True),
+        ("```sql\nselect 1\n```", True),
+        ("with x as (select 1) select * from x", True),
+        ("Select the best ad for me", False),
+        ("with whom did we sell most?", False),
+        ("from which country are most clicks?", False),
+    ],
+)
+def test_what_is_sql(message: str, found: bool) -> None:
+    assert (typed_sql(message) is not None) == found
+
+
+def test_a_passage_is_quoted_whole_with_its_place(tmp_path: Path) -> None:
+    turn = ask("What is the launch budget?", {"brief.md": BRIEF}, tmp_path)
+    assert basis(turn).basis == "quoted"
+    assert "> The launch budget is 42,000 euros. It is paid in three parts:" in turn.said
+    assert "the rest in June" in turn.said
+    assert "— `brief.md`, line 9, under “Budget”" in turn.said
+    assert "**" not in turn.said
+
+
+def test_a_heading_leads_to_its_passage(tmp_path: Path) -> None:
+    assert "Parents of toddlers" in ask("Who is the audience?", {"brief.md": BRIEF}, tmp_path).said
+
+
+def test_a_page_is_named(tmp_path: Path) -> None:
+    turn = ask(
+        "Where is the glacier?", {"trip.txt": "The start is in Ulm.\n\fThe glacier is above Zermatt.\n\f"}, tmp_path
+    )
+    assert "— `trip.txt`, page 2" in turn.said
+
+
+def test_what_is_only_near_is_no_claim(tmp_path: Path) -> None:
+    turn = ask("What is the launch party budget for Vienna?", {"brief.md": BRIEF}, tmp_path)
+    assert basis(turn).basis in ("near", "nothing")
+    assert "Perhaps in one of these:" in turn.said or "Nothing found" in turn.said
+
+
+def test_nothing_is_found_for_what_no_file_has(tmp_path: Path) -> None:
+    turn = ask("Who is the chief zebra officer?", {"brief.md": BRIEF}, tmp_path)
+    assert basis(turn).basis == "nothing"
+    assert "Nothing found for: `chief`, `zebra`, `officer`" in turn.said
+
+
+def test_a_document_and_a_table_are_outlined(tmp_path: Path) -> None:
+    turn = ask("Summarise brief.md", {"brief.md": BRIEF}, tmp_path)
+    assert basis(turn).basis == "outline"
+    assert "- Autumn brief\n  - Audience\n  - Budget" in turn.said
+    turn = ask("Give me an outline of ads.csv", FILES, tmp_path / "table")
+    assert basis(turn).basis == "outline"
+    assert "`ads.csv`: 3 rows" in turn.said
+    assert "| date | date | 2026-01-02 to 2026-02-03 |" in turn.said
+    columns = ask("How many columns are there?", FILES, tmp_path / "columns")
+    assert (basis(columns).basis, basis(columns).values) == ("looked_up", ["6"])
+
+
+@pytest.mark.parametrize(
+    "message", ["Write a slogan", "Translate brief.md", "Why did sales drop?", "Please draft an ad"]
+)
+def test_what_needs_a_model_says_so_with_the_switch(message: str, tmp_path: Path) -> None:
+    turn = ask(message, {"brief.md": BRIEF}, tmp_path)
+    assert basis(turn).basis == "cannot"
+    assert "agentsvc model anthropic:" in turn.said
+
+
+def test_help_says_the_four_things(tmp_path: Path) -> None:
+    said = ask("What can you do?", FILES, tmp_path).said.splitlines()[0]
+    assert all(word in said for word in ("quote", "compute", "SQL", "outline"))
+    assert "no files yet" in ask("Hello", {}, tmp_path / "empty").said
+
+
+def test_a_file_that_can_not_be_read_says_why(tmp_path: Path) -> None:
+    turn = ask("What is the total cost?", {"book.xlsx": b"no workbook"}, tmp_path)
+    assert basis(turn).basis == "nothing"
+    assert "`book.xlsx` can't be read: " in turn.said
+
+
+def test_text_of_files_is_never_markup(tmp_path: Path) -> None:
+    text = "The *launch* is <script>alert(1)</script> [x](http://a)"
+    turn = ask("What is the launch?", {"brief.md": text}, tmp_path)
+    assert "\\<script>" in turn.said
+    assert "\\[x\\](http" in turn.said
+
+
+def test_a_resumed_run_does_not_repeat_what_is_done(tmp_path: Path) -> None:
+    turn = ask("total clicks? total cost?", FILES, tmp_path)
+    assert [state["done"] for state in turn.checkpoints] == [0, 1]
+    assert turn.checkpoints[1]["bases"][0]["headline"] == "Total clicks: 8"
+
+
+def test_a_question_that_refers_to_the_one_before_is_not_answered_alone(tmp_path: Path) -> None:
+    turn = ask("How many rows from Germany, and how much did they cost?", FILES, tmp_path)
+    assert "Not answered: `how much did they cost?`" in turn.said
+    turn = ask("What is the total cost? And what is its median?", FILES, tmp_path)
+    assert "It may refer to the question before it." in turn.said
+    turn = ask("Rows from Germany - how many and what total cost?", FILES, tmp_path)
+    assert basis(turn).basis == "asked_back"

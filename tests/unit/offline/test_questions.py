@@ -1,0 +1,238 @@
+"""Questions about one table, and what they mean. A question that has a word too many is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsvc_nb.agents.offline.calculation import Calculation
+from agentsvc_nb.agents.offline.parser import Refusal
+from tests.unit.offline.tables import ReadTable
+
+ADS = """date,campaign,country,device,cost,clicks,conversions,bid price,bought
+2026-01-05,Spring,Germany,mobile,10.50,30,3,2.50,yes
+2026-01-05,Brand,Germany,desktop,20.00,10,0,1.50,no
+2026-01-06,Spring,France,mobile,5.25,40,2,2.00,yes
+2026-02-07,Summer,,mobile,8.00,,1,3.00,returned
+2026-02-09,Summer,France,desktop,30.00,20,5,1.00,no
+2026-03-31,Brand,Spain,desktop,1.25,5,,4.00,yes
+"""
+PEOPLE = """person,age,team,hired,left,city,signup date,last login
+Ada,31,Blue,2024-05-01,,Kiel,2024-04-01,2026-01-02
+Ben,42,Red,2025-02-03,2026-03-01,Ulm,2025-01-07,
+Cleo,28,Blue,2025-08-09,,Kiel,2025-07-01,2026-02-03
+Dan,42,Red,2026-01-10,,,2025-12-01,
+"""
+
+
+@pytest.fixture(scope="module")
+def ads(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
+    return ReadTable(tmp_path_factory.mktemp("ads"), "ads", ADS)
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
+    return ReadTable(tmp_path_factory.mktemp("people"), "staff", PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What is the total cost?", [(75.0,)]),
+        ("How much did we spend in cost for Germany?", None),  # `spend` is not used
+        ("total cost for Germany", [(30.5,)]),
+        ("average cost per day", [(15.0,)]),
+        ("average cost", [(12.5,)]),
+        ("median bid price", [(2.25,)]),
+        ("Most expensive day", [("2026-01-05", 30.5)]),
+        ("which day had the highest cost?", [("2026-01-05", 30.5)]),
+        ("Which campaign has the highest cost?", [("Summer", 38.0)]),
+        ("which campaign has the lowest bid price?", [("Summer", 1.0)]),
+        ("top 2 campaigns by clicks", [("Spring", 70), ("Summer", 20)]),
+        ("cost by campaign", [("Brand", 21.25), ("Spring", 15.75), ("Summer", 38.0)]),
+        ("cost by month", [("2026-01-01", 35.75), ("2026-02-01", 38.0), ("2026-03-01", 1.25)]),
+        ("cost by quarter", [("2026-01-01", 75.0)]),
+        ("number of rows by device", [("desktop", 3), ("mobile", 3)]),
+        ("How many campaigns are there?", [(3,)]),
+        ("how many different countries", [(3,)]),
+        ("How many rows are not from Germany?", [(4,)]),  # a row without a country is not from Germany
+        ("total cost excluding Brand", [(53.75,)]),
+        ("total cost outside Germany or France", [(9.25,)]),
+        ("how many rows without country", [(1,)]),
+        ("total cost in January", [(35.75,)]),
+        ("total cost in Q1 2026", [(75.0,)]),
+        ("total cost since February", [(39.25,)]),
+        ("total cost before 2026-01-06", [(30.5,)]),
+        ("total cost after 2026-01-06", [(39.25,)]),
+        ("total cost until 2026-01-06", [(35.75,)]),
+        ("total cost between January and February 2026", [(73.75,)]),
+        ("total cost from 2026-01-06 to 2026-02-07", [(13.25,)]),
+        ("total cost on Mondays", [(60.5,)]),
+        ("clicks by weekday", [(1, 60), (2, 45), (6, None)]),
+        ("rows with cost over 10", None),  # rows have no name that could be listed
+        ("how many rows with cost over 10", [(3,)]),
+        ("how many rows have a cost between 5.25 and 10.5", [(3,)]),
+        ("how many rows with at least 20 clicks and cost under 12", [(2,)]),
+        ("total clicks for Germany or France on mobile", [(70,)]),
+        ("percentage of rows that are mobile", [(50.0,)]),
+        ("share of cost by device", [("desktop", 68.33333333333333), ("mobile", 31.666666666666668)]),
+        ("what percentage of rows in Germany are mobile", [(50.0,)]),
+        ("cost per conversion", [(6.704545454545454,)]),
+        ("CPA", [(6.704545454545454,)]),
+        ("CPC for Brand", [(1.4166666666666667,)]),
+        ("highest bid price", [(4.0,)]),
+        ("how many bought?", [(3,)]),
+        ("how many did not buy?", None),  # those who say no, or all but those who bought?
+        ("list the countries", [("France",), ("Germany",), ("Spain",)]),
+        ("cost and clicks by device", [("desktop", 51.25, 35), ("mobile", 23.75, 70)]),
+        ("total `bid price`", [(14.0,)]),
+        ("campaigns with more than 2 rows", []),
+        # Words that have no part in a calculation.
+        ("revenue - cost", None),
+        ("cost - clicks", None),
+        ("cost/clicks", None),
+        ("total cost != 5", None),
+        ("total cost last month", None),
+        ("total cost of the cheapest", None),
+        ("total cost for Italy", None),
+        ("total cost for mobile Apps", None),
+        ("total cost for Germany mobile desktop", None),
+        ("difference between cost and clicks", None),
+        ("who had the most clicks?", None),
+        ("total cost of every country but Germany", None),
+        ("total cost of all but Brand", [(53.75,)]),
+        ("cost over 10", None),  # each one, or their sum?
+        ("campaigns with cost over 15", None),  # of each row, or in total?
+        ("total cost of Germany and not France", [(30.5,)]),
+        ("how many rows with 30 minutes", None),
+    ],
+)
+def test_a_question_about_ads(ads: ReadTable, question: str, rows: list[tuple[Any, ...]] | None) -> None:
+    assert ads.ask(question) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("How many people are there?", [(4,)]),
+        ("how many people are older than 30?", [(3,)]),
+        ("who is the oldest?", [("Ben", 42), ("Dan", 42)]),  # ties are listed
+        ("how many people left?", None),  # no yes or no: those with a date, or something else?
+        ("how old is Ada?", None),
+        ("What is the age of Ada?", [(31,)]),
+        ("average age by team", [("Blue", 29.5), ("Red", 42.0)]),
+        ("how many people were hired in 2025?", [(2,)]),
+        ("how many people logged in?", None),  # a verb is a condition, and it is not known which
+        ("how many people without a last login?", [(2,)]),
+        ("how many people are not from Kiel?", [(2,)]),  # the one without a city is not from Kiel
+        ("total age", [(143,)]),
+        ("age", None),  # its total, its average?
+        ("how many people signed up in March?", None),
+        ("how many in 2025?", None),  # hired, left or signed up in 2025?
+    ],
+)
+def test_a_question_about_people(people: ReadTable, question: str, rows: list[tuple[Any, ...]] | None) -> None:
+    assert people.ask(question) == rows
+
+
+def test_an_average_per_order_is_the_mean_of_the_sums_of_orders(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "lines", "order id,shop,sales\n1,a,10\n1,a,20\n2,b,40\n3,b,20\n")
+    assert table.ask("average sales per order") == [(30.0,)]
+    assert table.ask("average sales by shop") == [("a", 15.0), ("b", 30.0)]
+
+
+def test_what_an_empty_cell_makes_unclear_is_not_computed(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "ads", "campaign,country,clicks\na,Kiel,0\nb,,\nc,Ulm,4\n")
+    assert table.ask("how many rows with no clicks") is None  # 0, or not known?
+    assert table.ask("how many rows don't have clicks above 1") is None  # b has neither
+    assert table.ask("how many rows have no country") == [(1,)]
+    assert table.ask("how many rows where clicks is empty") == [(1,)]
+
+
+def test_the_first_by_date_is_not_the_latest(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "ads", "date,campaign\n2026-03-01,a\n2026-01-01,b\n")
+    assert table.ask("first campaign by date") is None
+    assert table.ask("campaign with the latest date") == [("a", "2026-03-01")]
+    assert table.ask("campaign with the earliest date") == [("b", "2026-01-01")]
+
+
+def test_an_exact_name_beats_a_part_of_one(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "t", "cost,total cost,unit cost\n1,10,5\n2,20,6\n")
+    assert table.ask("sum of cost") == [(3,)]
+    assert table.ask("sum of total cost") == [(30,)]
+    assert table.ask("average unit cost") == [(5.5,)]
+    part = ReadTable(tmp_path, "u", "net cost,gross cost\n1,10\n2,20\n")
+    assert isinstance(part.parser.parse("average cost"), Refusal)
+
+
+def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "t", "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n")
+    refusal = table.parser.parse("total cost in March")
+    assert isinstance(refusal, Refusal)
+    assert [table.run(calculation) for calculation in refusal.readings] == [[(1,)], [(2,)]]
+    for calculation in refusal.readings:
+        words = table.parser.question(calculation)
+        assert words
+        assert table.parser.parse(words) == calculation
+
+
+def test_a_value_that_two_columns_have_is_not_guessed(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "t", "from,to,weight\nKiel,Ulm,1\nUlm,Bonn,2\nBonn,Kiel,4\n")
+    assert isinstance(table.parser.parse("total weight Kiel"), Refusal)
+
+
+def test_a_word_that_is_a_value_is_never_skipped(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "t", "status,units\nsold,1\nsold,2\nunsold,4\n")
+    assert table.ask("how many units were sold?") in (None, [(3,)])
+    states = ReadTable(tmp_path, "u", "state,visits\nIN,1\nOR,2\nME,4\n")
+    assert states.ask("visits in IN") == [(1,)]
+
+
+@pytest.mark.parametrize("question", ["", "foo", "cost of foo in Germany", "what about the weather?"])
+def test_suggestions_parse_back_and_run(ads: ReadTable, question: str) -> None:
+    suggestions = list(ads.parser.suggest(question))
+    assert len(suggestions) >= 3
+    for words, calculation in suggestions:
+        assert isinstance(calculation, Calculation)
+        assert ads.parser.parse(words) == calculation
+        assert ads.run(calculation)
+
+
+def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:
+    text = "Ticket No,opened_on,Agent,Cost (EUR),Pets allowed,Recommend\n"
+    text += "T-1,2026-01-02,Ann,10,yes,Yes\nT-2,2026-01-09,Ben,20,no,Maybe\nT-3,2026-02-01,Ann,40,yes,No\n"
+    table = ReadTable(tmp_path, "support_tickets_q1", text)
+    assert table.ask("What's our total spend pls") == [(70,)]
+    assert table.ask("how much did we spend on Ann in total?") == [(50,)]
+    assert table.ask("tickets per month") == [("2026-01-01", 2), ("2026-02-01", 1)]
+    assert table.ask("how many tickets allow pets?") == [(2,)]
+    assert table.ask("share of tickets from Ann, in percent") is not None
+    assert table.ask("two biggest tickets by cost") == [("T-3", 40), ("T-2", 20)]
+    assert table.ask("how many would not recommend us?") is None  # those who say no, or maybe, too?
+    assert table.ask("average cost per ticket overall") == [(70 / 3,)]
+    assert table.ask("how many did they allow") is None
+    assert table.ask("share of tickets that allow pets by agent") is None  # within each agent, or of all?
+
+
+def test_two_words_name_the_event_of_a_date(tmp_path: Path) -> None:
+    table = ReadTable(
+        tmp_path, "users", "customer_id,signup_date,cancel_date\n1,2026-01-02,\n2,2026-02-02,2026-03-01\n"
+    )
+    assert table.ask("How many customers signed up in January 2026?") == [(1,)]
+    assert table.ask("How many customers cancelled in 2026?") == [(1,)]
+    assert table.ask("How many customers in 2026?") is None  # signed up, or cancelled?
+
+
+def test_a_synonym_of_two_headers_is_not_guessed(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "ads", "ad,cost,media spend\na,1,10\nb,2,20\n")
+    assert table.ask("total expense") is None
+
+
+def test_rows_are_counted_by_the_date_on_which_they_began(tmp_path: Path) -> None:
+    text = "deal id,Created At,Closed At,Stage\n1,2026-01-02,2026-02-02,Won\n2,2026-01-05,2026-03-01,Lost\n"
+    table = ReadTable(tmp_path, "deals", text)
+    assert table.ask("deals per month") == [("2026-01-01", 2)]
+    assert table.ask("won deals per month") is None  # created, or closed?
+    assert table.ask("how many deals in February 2026?") is None

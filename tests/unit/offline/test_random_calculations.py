@@ -1,0 +1,131 @@
+"""Random calculations: their words parse to the same one or are refused, and their SQL gives what pandas gives."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Group, Measure
+from agentsvc_nb.agents.offline.saying import say
+from tests.unit.offline.calculations import random_calculation
+from tests.unit.offline.tables import ReadTable, orders
+
+CALCULATIONS = 400
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
+    return ReadTable(tmp_path_factory.mktemp("orders"), "orders", orders(seed=1))
+
+
+def test_a_calculation_in_words_parses_to_the_same_calculation_or_is_refused(table: ReadTable) -> None:
+    made = random.Random(2)
+    same = 0
+    for calculation in (random_calculation(made) for _ in range(CALCULATIONS)):
+        parsed = table.parser.parse(say(calculation))
+        if isinstance(parsed, Calculation):
+            assert parsed == calculation, say(calculation)
+            same += 1
+    assert same > 0.85 * CALCULATIONS
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sql_of_a_calculation_gives_what_pandas_gives(seed: int, tmp_path: Path) -> None:
+    content = orders(seed)
+    table = ReadTable(tmp_path, "orders", content)
+    frame = pd.read_csv(io.StringIO(content), parse_dates=["order_date"], keep_default_na=False, na_values=[""])
+    made = random.Random(seed + 100)
+    for calculation in (random_calculation(made) for _ in range(60)):
+        assert normal(table.run(calculation)) == normal(computed(calculation, frame)), say(calculation)
+
+
+def computed(calculation: Calculation, frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return what pandas makes of a calculation."""
+    rows = frame[kept(frame, calculation.conditions)]
+    if calculation.share:
+        return [(100 * int(kept(rows, calculation.share).sum()) / len(rows) if len(rows) else None,)]
+    if calculation.mean_per:
+        sums = rows.groupby(key(rows, calculation.mean_per))[str(calculation.measures[0].column)].sum(min_count=1)
+        return [(sums.mean(),)]
+    if calculation.rank:
+        groups = rows.groupby(key(rows, calculation.groups[0]))
+        found = {name: measured(calculation.rank.measure, group) for name, group in groups}
+        amounts = pd.Series(found, dtype=float).dropna()
+        places = amounts.rank(method="min", ascending=not calculation.rank.descending)
+        chosen = amounts[places <= calculation.rank.limit]
+        order = sorted(chosen.index, key=lambda name: (places[name], str(name)))
+        return [(name, chosen[name]) for name in order]
+    if calculation.groups:
+        groups = rows.groupby(key(rows, calculation.groups[0]), dropna=False)
+        return sorted(((name, measured(calculation.measures[0], group)) for name, group in groups), key=str)
+    return [(measured(calculation.measures[0], rows),)]
+
+
+def kept(frame: pd.DataFrame, conditions: frozenset[Condition]) -> pd.Series:
+    mask = pd.Series(True, index=frame.index)
+    for one in conditions:
+        mask &= fits(frame[one.column], one)
+    return mask
+
+
+def fits(cells: pd.Series, one: Condition) -> pd.Series:
+    match one.op:
+        case "in" | "=" if isinstance(one.values[0], str):
+            return cells.isin(one.values)
+        case "not in" | "!=":
+            return ~cells.isin(one.values)
+        case "weekday":
+            return (cells.dt.day_of_week + 1).isin(one.values)
+    value: Any = one.values[0]
+    if isinstance(value, bool):
+        return cells == ("yes" if value else "no")
+    value = pd.Timestamp(value) if cells.dtype.kind == "M" else float(value)
+    compare = {"=": cells.eq, "<": cells.lt, ">": cells.gt, "<=": cells.le, ">=": cells.ge}
+    return compare[one.op](value)
+
+
+def key(frame: pd.DataFrame, group: Group) -> pd.Series:
+    cells = frame[group.column]
+    match group.part:
+        case None:
+            return cells
+        case "weekday":
+            return cells.dt.day_of_week + 1
+        case part:
+            first = cells.dt.to_period({"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}[part])
+            return first.dt.start_time.dt.strftime("%Y-%m-%d")
+
+
+def measured(measure: Measure, frame: pd.DataFrame) -> Any:
+    if measure.agg == "count":
+        return len(frame)
+    cells = frame[str(measure.column)]
+    match measure.agg:
+        case "distinct":
+            return cells.nunique()
+        case "ratio":
+            over = str(measure.over)
+            both = frame[[str(measure.column), over]].dropna().sum()
+            return both[str(measure.column)] / both[over] if both[over] else None
+        case "sum":
+            return cells.sum(min_count=1)
+    return getattr(cells, measure.agg)()
+
+
+def normal(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return rows with rounded numbers and one kind of missing value, in one order."""
+    made = [
+        tuple(None if pd.isna(cell) else cell if isinstance(cell, str) else round(float(cell), 6) for cell in row)
+        for row in rows
+    ]
+    made = [tuple(_as_number(cell) for cell in row) for row in made]
+    return sorted(made, key=str)
+
+
+def _as_number(cell: Any) -> Any:
+    return round(float(cell), 6) if isinstance(cell, str) and cell.isdigit() else cell

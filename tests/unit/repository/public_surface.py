@@ -1,0 +1,93 @@
+"""The public surface as text, one line per name: what users import, call and type, and what the API has.
+
+python -m tests.unit.repository.public_surface      writes it to public_surface.txt, with which a test compares it
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import agentsvc_nb
+from agentsvc_nb import AgentService, AsyncAgentService
+from agentsvc_nb.cli import parser as command_line
+from agentsvc_nb.notebook.magics import GROUPS
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.wire.codes import CODES, FAILURES
+from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.runs import EventType
+
+KEPT = Path(__file__).with_name("public_surface.txt")
+
+
+def lines() -> list[str]:
+    found = [*_names(), *_client(), *_magics(), *_commands(), *_wire()]
+    return [re.sub(r" at 0x\w+", "", line) for line in found]
+
+
+def _names() -> Iterator[str]:
+    for name in sorted({*agentsvc_nb.__all__, "Chat", "ToolForm"}):
+        value = getattr(agentsvc_nb, name)
+        if isinstance(value, type):
+            bases = ", ".join(base.__name__ for base in value.__mro__[1:-1] if not base.__name__.startswith("_"))
+            yield f"agentsvc_nb.{name}({bases})"
+        else:
+            yield f"agentsvc_nb.{name}{inspect.signature(value) if callable(value) else ''}"
+
+
+def _client() -> Iterator[str]:
+    for face in (AgentService, AsyncAgentService):
+        yield f"{face.__name__}{inspect.signature(face)}"
+        client = face("svc_sk_surface")
+        for owner, holder in [("", client), *((f".{name}", held) for name, held in sorted(vars(client).items()))]:
+            if owner.startswith("._"):
+                continue
+            for name in sorted(set(dir(holder))):
+                method = getattr(holder, name)
+                if not name.startswith("_") and callable(method) and not hasattr(method, "_core"):
+                    yield f"{face.__name__}{owner}.{name}{inspect.signature(method)}"
+
+
+def _magics() -> Iterator[str]:
+    for group in GROUPS:
+        for kind, sign in (("line", "%"), ("cell", "%%")):
+            for name, method in group.magics[kind].items():
+                for action in getattr(group, method).parser._actions:
+                    yield f"{sign}{name} {_argument(action)}"
+
+
+def _commands(parser: argparse.ArgumentParser | None = None, typed: str = "agentsvc") -> Iterator[str]:
+    parser = parser or command_line()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from _commands(inner, f"{typed} {name}")
+        elif not isinstance(action, argparse._HelpAction) and action.help != argparse.SUPPRESS:
+            yield f"{typed} {_argument(action)}"
+
+
+def _argument(action: argparse.Action) -> str:
+    name = "/".join(action.option_strings) or action.dest
+    choices = f" {{{','.join(map(str, action.choices))}}}" if action.choices else ""
+    return f"{name}{choices}" + (f" nargs={action.nargs}" if action.nargs not in (None, 0) else "")
+
+
+def _wire() -> Iterator[str]:
+    yield from (f"route {route.name} {route.method} {route.path}" for route in ROUTES.values())
+    yield from (f"code {code.status} {name}" for name, code in sorted(CODES.items()))
+    yield from (f"failure {name}" for name in sorted(FAILURES))
+    yield from (f"event {name}" for name in _literals(EventType))
+    yield from (f"setting {variable(name)}" for name in sorted(Settings.model_fields))
+
+
+def _literals(kind: Any) -> list[str]:
+    found = [value for value in get_args(kind) if isinstance(value, str)]
+    return found or [value for inner in get_args(kind) for value in _literals(inner)]
+
+
+if __name__ == "__main__":
+    KEPT.write_text("\n".join(lines()) + "\n")

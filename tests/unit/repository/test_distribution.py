@@ -1,0 +1,47 @@
+"""What `pyproject.toml` says of the distribution: commands, licences, extras."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Final
+
+import agentsvc_nb
+from tests.unit.repository.test_tree import tracked
+
+ROOT: Final = Path(__file__).parents[3]
+SETTINGS: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT: Final[dict[str, Any]] = SETTINGS["project"]
+
+
+def test_the_command_has_the_name_of_the_distribution_too() -> None:
+    """`uvx` and `pipx run` start the command of that name."""
+    assert PROJECT["scripts"] == dict.fromkeys(("agentsvc", "agentsvc-nb"), "agentsvc_nb.cli:main")
+    assert callable(resolve_name(PROJECT["scripts"]["agentsvc-nb"]))
+
+
+def test_the_version_stands_once() -> None:
+    assert "version" in PROJECT["dynamic"]
+    assert (ROOT / SETTINGS["tool"]["hatch"]["version"]["path"]).samefile(agentsvc_nb.__file__)
+
+
+def test_the_licences_are_named_where_the_data_is() -> None:
+    """Each file in the wheel that others made has a row in the page of licences."""
+    assert all((ROOT / name).is_file() for name in PROJECT["license-files"])
+    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    assert f"`{PROJECT['license']}`" in page
+    data = {path for kind in ("ttf", "npz", "txt") for path in (ROOT / "agentsvc_nb").rglob(f"*.{kind}")}
+    assert len(data) >= 3
+    named = {path for path in data if path.name in page or f"{path.parent.name}/`" in page}
+    assert data == named
+
+
+def test_messages_and_pages_name_extras_that_exist() -> None:
+    sources = [path for path in tracked(ROOT) if path.suffix in (".py", ".md") and path.name != "changelog.md"]
+    text = "\n".join(path.read_text("utf-8") for path in sources if path != Path(__file__))
+    named = {*re.findall(r"pip_install\(['\"]([\w-]+)", text)}
+    for listed in re.findall(r"(?:agentsvc-nb|/src|-e '\.)\[([a-z][a-z,-]*)\]", text):
+        named |= {*listed.split(",")}
+    assert {"frames", "lab", "agents"} < named <= {*PROJECT["optional-dependencies"]}

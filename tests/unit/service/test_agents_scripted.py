@@ -1,0 +1,207 @@
+"""The scripted agent, line by line (docs/api/models.md "scripted")."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentsvc_nb import agents
+from agentsvc_nb.agents import choose
+from agentsvc_nb.agents.port import StepsExceeded
+from agentsvc_nb.agents.scripted import refusal
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools.echo_job import EchoJob
+from agentsvc_nb.tools.port import ToolServices, WorkFailure
+from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
+
+
+def turn_of(script: str, folder: Path) -> MemoryRunContext:
+    echo_job = EchoJob(ToolServices(Settings(folder / "data")))
+    return MemoryRunContext(script, MemoryWorkspace(folder / "chat"), [echo_job])
+
+
+def play(script: str, folder: Path) -> tuple[str | None, MemoryRunContext]:
+    turn = turn_of(script, folder)
+    return asyncio.run(choose("scripted").run(turn)), turn
+
+
+@pytest.mark.parametrize(
+    ("script", "output"),
+    [
+        ("say hello\nsay world", "hello\nworld"),
+        ("say hello\n", "hello"),
+        ("say  two blanks ", " two blanks "),
+        ("just text", "just text"),
+        ("say a\n\nsay b", "a\n\nb"),
+        ("say a\nanswer other", "other"),
+        ("wait x\nwait -1\nwait nan", "wait x\nwait -1\nwait nan"),
+        ("wait 0\nsay done", "done"),
+        ("call echo_job {nope", "call echo_job {nope"),
+        ("call echo_job [1]", "call echo_job [1]"),
+        ("progress 1", "progress 1"),
+        ("usage 1", "usage 1"),
+        ("usage one two", "usage one two"),
+        ("write", "write"),
+        ("fail", "fail"),
+        ("step x", "step x"),
+        ("fail-http nonsense", "fail-http nonsense"),
+        ("fail-http brain_unavailable\nsay b", "b"),
+        ("say line\u2028separator", "line\u2028separator"),
+        ("say crlf\r\nsay b\r\n", "crlf\nb"),
+    ],
+)
+def test_output_is_what_was_said_or_the_answer(script: str, output: str, tmp_path: Path) -> None:
+    assert play(script, tmp_path)[0] == output
+
+
+def test_commands_reach_the_turn(tmp_path: Path) -> None:
+    script = 'write a/b.txt  exactly this \nusage 7 9\nprogress 1 4 a quarter\ncall echo_job {"files": {"x.txt": "hé"}}'
+    _, turn = play(script, tmp_path)
+    assert turn.files.bytes("a/b.txt") == b" exactly this "
+    assert turn.files.bytes("x.txt") == "hé".encode()
+    assert turn.tokens == (7, 9)
+    assert turn.of("progress") == [(1.0, 4.0, "a quarter")]
+    assert turn.of("call") == [("echo_job", {"files": {"x.txt": "hé"}})]
+
+
+def test_usage_none_counts_nothing(tmp_path: Path) -> None:
+    assert play("usage none", tmp_path)[1].tokens == (0, 0)
+
+
+def test_fail_ends_the_turn_with_its_code(tmp_path: Path) -> None:
+    with pytest.raises(WorkFailure) as failure:
+        play("say before\nfail quota_spent no more of it", tmp_path)
+    assert (failure.value.code, failure.value.message) == ("quota_spent", "no more of it")
+
+
+@pytest.mark.parametrize(
+    ("script", "steps"), [("say a", 1), ("step 3\nsay a", 3), ("say a\nstep 2\nsay b", 3), ("step 1500", 1500)]
+)
+def test_steps(script: str, steps: int, tmp_path: Path) -> None:
+    assert play(script, tmp_path)[1].steps == steps
+
+
+@pytest.mark.parametrize("script", ["step 1501", "say a\nstep 1500", "step 999999999\nstep 999999999"])
+def test_too_many_steps_are_refused_by_the_turn(script: str, tmp_path: Path) -> None:
+    with pytest.raises(StepsExceeded):
+        play(script, tmp_path)
+
+
+def test_rewind_repeats_the_current_step_once(tmp_path: Path) -> None:
+    output, turn = play("say one\nstep 1\nsay two\nrewind\nsay three", tmp_path)
+    assert output == "one\ntwo\nthree"
+    assert turn.of("say") == ["one\n", "two\n", "two\n", "three\n"]
+    assert len(turn.of("rewind")) == 1
+
+
+def test_an_answer_taken_back_by_a_rewind_is_given_again(tmp_path: Path) -> None:
+    assert play("answer first\nstep 1\nanswer second\nrewind", tmp_path)[0] == "second"
+
+
+def test_after_a_crash_only_the_step_in_flight_is_repeated(tmp_path: Path) -> None:
+    turn = turn_of("say one\nanswer kept\nstep 1\nsay two\nfail crash now", tmp_path)
+    with pytest.raises(WorkFailure):
+        asyncio.run(choose("scripted").run(turn))
+    turn.crash()
+    turn.message = turn.message.replace("fail crash now", "say three")
+    assert asyncio.run(choose("scripted").run(turn)) == "kept"
+    assert turn.said == "one\ntwo\nthree\n"
+
+
+def test_cancelling_ends_a_wait(tmp_path: Path) -> None:
+    async def cancelled() -> None:
+        turn = turn_of("say begun\nwait 3600", tmp_path)
+        running = asyncio.create_task(choose("scripted").run(turn))
+        while not turn.said:  # noqa: ASYNC110 - the turn is the only witness
+            await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancelled())
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("fail-http agent_run_rejected", "agent_run_rejected"),
+        ("say a\nfail-http brain_unavailable", "brain_unavailable"),
+        ("fail-http no_such_code", None),
+        ("say fail-http brain_unavailable", None),
+        ("", None),
+    ],
+)
+def test_refusal_names_a_row_of_the_code_table(message: str, code: str | None) -> None:
+    assert refusal(message) == code
+
+
+COMMANDS = st.sampled_from(
+    ["say ", "step ", "progress ", "usage ", "answer ", "write ", "fail-http ", "rewind", "call x ", ""]
+)
+
+
+@given(
+    script=st.lists(
+        st.tuples(COMMANDS, st.text(max_size=12).filter(lambda text: "/" not in text and "." not in text)), max_size=8
+    )
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_script_plays_the_same_twice(script: list[tuple[str, str]], tmp_path: Path) -> None:
+    message = "\n".join(verb + rest.replace("\0", "") for verb, rest in script if verb != "write ")
+    try:
+        first, second = play(message, tmp_path), play(message, tmp_path)
+    except StepsExceeded:
+        return
+    assert first[0] == second[0]
+    assert first[1].events == second[1].events
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "", "Offline"])
+def test_other_models_are_refused_with_what_to_do(model: str) -> None:
+    with pytest.raises(ValueError, match="AGENTSVC_MODEL"):
+        choose(model)
+
+
+RECORDED = """About the file.
+
+ask Which region sold most?
+step 1
+call echo_job {"text": "x"}
+step 1
+**DACH**, as `by-region.csv` says.
+
+ask And least?
+Benelux.
+"""
+
+
+def test_a_recorded_conversation_answers_its_questions(tmp_path: Path) -> None:
+    """However a question is broken into lines; another one is told so. The tools are called, whatever they answer."""
+    file = tmp_path / "review.txt"
+    file.write_text(RECORDED)
+    agent = choose(f"scripted:{file}")
+    turn = turn_of("Which region\n  sold most?", tmp_path)
+    assert asyncio.run(agent.run(turn)) == "**DACH**, as `by-region.csv` says."
+    assert [kind for kind, _ in turn.events if kind in ("step", "call")] == ["step", "call", "step"]
+    assert asyncio.run(agent.run(turn_of("And least?", tmp_path))) == "Benelux."
+    other = asyncio.run(agent.run(turn_of("say hello", tmp_path)))
+    assert other is not None
+    assert other.startswith("This is a recorded conversation")
+    assert other.endswith("- Which region sold most?\n- And least?")
+
+
+@pytest.mark.parametrize(("content", "said"), [(None, "can't be read"), ("say hello\n", "no line begins with `ask`")])
+def test_a_file_without_questions_is_no_conversation(tmp_path: Path, content: str | None, said: str) -> None:
+    file = tmp_path / "review.txt"
+    if content is not None:
+        file.write_text(content)
+    model = f"scripted:{file}"
+    with pytest.raises(ValueError, match=said):
+        choose(model)
+    fault = agents.fault(Settings(tmp_path / "data", model=model))
+    assert fault is not None
+    assert said in fault

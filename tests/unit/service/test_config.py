@@ -1,0 +1,209 @@
+"""What a service of a folder would be started with: what the folder keeps, and what is named (docs/decisions/0029)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.config import KeptSettings, ServiceConfig, load_config
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.settings import Settings, SettingsError, variable
+from tests.unit.service.setting_examples import example
+
+OWN = "http://127.0.0.1:8000/v1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataFolder:
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(name)
+    made = DataFolder(tmp_path / "data")
+    made.make()
+    return made
+
+
+class Starter:
+    """Starts services of the folder, each from an environment of its own."""
+
+    def __init__(self, folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self._monkeypatch = folder, monkeypatch
+
+    def config(self, model: str | None = None, **env: str) -> ServiceConfig:
+        with self._monkeypatch.context() as here:
+            for name, value in env.items():
+                here.setenv(name, value)
+            return load_config(self.folder.path, model)
+
+    def start(self, model: str | None = None, **env: str) -> Ready:
+        """What the service says of itself that it would be."""
+        config = self.config(model, **env)
+        config.keep.write(self.folder)
+        return Ready("i", "http://127.0.0.1:1", 1, "0", config.settings.settings_hash, "", config.settings.model)
+
+    def notice(self, ready: Ready, **env: str) -> str:
+        return self.config(**env).notice(ready) or ""
+
+    def fault(self, **env: str) -> str | None:
+        """The library of the model reads the environment, too."""
+        with self._monkeypatch.context() as here:
+            for name, value in env.items():
+                here.setenv(name, value)
+            return load_config(self.folder.path).fault()
+
+
+@pytest.fixture
+def starter(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> Starter:
+    return Starter(folder, monkeypatch)
+
+
+def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
+    starter: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each alone, and what is kept reads as it was meant, wherever the next starter is."""
+    lost = set()
+    for name in Settings.model_fields.keys() - {"data"}:
+        env = {variable(name): example(name)}
+        starter.start(**env)
+        meant = getattr(starter.config(**env).settings, name)
+        monkeypatch.chdir(starter.folder.path)
+        if getattr(starter.config().settings, name) != meant:
+            lost.add(name)
+    secrets = {"model_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
+    secrets |= {"mcp_keys"}
+    assert lost == secrets
+    assert starter.folder.settings.read_text().count("\n") > len(Settings.model_fields) - len(lost)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://ada:secret@h.example/v1", "http://h.example/v1?key=secret", "http://h.example/v1#secret"]
+)
+def test_an_address_that_may_carry_a_secret_is_not_kept(starter: Starter, address: str) -> None:
+    for name in (
+        "AGENTSVC_MODEL_URL",
+        "AGENTSVC_META_URL",
+        "AGENTSVC_WEB_SEARCH_URL",
+        "AGENTSVC_IMAGE_URL",
+        "AGENTSVC_EMBEDDING_URL",
+    ):
+        starter.start(**{name: address})
+    starter.start("openai-chat:x", OPENAI_BASE_URL=address, AGENTSVC_MODEL_URL="")
+    starter.start(AGENTSVC_SMTP_URL="smtp://ada:secret@h.example")
+    assert "secret@" not in starter.folder.settings.read_text()
+    assert "h.example" not in starter.folder.settings.read_text()
+    assert "set OPENAI_BASE_URL" in str(starter.config().fault())
+
+
+def test_an_empty_variable_forgets(starter: Starter) -> None:
+    starter.start("scripted", AGENTSVC_RUN_CAPACITY="4", AGENTSVC_META_TOKEN="x")
+    starter.start(AGENTSVC_RUN_CAPACITY="", AGENTSVC_META_TOKEN="", AGENTSVC_MODEL="")
+    assert starter.config().keep == KeptSettings()
+
+
+def test_another_providers_model_is_not_asked_at_the_address_of_the_last(starter: Starter) -> None:
+    """One of the same is; with none for a while, it is remembered whose the address was."""
+    starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN, AGENTSVC_MODEL_KEY="k", AGENTSVC_RUN_CAPACITY="4")
+    assert starter.config("openai-chat:y").settings.model_url == OWN
+    starter.start("offline")
+    assert starter.config("openai-chat:x").settings.model_url == OWN
+    starter.start("anthropic:x")
+    assert starter.config().keep == KeptSettings(
+        {"AGENTSVC_MODEL": "anthropic:x", "AGENTSVC_RUN_CAPACITY": "4"}, provider="anthropic"
+    )
+    starter.start("openai:x", OPENAI_BASE_URL=OWN)
+    starter.start("anthropic:x")
+    assert "OPENAI_BASE_URL" not in starter.config("openai:x").keep.settings
+
+
+def test_whose_address_it_is(starter: Starter) -> None:
+    """A provider's key may go where this environment leads, and not where only the folder does."""
+    starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN)
+    assert starter.config().kept_url == OWN
+    assert starter.config(OPENAI_BASE_URL="http://other.example").kept_url == OWN, "it is not asked there"
+    assert starter.config(AGENTSVC_MODEL_URL=OWN).kept_url is None
+    assert starter.config(AGENTSVC_MODEL_URL="").kept_url is None
+    starter.start("openai-chat:x", OPENAI_BASE_URL=OWN, AGENTSVC_MODEL_URL="")
+    assert starter.config().kept_url == OWN
+    assert starter.config(OPENAI_BASE_URL="").kept_url is None
+    assert starter.config("offline").kept_url is None
+
+
+def test_a_gateway_wants_to_be_named_beside_the_key(starter: Starter) -> None:
+    starter.start("anthropic:x", ANTHROPIC_BASE_URL="https://gateway.example/")
+    said = str(starter.fault(ANTHROPIC_API_KEY="k"))
+    assert "was asked at https://gateway.example" in said
+    assert "set ANTHROPIC_BASE_URL" in said
+    assert starter.fault(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL="https://gateway.example") is None
+    assert starter.fault(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL="") is None
+
+
+def test_what_an_earlier_version_kept_is_taken_over(starter: Starter) -> None:
+    for model, address, at in (
+        ("openai-chat:x", OWN, "AGENTSVC_MODEL_URL"),
+        ("anthropic:x", "https://gateway.example", "ANTHROPIC_BASE_URL"),
+    ):
+        write_private(starter.folder.model, f"{model}\n{address}\n")
+        assert starter.config().keep == KeptSettings(
+            {"AGENTSVC_MODEL": model, at: address}, provider=model.split(":")[0]
+        )
+    write_private(starter.folder.model, "scripted\n\n")
+    assert starter.start().model == "scripted"
+    assert not starter.folder.model.exists()
+    assert starter.config().settings.model == "scripted"
+    starter.folder.settings.unlink()
+    write_private(starter.folder.model, "openai-chat:x")
+    assert starter.config().settings.model == "offline", "nobody knows where it was asked"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"settings": {}}',
+        "[" * 900_000,
+        '{"settings": [1], "secrets": {}, "provider": ""}',
+        '{"settings": {"AGENTSVC_MODEL": 1}, "secrets": {}, "provider": ""}',
+        '{"settings": {"AGENTSVC_RUN_CAPACITY": "many"}, "secrets": {}, "provider": ""}',
+    ],
+)
+def test_settings_that_can_not_be_used_are_one_sentence_and_not_dropped(starter: Starter, text: str) -> None:
+    """With the defaults it would be another service, whose runs end."""
+    write_private(starter.folder.settings, text)
+    with pytest.raises(SettingsError, match=f"{starter.folder.settings} can't be used: .*delete it"):
+        starter.config()
+    starter.folder.settings.unlink()
+    assert starter.config().settings.model == "offline"
+
+
+def test_only_what_is_named_can_differ(starter: Starter) -> None:
+    ready = starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN, AGENTSVC_MODEL_KEY="k", OPENAI_API_KEY="p")
+    notice = starter.notice
+    for same in (
+        {},
+        {"AGENTSVC_MODEL": "openai-chat:x"},
+        {"AGENTSVC_MODEL_KEY": "k"},
+        {"OPENAI_API_KEY": "another", "OPENAI_BASE_URL": "http://other.example"},
+        {"AGENTSVC_MODEL_URL": f"{OWN}/", "AGENTSVC_RUN_HOLD_CENTS": "1", "AGENTSVC_RUN_CAPACITY": ""},
+    ):
+        assert notice(ready, **same) == "", same
+    assert "(AGENTSVC_MODEL_KEY: there set, here another)" in notice(ready, AGENTSVC_MODEL_KEY="k2")
+    assert "in a terminal that has AGENTSVC_MODEL_KEY: " in notice(ready, AGENTSVC_MODEL_KEY="k2")
+    assert "(AGENTSVC_META_TOKEN: there unset, here set)" in notice(ready, AGENTSVC_META_TOKEN="t-secret")
+    assert "t-secret" not in notice(ready, AGENTSVC_META_TOKEN="t-secret")
+    unset = notice(ready, AGENTSVC_MODEL_URL="")
+    assert f"AGENTSVC_MODEL_URL: there {OWN}, here unset" in unset
+    assert ": AGENTSVC_MODEL_URL= " in unset
+
+
+def test_a_provider_key_differs_where_it_would_be_used(starter: Starter) -> None:
+    ready = starter.start("anthropic:x")
+    assert "ANTHROPIC_API_KEY: there unset, here set" in starter.notice(ready, ANTHROPIC_API_KEY="k")
+    ready = starter.start("anthropic:x", ANTHROPIC_API_KEY="k")
+    assert starter.notice(ready, ANTHROPIC_API_KEY="k") == starter.notice(ready, OPENAI_API_KEY="k") == ""
+    assert json.loads(starter.folder.settings.read_text())["secrets"] == {"ANTHROPIC_API_KEY": True}

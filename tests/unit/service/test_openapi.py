@@ -1,0 +1,102 @@
+"""The OpenAPI document: valid, whole, and with the ids that the API has. What it says is tried by
+`tests/service/api/test_openapi.py`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from agentsvc_nb.service.http import openapi
+from agentsvc_nb.wire.codes import CODES
+from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
+from agentsvc_nb.wire.routes import ROUTES
+
+Json = dict[str, Any]
+DOCUMENT: Json = json.loads(openapi.text())
+BODILESS = {"runs.cancel", "jobs.cancel", "media.transcribe", "files.upload"}
+
+
+def operation(name: str) -> Json:
+    found: Json = DOCUMENT["paths"][ROUTES[name].path][ROUTES[name].method.lower()]
+    return found
+
+
+def test_the_document_is_valid_openapi_3_1_of_version_1_0_0() -> None:
+    validate(DOCUMENT, cls=OpenAPIV31SpecValidator)
+    assert DOCUMENT["openapi"] == "3.1.0"
+    assert DOCUMENT["info"]["version"] == "1.0.0"
+
+
+def test_every_route_is_in_it_once_under_its_own_id() -> None:
+    found = [each["operationId"] for path in DOCUMENT["paths"].values() for each in path.values()]
+    assert sorted(found) == sorted(route.operation_id for route in ROUTES.values())
+    assert len(set(found)) == len(found)
+    assert {route.tag for route in ROUTES.values()} == {tag["name"] for tag in DOCUMENT["tags"]}
+
+
+def test_search_is_as_the_specification_has_it() -> None:
+    search = operation("files.search")
+    assert (search["operationId"], search["tags"]) == ("searchFiles", ["files"])
+    chat, q = search["parameters"]
+    assert (chat["name"], chat["in"], chat["required"]) == ("chat_id", "query", True)
+    assert (q["name"], q["in"], q["required"]) == ("q", "query", True)
+    assert (q["schema"]["minLength"], q["schema"]["maxLength"]) == (1, QUERY_MAX_CHARS) == (1, 200)
+    assert set(search["responses"]) >= {"200", "400", "401", "403", "404", "429"}
+    found = DOCUMENT["components"]["schemas"]["SearchResult"]
+    assert found["properties"]["id"]["pattern"] == "^[0-9a-f]{64}$"
+    assert {"id", "path", "file_name", "name", "match", "snippets"} <= set(found["required"])
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_an_operation_lists_what_any_of_its_kind_can_answer(name: str) -> None:
+    route, answers = ROUTES[name], operation(name)["responses"]
+    assert {"500", "503", "504"} <= answers.keys()
+    assert ("403" in answers) >= (route.access == "key")
+    assert ("401" in answers) == (route.access != "open")
+    assert ("429" in answers) >= (route.limited and route.access == "key")
+    assert bool(operation(name)["security"]) == (route.access != "open")
+
+
+@pytest.mark.parametrize("name", sorted(ROUTES))
+def test_an_operation_that_sends_something_says_what(name: str) -> None:
+    sends = ROUTES[name].method in ("POST", "PUT", "PATCH") and name not in BODILESS
+    assert (ROUTES[name].body is not None) == sends
+    parts = {each["name"] for each in operation(name)["parameters"] if each["in"] == "path"}
+    assert all(f"{{{part}}}" in ROUTES[name].path for part in parts)
+    assert len(parts) == ROUTES[name].path.count("{")
+
+
+def listed(name: str) -> set[str]:
+    return {code for found in ROUTES[name].errors_by_status().values() for code in found}
+
+
+def test_every_code_that_is_answered_can_come_from_somewhere_and_no_other() -> None:
+    mcp = {"request_too_large"}  # of an endpoint that is no operation (docs/mcp.md)
+    assert mcp.union(*map(listed, ROUTES)) == {row.code for row in CODES.values() if not row.unreached}
+
+
+def test_an_operation_lists_no_code_that_it_cannot_come_to() -> None:
+    """A job is looked up in the chat that is given, whatever its project, and a retired one stays readable; what
+    reads nothing of anybody waits for no database."""
+    for name in ("jobs.status", "jobs.result", "jobs.cancel"):
+        assert not listed(name) & {"chat_project_mismatch", "chat_id_retired"}
+    assert {name for name in ROUTES if "workspace_busy" not in listed(name)} == {
+        name for name, route in ROUTES.items() if route.access == "open"
+    }
+
+
+def test_what_is_optional_may_be_null_and_unknown_fields_are_let_through() -> None:
+    for route in ROUTES.values():
+        if route.body is not None:
+            schema = DOCUMENT["components"]["schemas"][route.body.__name__]
+            assert schema.get("additionalProperties", True) is True
+            for name in schema["properties"].keys() - set(schema.get("required", [])):
+                assert {"type": "null"} in schema["properties"][name]["anyOf"], name
+
+
+def test_the_same_bytes_are_given_out_each_time() -> None:
+    assert openapi.text() is openapi.text()
+    assert len(openapi.text()) < 200_000

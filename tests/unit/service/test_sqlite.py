@@ -1,0 +1,342 @@
+"""Writes: all of a transaction or nothing, one job's failure its own, and others may write beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.accounts import account_records
+from agentsvc_nb.service.disk import disk_fault
+from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import run_records
+from agentsvc_nb.service.store import migrations
+from agentsvc_nb.service.store.group_commit import LONG_SECONDS
+from agentsvc_nb.service.store.migrations import SchemaTooNew
+from agentsvc_nb.service.store.sqlite import SqliteDatabase
+from agentsvc_nb.tools.support.stopping import ReadTooLong
+
+pytestmark = pytest.mark.sqlite("is about SQLite; tests/faults/postgres/test_postgres.py is its counterpart")
+INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
+    opened = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    yield opened
+    opened.close()
+
+
+def names(tx: Tx) -> list[str]:
+    return [row["name"] for row in tx.all("SELECT name FROM meta ORDER BY name")]
+
+
+def insert(tx: Tx, name: str) -> int:
+    return tx.run(INSERT, name=name, value="")
+
+
+def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database: SqliteDatabase) -> None:
+    def fails(tx: Tx) -> None:
+        tx.run(INSERT, name="lost", value="")
+        raise ZeroDivisionError
+
+    async def together() -> tuple[object, ...]:
+        def put(name: str) -> asyncio.Future[int]:
+            return asyncio.ensure_future(database.write(partial(insert, name=name)))
+
+        failing = asyncio.ensure_future(database.write(fails))
+        return await asyncio.gather(put("a"), failing, put("b"), return_exceptions=True)
+
+    first, second, third = asyncio.run(together())
+    assert (first, third) == (1, 1)
+    assert isinstance(second, ZeroDivisionError)
+    assert database.read(names) == ["a", "b"]
+
+
+def test_another_process_may_write_beside_it(database: SqliteDatabase, tmp_path: Path) -> None:
+    beside = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        for number in range(50):
+            for one, name in ((database, f"server{number}"), (beside, f"cli{number}")):
+                one.write_now(partial(insert, name=name))
+        assert len(database.read(names)) == 100
+    finally:
+        beside.close()
+
+
+def test_a_newer_folder_is_refused(database: SqliteDatabase, tmp_path: Path) -> None:
+    database.write_now(lambda tx: None)
+    database._connect().execute("PRAGMA user_version = 99")
+    with pytest.raises(SchemaTooNew, match="schema 99"):
+        SqliteDatabase(tmp_path / "db.sqlite3").open()
+
+
+def test_an_older_folder_is_brought_up_to_date_and_keeps_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_steps = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:1])
+    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    older.write_now(partial(insert, name="kept"))
+    older.close()
+    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, "CREATE TABLE later (id TEXT);"])
+    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        assert newer.read(names) == ["kept"]
+        assert newer.read(lambda tx: tx.all("SELECT * FROM later")) == []
+    finally:
+        newer.close()
+
+
+@pytest.mark.parametrize("message", ["asked", "\0asked"])
+def test_messages_and_checkpoints_of_an_older_folder_are_kept(
+    message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_steps = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:10])
+    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    older.write_now(
+        lambda tx: tx.run(
+            "INSERT INTO run (run_id, account, key_id, chat, status, model, created_at, message, checkpoint) "
+            "VALUES ('r', 'a', 'k', 'c', 'running', 'm', 0, :message, '{\"said\": \"so far\"}')",
+            message=message,
+        )
+    )
+    older.close()
+    monkeypatch.undo()
+    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        assert newer.read(lambda tx: run_records.message(tx, "r")) == message
+        assert newer.read(lambda tx: run_records.saved(tx, "r")) == {"said": "so far"}
+        (run,) = newer.read(run_records.active)
+        assert run.message_chars == len(message.encode())
+    finally:
+        newer.close()
+
+
+def test_a_token_that_came_by_oauth_is_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_steps = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:30])
+    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    older.write_now(
+        lambda tx: tx.run(
+            "INSERT INTO api_key (id, account, name, prefix, digest, member, scopes, created_at, client_id) VALUES "
+            "('key_own', 'a', 'n', 'p', 'd', 1, '[]', 7, NULL), "
+            "('key_connector', 'a', 'n', 'p', 'e', 1, '[\"mcp\"]', 7, 'https://chat.example/connector.json')"
+        )
+    )
+    older.close()
+    monkeypatch.undo()
+    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        keys = newer.read(lambda tx: account_records.all_keys(tx, "a"))
+        assert {key.id: key.revoked_at for key in keys} == {"key_own": None, "key_connector": 7}
+    finally:
+        newer.close()
+
+
+def test_a_step_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_steps = migrations.steps()
+    SqliteDatabase(tmp_path / "db.sqlite3").open().close()
+    broken = "CREATE TABLE half (id TEXT);\nCREATE TABLE half (id TEXT);"
+    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, broken])
+    with pytest.raises(sqlite3.OperationalError, match="half"):
+        SqliteDatabase(tmp_path / "db.sqlite3").open()
+    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, "CREATE TABLE half (id TEXT);"])
+    SqliteDatabase(tmp_path / "db.sqlite3").open().close()
+
+
+def test_a_write_that_nobody_waits_for_any_more_spares_the_others(database: SqliteDatabase) -> None:
+    async def leave() -> int:
+        left = asyncio.ensure_future(database.write(partial(insert, name="left")))
+        await asyncio.sleep(0)  # it is queued now
+        left.cancel()
+        return await database.write(partial(insert, name="waited for"))
+
+    assert asyncio.run(leave()) == 1
+    assert database.read(names) == ["left", "waited for"]
+
+
+def test_a_long_write_leaves_the_event_loop_free_and_later_ones_wait_for_it(database: SqliteDatabase) -> None:
+    free = threading.Event()
+
+    def long(tx: Tx) -> None:
+        assert free.wait(30)
+        insert(tx, "long")
+
+    async def together() -> None:
+        first = asyncio.ensure_future(database.write(long, long=True))
+        await asyncio.sleep(0)
+        later = asyncio.ensure_future(database.write(names))
+        asyncio.get_running_loop().call_soon(free.set)
+        assert await later == ["long"]
+        await first
+
+    asyncio.run(together())
+
+
+def test_a_write_waits_for_one_long_one_of_many_and_those_come_in_their_order(database: SqliteDatabase) -> None:
+    """A start waited until all documents that others had uploaded were indexed."""
+    free = threading.Event()
+
+    order: list[str] = []
+
+    def long(tx: Tx, name: str) -> None:
+        assert free.wait(30)
+        insert(tx, name)
+        order.append(name)
+        threading.Event().wait(2 * LONG_SECONDS)
+
+    async def together() -> None:
+        many = [asyncio.create_task(database.write(partial(long, name=name), long=True)) for name in "abc"]
+        await asyncio.sleep(0)
+        last = asyncio.create_task(database.write(partial(long, name="d"), long=True))
+        short = asyncio.create_task(database.write(names))
+        asyncio.get_running_loop().call_soon(free.set)
+        assert await short == ["a"]
+        await asyncio.gather(*many, last)
+
+    asyncio.run(together())
+    assert order == ["a", "b", "c", "d"]
+
+
+def test_a_write_waits_for_another_process_and_leaves_the_event_loop_free(
+    database: SqliteDatabase, tmp_path: Path
+) -> None:
+    beside = sqlite3.connect(tmp_path / "db.sqlite3", isolation_level=None)
+    beside.execute("BEGIN IMMEDIATE")
+
+    async def together() -> int:
+        asyncio.get_running_loop().call_later(0.1, beside.execute, "COMMIT")
+        return await database.write(partial(insert, name="after"))
+
+    assert asyncio.run(together()) == 1
+    beside.close()
+
+
+def test_the_version_changes_with_each_commit_of_anybody(database: SqliteDatabase, tmp_path: Path) -> None:
+    beside = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    try:
+        seen = [database.version(), database.version()]
+        for one in (database, beside):
+            one.write_now(partial(insert, name=f"by {id(one)}"))
+            seen.append(database.version())
+    finally:
+        beside.close()
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == 3
+
+
+def test_an_event_loop_that_ends_while_a_thread_writes_leaves_a_database_that_works(database: SqliteDatabase) -> None:
+    free = threading.Event()
+
+    def long(tx: Tx) -> None:
+        assert free.wait(30)
+        insert(tx, "long")
+
+    async def cut() -> None:
+        first = asyncio.ensure_future(database.write(long, long=True))
+        await asyncio.sleep(0.01)
+        second = asyncio.ensure_future(database.write(partial(insert, name="never begun")))
+        await asyncio.sleep(0)
+        assert not first.done()
+        assert not second.done()
+
+    asyncio.run(cut())
+    free.set()
+
+    async def again() -> int:
+        return await asyncio.wait_for(database.write(partial(insert, name="later")), 30)
+
+    assert asyncio.run(again()) == 1
+    assert database.read(names) == ["later", "long"]
+
+
+def test_a_worker_that_is_cancelled_may_write_as_it_ends(database: SqliteDatabase) -> None:
+    cancelled = threading.Event()
+
+    def long(tx: Tx) -> None:
+        assert cancelled.wait(30)
+
+    async def worker() -> None:
+        try:
+            await database.write(long, long=True)
+        except asyncio.CancelledError:
+            cancelled.set()
+            await database.write(partial(insert, name="ended"))
+
+    async def cut() -> None:
+        working = asyncio.create_task(worker())
+        await asyncio.sleep(0.01)
+        assert not working.done()
+
+    asyncio.run(cut())
+    assert database.read(names) == ["ended"]
+
+
+def test_a_write_that_stops_an_iteration_fails_alone(database: SqliteDatabase) -> None:
+    async def together() -> list[object]:
+        asked = [database.write(lambda tx: next(iter(()))), database.write(partial(insert, name="a"))]
+        return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 30)
+
+    failed, written = asyncio.run(together())
+    assert isinstance(failed, RuntimeError)
+    assert written == 1
+
+
+def test_what_is_asked_for_is_written_before_it_closes(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
+
+    async def close() -> int:
+        asked = asyncio.ensure_future(database.write(partial(insert, name="last")))
+        await asyncio.sleep(0)
+        database.close()
+        return await asyncio.wait_for(asked, 30)
+
+    assert asyncio.run(close()) == 1
+    again = SqliteDatabase(tmp_path / "db.sqlite3").open()
+    assert again.read(names) == ["last"]
+    again.close()
+
+
+def test_a_read_that_takes_too_long_ends(tmp_path: Path) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) AS c FROM n"
+    db = SqliteDatabase(tmp_path / "db").open()
+    try:
+        with pytest.raises(ReadTooLong):
+            db.read(lambda tx: tx.one(endless), 0.01)
+        assert db.read(lambda tx: tx.one("SELECT 1 AS one")) == {"one": 1}
+    finally:
+        db.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("full", "the disk is full"),
+        ("read-only", "the disk, or a file of the data folder, can't be written to"),
+        ("gone", "the database's files can't be opened"),
+        ("another error", None),
+    ],
+)
+def test_what_a_disk_did_not_do_is_said_for_what_it_is(how: str, said: str | None, tmp_path: Path) -> None:
+    """It was a full disk whatever it was."""
+    path = tmp_path / "gone" / "db.sqlite3" if how == "gone" else tmp_path / "db.sqlite3"
+
+    def work() -> None:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            if how == "full":
+                connection.execute("PRAGMA max_page_count = 1")
+            connection.execute(f"PRAGMA query_only = {how == 'read-only'}")
+            connection.execute("SELECT nothing" if how == "another error" else "CREATE TABLE t AS SELECT 1")
+
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        work()
+    fault = disk_fault(caught.value)
+    assert fault.startswith(said) if said and fault else fault == said

@@ -1,0 +1,174 @@
+"""What use cases share: whom they wake, after the commit, and that a caller who is refused by now writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.accounts.usage_records import Spent
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.chats.chats import ChatSelector
+from agentsvc_nb.service.jobs import jobs
+from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
+from agentsvc_nb.service.runs import attempts, run_records, runs
+from agentsvc_nb.service.runs.run_records import Ending
+from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.limits import MB
+from tests.support import databases
+from tests.unit.service.contexts import NoWorkers, SetClock, use_case
+
+NOW = 1_700_000_000_000
+IO = Path("/proc/self/io")
+QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
+JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW, "once")
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[UseCaseContext]:
+    database = databases.opened(tmp_path / "db.sqlite3")
+    yield use_case(database, NOW)
+    database.close()
+
+
+async def made(context: UseCaseContext) -> KeyRecord:
+    key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="caller"))
+    return key
+
+
+def asked(context: UseCaseContext) -> list[tuple[str, str]]:
+    assert isinstance(context.workers, NoWorkers)
+    return context.workers.asked
+
+
+def test_a_start_wakes_a_worker_and_a_replay_nobody(context: UseCaseContext) -> None:
+    async def begin() -> tuple[str, str]:
+        key = await made(context)
+        run, _ = [await runs.start(context, key, QUESTION) for _ in range(2)]
+        job, _ = [await jobs.submit(context, key, JOB) for _ in range(2)]
+        return run.run_id, job.job_id
+
+    run_id, job_id = asyncio.run(begin())
+    assert asked(context) == [("wake", run_id), ("wake", job_id)]
+
+
+def test_who_cancels_an_ask_interrupts_its_run_too(context: UseCaseContext) -> None:
+    async def begin() -> tuple[str | None, str]:
+        key = await made(context)
+        ask, new = await jobs.submit_ask(context, key, AskRequest(QUESTION, JOB))
+        assert new
+        await jobs.cancel(context, key.account, ask.job_id, ChatSelector(chat=ask.chat))
+        return ask.follows, ask.job_id
+
+    run_id, job_id = asyncio.run(begin())
+    assert asked(context) == [("wake", run_id), ("interrupt", run_id), ("interrupt", job_id)]
+
+
+def test_those_who_watch_a_run_are_told_what_was_written(context: UseCaseContext) -> None:
+    async def work() -> list[int]:
+        run = await runs.start(context, await made(context), QUESTION)
+        sent = [context.signals.sent]
+        claimed = await attempts.claim(context, run.run_id)
+        assert claimed is not None
+        sent.append(context.signals.sent)
+        both = [("progress", {"done": 1}), ("progress", {"done": 2})]
+        await attempts.append(context, run.run_id, claimed.attempt, both)
+        sent.append(context.signals.sent)
+        with pytest.raises(attempts.LostRun):
+            await attempts.append(context, run.run_id, claimed.attempt - 1, [("progress", {"done": 3})])
+        return [*sent, context.signals.sent]
+
+    assert asyncio.run(work()) == [0, 1, 2, 2]
+
+
+def test_who_is_refused_by_now_writes_nothing(context: UseCaseContext) -> None:
+    async def refuse() -> None:
+        raise ApiError("unauthorized")
+
+    async def begin() -> None:
+        key = await made(context)
+        with pytest.raises(ApiError):
+            await runs.start(context.checked(refuse), key, QUESTION)
+        assert await context.read(run_records.active) == []
+
+    asyncio.run(begin())
+    assert asked(context) == []
+
+
+def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseCaseContext) -> None:
+    """The last question is told all earlier ones, in their order, whatever the clock said at each."""
+    clock = context.clock
+    assert isinstance(clock, SetClock)
+
+    async def work() -> tuple[list[str], list[str], list[str | None]]:
+        key, chat = await made(context), None
+        for hour, message in ((0, "first"), (-3, "second"), (-3, "third"), (1, "fourth"), (-9, "fifth")):
+            clock.ms = NOW + hour * 3_600_000
+            run = await runs.start(context, key, Start(message, ChatSelector(chat=chat), "scripted", clock.ms))
+            chat = run.chat
+            told = [message for _, message in await runs.earlier(context, run, 10)]
+            claimed = await attempts.claim(context, run.run_id)
+            assert claimed is not None
+            await attempts.finish(context, run.run_id, claimed.attempt, Ending("completed"))
+        assert chat is not None
+        page = await chats.view(context, key.account, chat, None, "")
+        listed = await chats.recent(context, key.account, None, 10)
+        return told, [turn.message for turn in page.turns], [each.message for each in listed]
+
+    told, shown, listed = asyncio.run(work())
+    assert told == ["fourth", "third", "second", "first"]
+    assert shown == [*told[::-1], "fifth"]
+    assert listed == ["fifth"]
+
+
+@pytest.mark.skipif(not IO.exists(), reason="the system does not say how much a process reads and writes")
+@pytest.mark.parametrize("message", ["keep\0this text", "\0this", "é\0\U0001f600" * 400, "\U0001f600" * 900])
+def test_a_message_is_kept_whole_whatever_its_characters(message: str, context: UseCaseContext) -> None:
+    """SQLite's functions of texts end where one has a NUL: the agent was told nothing of what followed."""
+
+    async def work() -> None:
+        key = await made(context)
+        run = await runs.start(context, key, Start(message, ChatSelector(), "scripted", NOW))
+        assert run.message_chars == len(message)
+        assert (await runs.inputs(context, run))[0] == message
+        for chars in (1, 5, 6, 300, 1_000):
+            begin = partial(run_records.message_beginning, run_id=run.run_id, chars=chars)
+            assert await context.read(begin) == message[:chars]
+        (listed,) = await chats.recent(context, key.account, None, 10)
+        assert listed.message == message[:300]
+
+    asyncio.run(work())
+
+
+def test_no_step_of_a_run_reads_or_writes_its_message_or_its_last_state(context: UseCaseContext) -> None:
+    """Each event rewrites the run's row: 20 ms of the event loop for each 16 MB that it holds."""
+    megabytes = 8
+
+    async def work() -> int:
+        question = Start("x" * megabytes * MB, ChatSelector(), "scripted", NOW)
+        run = await runs.start(context, await made(context), question)
+        claimed = await attempts.claim(context, run.run_id)
+        assert claimed is not None
+        used = attempts.Used(0, Spent())
+        await attempts.checkpoint(context, run.run_id, claimed.attempt, {"said": "y" * megabytes * MB}, 0, used)
+        before = moved()
+        for number in range(50):
+            await attempts.append(context, run.run_id, claimed.attempt, [("progress", {"done": number})])
+        await runs.shown(context, run.account, run.run_id)
+        await runs.cancel(context, run.account, run.run_id)
+        await attempts.finish(context, run.run_id, claimed.attempt, Ending("cancelled"))
+        return moved() - before
+
+    assert asyncio.run(work()) < megabytes * MB
+
+
+def moved() -> int:
+    """Bytes that this process has read and written."""
+    return sum(int(line.split()[1]) for line in IO.read_text().splitlines() if line.startswith(("rchar", "wchar")))

@@ -1,0 +1,153 @@
+"""`get_meta_ad`: a real server speaks what the library's documentation shows, and the snapshot pages."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from PIL import Image
+
+from agentsvc_nb.tools.get_meta_ad import media_addresses
+from agentsvc_nb.tools.port import Outcome
+from tests.unit.service.site import Answer, Site, as_json, html, serving
+from tests.unit.service.tooling import call, made, task
+
+TOKEN = "EAAB-secret"
+
+
+def ad(site: Site, number: int) -> dict[str, Any]:
+    return {
+        "id": str(number),
+        "page_id": "77",
+        "page_name": "Northpeak",
+        "ad_creative_bodies": ["Pack light"],
+        "ad_creative_link_titles": ["Tents"],
+        "ad_delivery_start_time": "2026-05-01",
+        "publisher_platforms": ["facebook", "instagram"],
+        "languages": ["en"],
+        "ad_snapshot_url": f"{site.url}/render_ad/?id={number}&access_token={TOKEN}",
+    }
+
+
+def png(color: int) -> bytes:
+    held = io.BytesIO()
+    Image.new("L", (8, 8), color).save(held, "PNG")
+    return held.getvalue()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as made_:
+        made_.pages = {
+            "/v21.0/ads_archive": as_json({"data": [ad(made_, 1), ad(made_, 2)], "paging": {"next": "https://x"}}),
+            "/render_ad/": html(
+                rf'<script>{{"video_hd_url":"{made_.url}\/v.mp4","original_image_url":"\/p.png"}}</script>'
+                "<img src=/no.png>"
+            ),
+            "/v.mp4": Answer(b"\0\0\0\x18ftypisom\0\0\0\0isom" + bytes(100)),
+            "/p.png": Answer(png(1)),
+        }
+        yield made_
+
+
+def ask(folder: Path, site: Site, at: Any = None, allow: bool = True, **given: Any) -> Outcome:
+    settings = {"meta_token": TOKEN, "meta_url": f"{site.url}/v21.0"} | (
+        {"fetch_allow": site.authority} if allow else {}
+    )
+    return call(made(folder, "get_meta_ad", **settings), at or task(folder), countries=["DE", "AT"], **given)
+
+
+def ads(outcome: Outcome) -> list[dict[str, Any]]:
+    assert outcome.error is None, outcome.error
+    assert outcome.data is not None
+    found = outcome.data["ads"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_the_library_is_asked_as_its_documentation_has_it(site: Site, tmp_path: Path) -> None:
+    outcome = ask(tmp_path, site, search_terms="tents", page_ids=["77"], count=2, media=False)
+    query = parse_qs(urlsplit(site.asked[0].path).query)
+    assert query["ad_reached_countries"] == ['["DE","AT"]']
+    assert (query["search_terms"], query["search_page_ids"], query["limit"]) == (["tents"], ['["77"]'], ["2"])
+    assert site.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert [one["id"] for one in ads(outcome)] == ["1", "2"]
+    assert outcome.data is not None
+    assert (outcome.data["more"], len(site.asked)) == (True, 1)
+
+
+def test_pictures_and_videos_become_media(site: Site, tmp_path: Path) -> None:
+    at = task(tmp_path)
+    found = ads(ask(tmp_path, site, at, search_terms="tents", count=1))
+    assert len(found[0]["media_ids"]) == 2
+    assert {at.kept[media].kind for media in found[0]["media_ids"]} == {"video", "image"}
+    assert {kept.url for kept in at.kept.values()} == {f"{site.url}/render_ad/?id=1"}
+
+
+def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
+    outcome = ask(tmp_path, site, search_terms="tents")
+    assert TOKEN not in outcome.model_dump_json()
+    site.pages["/v21.0/ads_archive"] = as_json({"error": {"message": f"Bad token {TOKEN}"}}, 400)
+    outcome = ask(tmp_path, site, search_terms="tents")
+    assert outcome.error == ("upstream_failed", "The Meta Ad Library answered 400: Bad token ....")
+
+
+def test_a_snapshot_in_a_private_network_is_not_fetched(site: Site, tmp_path: Path) -> None:
+    outcome = ask(tmp_path, site, allow=False, search_terms="tents")
+    assert [one["media_ids"] for one in ads(outcome)] == [[], []]
+    assert outcome.data is not None
+    assert outcome.data["without_media"] == ["1", "2"]
+    assert [asked.path.partition("?")[0] for asked in site.asked] == ["/v21.0/ads_archive"]
+
+
+def test_what_is_no_picture_is_not_kept(site: Site, tmp_path: Path) -> None:
+    site.pages["/v.mp4"] = html("gone")
+    site.pages["/p.png"] = Answer(b"", 404)
+    at = task(tmp_path)
+    assert [one["media_ids"] for one in ads(ask(tmp_path, site, at, search_terms="x"))] == [[], []]
+    assert at.kept == {}
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"data": None}, {"data": ["x", 3]}, {"data": [{}]}])
+def test_any_answer_is_read(answer: Any, site: Site, tmp_path: Path) -> None:
+    site.pages["/v21.0/ads_archive"] = as_json(answer)
+    assert all(one["bodies"] == [] for one in ads(ask(tmp_path, site, search_terms="x")))
+
+
+def test_tags_are_read_where_the_page_has_no_data() -> None:
+    page = (
+        '<meta property="og:image" content="/a.png?x=1&amp;y=2"><video><source src="b.mp4"></video><img src="data:x">'
+    )
+    assert media_addresses(page, "https://x.example/p/") == [
+        "https://x.example/a.png?x=1&y=2",
+        "https://x.example/p/b.mp4",
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<img" * 100_000,
+        "<img " * 100_000,
+        '"video_hd_url":"\\x"',
+        '"video_hd_url":"' * 50_000,
+        "<meta property=" * 50_000,
+    ],
+)
+def test_a_page_made_to_be_slow_or_wrong_names_nothing(page: str) -> None:
+    assert media_addresses(page, "https://x.example/") == []
+
+
+def test_without_a_token_or_words_it_says_so(tmp_path: Path) -> None:
+    tool = made(tmp_path, "get_meta_ad")
+    outcome = call(tool, task(tmp_path), countries=["DE"], search_terms="x")
+    assert outcome.error is not None
+    assert (tool.available(), outcome.error[0]) == (False, "not_configured")
+    assert "AGENTSVC_META_TOKEN" in outcome.error[1]
+    outcome = call(made(tmp_path, "get_meta_ad", meta_token="t"), task(tmp_path), countries=["DE"])
+    assert outcome.error is not None
+    assert outcome.error[0] == "invalid_tool_input"

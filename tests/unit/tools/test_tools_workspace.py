@@ -1,0 +1,246 @@
+"""What an agent does with its chat's files: found, read, asked in SQL, drawn; and nothing else is reached."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import xlsxwriter
+from markdown_it import MarkdownIt
+
+from agentsvc_nb.settings import Settings
+from agentsvc_nb.tools import catalog
+from agentsvc_nb.tools.port import Outcome, WorkFailure
+from agentsvc_nb.tools.workspace import files
+from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
+
+SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
+FILES: dict[str, str | bytes] = {
+    "uploads/Sales 2024.csv": SALES,
+    "brief.md": "The summer sale begins in June.",
+    "x.bin": b"\0",
+}
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> MemoryToolContext:
+    return MemoryToolContext(MemoryWorkspace(tmp_path / "chat", FILES))
+
+
+def call(task: MemoryToolContext, name: str, **given: Any) -> Outcome:
+    tool = catalog.within({}, Settings(Path("data")))[name]
+    return asyncio.run(tool.run(tool.Input.model_validate(given), task))
+
+
+def text(outcome: Outcome) -> str:
+    return str(outcome.content[0]["text"])
+
+
+def test_files_are_listed_and_found_with_their_passages(task: MemoryToolContext) -> None:
+    assert text(call(task, "list_files")).splitlines()[0].startswith("brief.md (text/markdown, ")
+    assert text(call(task, "list_files", under="uploads/")).count("\n") == 0
+    assert "> The summer sale begins in June." in text(call(task, "search_files", query="summer"))
+    assert text(call(task, "search_files", query="winter")) == "Nothing found for 'winter'."
+
+
+def test_a_search_ends_that_takes_too_long(task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SEARCH_SECONDS", 0)
+    with pytest.raises(WorkFailure, match="takes too long") as failed:
+        call(task, "search_files", query="summer")
+    assert failed.value.code == "too_much_work"
+
+
+def test_a_file_is_read_in_parts(task: MemoryToolContext) -> None:
+    assert text(call(task, "read_file", path="brief.md")) == "The summer sale begins in June."
+    assert text(call(task, "read_file", path="brief.md", start=4, length=6)) == "summer\n[characters 4 to 10 of 31]"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "code"),
+    [
+        ("read_file", {"path": "../secret"}, "file_not_found"),
+        ("read_file", {"path": "x.bin"}, "no_text"),
+        ("read_file", {"path": "brief.md", "start": 99}, "invalid_tool_input"),
+        ("profile_table", {"path": "brief.md"}, "invalid_tool_input"),
+        ("query_tables", {"sql": "SELECT 1", "paths": ["none.csv"]}, "file_not_found"),
+        ("query_tables", {"sql": "SELECT nothing FROM sales_2024"}, "query_failed"),
+    ],
+)
+def test_what_is_wrong_is_told(task: MemoryToolContext, name: str, given: dict[str, Any], code: str) -> None:
+    with pytest.raises(WorkFailure) as failed:
+        call(task, name, **given)
+    assert failed.value.code == code
+
+
+def test_a_text_is_written(task: MemoryToolContext) -> None:
+    call(task, "write_file", path="report.md", text="# Done ä")
+    assert task.files.bytes("report.md") == "# Done ä".encode()
+
+
+def test_a_table_is_described(task: MemoryToolContext) -> None:
+    said = text(call(task, "profile_table", path="uploads/Sales 2024.csv"))
+    assert said.startswith("Table sales_2024: 3 rows.")
+    assert "| revenue | BIGINT | 70 | 150 |" in said
+    assert "| 2024-01-01 | search | 100 |" in said
+
+
+def test_tables_are_asked_in_sql(task: MemoryToolContext, tmp_path: Path) -> None:
+    duckdb.sql(f"COPY (SELECT 'search' AS channel, 40 AS cost) TO '{tmp_path}/costs.parquet'")
+    task.files.put("costs.parquet", (tmp_path / "costs.parquet").read_bytes())
+    sql = (
+        "SELECT channel, sum(revenue) - any_value(cost) AS profit FROM sales_2024 JOIN costs USING (channel) GROUP BY 1"
+    )
+    assert text(call(task, "query_tables", sql=sql)).splitlines()[-1] == "| search | 210 |"
+
+
+def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryToolContext) -> None:
+    cells = ["a|b", "two\nlines", "\\", "<b>x</b>", "&amp; `c` *d*"]
+    task.files.put("odd.csv", csv_of(["x|y", "b", "c", "d", "e"], [cells, ["1", "2", "3", "4", "5"]]))
+    for name, given in (
+        ("query_tables", {"sql": "SELECT * FROM odd"}),
+        ("profile_table", {"path": "odd.csv"}),
+    ):
+        tables = tables_of(text(call(task, name, **given)))
+        assert all(len(row) == len(rows[0]) for rows in tables for row in rows)
+        assert any("a|b" in row for rows in tables for row in rows)
+    (rows,) = tables_of(text(call(task, "query_tables", sql="SELECT * FROM odd")))
+    assert rows == [["x|y", "b", "c", "d", "e"], cells, ["1", "2", "3", "4", "5"]]
+
+
+def test_what_is_said_of_the_rows_is_no_row(task: MemoryToolContext) -> None:
+    said = text(call(task, "query_tables", sql="SELECT range FROM range(500)"))
+    assert said.endswith("\n\n[the first 200 rows; there are more]")
+    (rows,) = tables_of(said)
+    assert len(rows) == 201
+
+
+def csv_of(head: list[str], rows: list[list[str]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out).writerows([head, *rows])
+    return out.getvalue().encode()
+
+
+def tables_of(markdown: str) -> list[list[list[str]]]:
+    """The tables of a text, as a Markdown reader has them: rows of cells, the head first."""
+    tables: list[list[list[str]]] = []
+    for token in MarkdownIt("commonmark").enable("table").parse(markdown):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append([])
+        elif token.type == "inline" and tables and tables[-1] and token.level > 2:
+            tables[-1][-1].append("".join(child.content for child in token.children or []))
+    return tables
+
+
+def test_a_sheet_is_a_table(task: MemoryToolContext) -> None:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        sheet = book.add_worksheet()
+        for number, row in enumerate([["name", "price"], ["tea", 3.5], ["coffee", 4]]):
+            sheet.write_row(number, 0, row)
+    task.files.put("Prices.xlsx", out.getvalue())
+    assert text(call(task, "query_tables", sql="SELECT sum(price) FROM prices")).splitlines()[-1] == "| 7.5 |"
+
+
+def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
+    rows = "Kampagne;Tag;Kosten;PLZ\nSommer;31.01.2025;1.200,50 €;01067\nHerbst;01.02.2025;3,10 €;10115\n"
+    task.files.put("Export.csv", f"Bericht\n{rows}Gesamt;;1.203,60 €;\n".encode("cp1252"))
+    sql = "SELECT sum(Kosten), max(Tag), min(PLZ) FROM export WHERE Tag < DATE '2025-03-01'"
+    said = text(call(task, "query_tables", sql=sql, paths=["Export.csv"]))
+    assert "| 1203.60 | 2025-02-01 | 01067 |" in said
+    assert "- export: Lines above the table: Bericht." in said
+    assert "- export: Row 5 left out: total of the rows above." in said
+    assert "read as text" in text(call(task, "profile_table", path="Export.csv"))
+
+
+def test_every_sheet_is_a_table_and_every_kind_a_type(task: MemoryToolContext) -> None:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        book.add_worksheet("First").write_column(0, 0, ["n", 2**53, 1])
+        for number, row in enumerate(
+            [["name", "note\nof two", "ok"], ["tea", 'say "hi",\r\nyou', True], ["x", "", False]]
+        ):
+            second = book.get_worksheet_by_name("Der Zweite") or book.add_worksheet("Der Zweite")
+            second.write_row(number, 0, row)
+    task.files.put("Book.xlsx", out.getvalue())
+    assert text(call(task, "query_tables", sql="SELECT sum(n) FROM book")).splitlines()[-1] == f"| {2**53 + 1} |"
+    (rows,) = tables_of(text(call(task, "query_tables", sql="SELECT * FROM book_der_zweite")))
+    assert rows == [["name", "note of two", "ok"], ["tea", 'say "hi",\r\nyou', "True"], ["x", "None", "False"]]
+
+
+def test_a_file_that_holds_no_table_is_said(task: MemoryToolContext) -> None:
+    task.files.put("broken.xlsx", b"PK\x03\x04" + bytes(100))
+    with pytest.raises(WorkFailure, match="can't be read as a table: The workbook can't be read"):
+        call(task, "query_tables", sql="SELECT 1", paths=["broken.xlsx"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{secret}')",
+        "SELECT * FROM '{secret}'",
+        "SELECT * FROM glob('/*')",
+        "COPY sales_2024 TO '{secret}'",
+        "ATTACH '{secret}.db'",
+        "INSTALL httpfs",
+        "SELECT * FROM 'http://127.0.0.1:9/x.csv'",
+        "SET enable_external_access = true",
+        "SET memory_limit = '100GB'",
+    ],
+)
+def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_path: Path, sql: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\nb\n")
+    with pytest.raises(WorkFailure) as failed:
+        call(task, "query_tables", sql=sql.format(secret=secret))
+    assert failed.value.code == "query_failed"
+    assert secret.read_text() == "a\nb\n"
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "there_is"),
+    [
+        ("SELECT nothing FROM sales_2024", "sales_2024 has month, channel, revenue."),
+        ("SELECT 1 FROM sales_2024 a JOIN brief b ON a.month = b.month", "brief has no, text."),
+        ("SELECT 1 FROM sales", "The tables are sales_2024, brief."),
+    ],
+)
+def test_who_asks_for_a_column_that_is_not_there_is_told_which_are(tmp_path: Path, sql: str, there_is: str) -> None:
+    """The engine names only what sounds alike, and of a joined table nothing."""
+    files = {"Sales 2024.csv": SALES, "brief.csv": "no,text\n1,a\n2,b\n"}
+    with pytest.raises(WorkFailure) as failed:
+        call(MemoryToolContext(MemoryWorkspace(tmp_path / "chat", files)), "query_tables", sql=sql)
+    assert there_is in failed.value.message.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a,b\n1.5,x\n2.5,y\n", "2 rows.\n"),
+        (b"a;b\n1,5;x\n2,5;y\n", "2 rows. The file is separated by ';', with a decimal comma.\n"),
+        (b"a\tb\n1.5\tx\n2.5\ty\n", "2 rows. The file is separated by tabs.\n"),
+        ("a;b\nGröße;schön\nMaß;über\n".encode("cp1252"), "2 rows. The file is separated by ';', encoded in cp1252.\n"),
+        (b"a;b\n" + b"1,5;xxxxxxxx\n" * 40_000, "rows. The file is separated by ';', with a decimal comma.\n"),
+    ],
+)
+def test_how_a_program_has_to_read_a_table_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+    context = MemoryToolContext(MemoryWorkspace(tmp_path / "chat", {"a.csv": content}))
+    assert said in text(call(context, "profile_table", path="a.csv"))
+
+
+def test_a_result_that_was_saved_is_asked_like_any_table(task: MemoryToolContext) -> None:
+    """By its name alone, as profile_table tells it; who names it not is not told of it."""
+    sql = "SELECT channel, sum(revenue) AS total FROM sales_2024 GROUP BY 1"
+    call(task, "query_tables", sql=sql, save_as="by channel.csv")
+    assert text(call(task, "profile_table", path="by channel.csv")).startswith("Table by_channel: 2 rows.")
+    assert "| 320 |" in text(call(task, "query_tables", sql="SELECT sum(total) FROM by_channel"))
+    with pytest.raises(WorkFailure) as failed:
+        call(task, "query_tables", sql="SELECT 1 FROM nothing")
+    assert failed.value.message.endswith("The tables are sales_2024.")
