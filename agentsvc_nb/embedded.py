@@ -11,13 +11,12 @@ import contextlib
 import logging
 import os
 import signal
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Never
 from urllib.parse import urlsplit
 
-from agentsvc_nb import __version__
+from agentsvc_nb import __version__, clock
 from agentsvc_nb.client.transport.health import PeerIdentity, Unproved, handshake
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.service.config import BLOBS, DATABASE, ServiceConfig, for_embedded, load_config, restart_command
@@ -183,16 +182,16 @@ def stop(data: str | Path | None = None) -> bool:
     folder = DataFolder(data_folder(os.environ, data))
     if not is_held(folder):
         return False
-    deadline = time.monotonic() + STOP_SECONDS
+    deadline = clock.monotonic() + STOP_SECONDS
     seen, told = Ready.read(folder.ready), False
     while is_held(folder) and not _succeeded(folder, seen):
-        if time.monotonic() > deadline:
+        if clock.monotonic() > deadline:
             raise EmbeddedError(_endless(folder, seen, told))
         if not told and (ready := _answering(folder)):  # a server that does not answer is starting or ending
             seen, told = ready, True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(ready.pid, signal.SIGTERM)
-        time.sleep(POLL_SECONDS)
+        clock.sleep(POLL_SECONDS)
     return True
 
 
@@ -212,10 +211,10 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
 def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
     """Start a service and wait until the folder's service answers, be it this one or another that got the lock first.
     Raises `EmbeddedError`."""
-    deadline = time.monotonic() + timeout
+    deadline = clock.monotonic() + timeout
     child, again_at = _spawn(folder, config), 0.0
     while (ready := _running(folder)) is None:
-        now, code = time.monotonic(), child.exit_code()
+        now, code = clock.monotonic(), child.exit_code()
         if now > deadline:
             raise EmbeddedError(_late(folder, timeout, child))
         if code is not None and code != EXIT_HELD:
@@ -224,7 +223,7 @@ def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
             again_at = now + AGAIN_SECONDS
         elif now > again_at:
             child = _spawn(folder, config)
-        time.sleep(POLL_SECONDS)
+        clock.sleep(POLL_SECONDS)
     return ready
 
 
@@ -289,7 +288,7 @@ def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
     its predecessor's record, so the record is read again after a moment."""
     if not is_held(folder):
         return False
-    time.sleep(POLL_SECONDS)
+    clock.sleep(POLL_SECONDS)
     return Ready.read(folder.ready) == ready
 
 

@@ -15,11 +15,11 @@ import contextlib
 import os
 import secrets
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.serve import Child
 from agentsvc_nb.settings import PREFIX, variable
@@ -103,15 +103,15 @@ class RunningService:
         return create_key(self.folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
 
     def _wait_ready(self, child: Child) -> Ready:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = clock.monotonic() + START_SECONDS
         # The pid is compared because after a crash the record of the previous process is still there.
         while (ready := Ready.read(self.folder.ready)) is None or ready.pid != child.pid:
             ended = child.exit_code()
-            if ended is not None or time.monotonic() > deadline:
+            if ended is not None or clock.monotonic() > deadline:
                 self.kill()
                 why = f"nothing after {START_SECONDS:g} s" if ended is None else f"exit {ended}"
                 raise RuntimeError(f"The service did not start ({why}):\n{child.last_lines()}")
-            time.sleep(POLL_SECONDS)
+            clock.sleep(POLL_SECONDS)
         return ready
 
 

@@ -7,9 +7,10 @@ to give instead.
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from agentsvc_nb import clock
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -61,7 +62,7 @@ def database(data: Path | None) -> AbstractContextManager[DatabaseEngine]:
 
 def now() -> int:
     """The current time in milliseconds since 1970, as the database stores it."""
-    return time.time_ns() // 1_000_000
+    return clock.now_ms()
 
 
 def model(text: str) -> str:

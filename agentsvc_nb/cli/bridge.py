@@ -11,11 +11,11 @@ import math
 import queue
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, FileIO
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.client.origin import Origin
 from agentsvc_nb.client.sse import EventDecoder
@@ -57,10 +57,10 @@ class Bridge:
         while (line := self._lines.get()) is not None:
             if line.strip() and (thread := self._take(line)) is not None:
                 threads = [one for one in threads if one.is_alive()] + [thread]
-        ends = time.monotonic() + _LAST_SECONDS
+        ends = clock.monotonic() + _LAST_SECONDS
         for thread in threads:
             if not self._unread:
-                thread.join(max(0.0, ends - time.monotonic()))
+                thread.join(max(0.0, ends - clock.monotonic()))
         self._leave()
 
     def _read(self, lines: Iterator[bytes]) -> None:

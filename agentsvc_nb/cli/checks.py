@@ -16,13 +16,12 @@ import socket
 import sqlite3
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from agentsvc_nb import embedded
+from agentsvc_nb import clock, embedded
 from agentsvc_nb.cli.findings import Finding, fail, note, ok, warn
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.model_names import DIRECT_CALL
@@ -123,13 +122,13 @@ def check_server(folder: DataFolder) -> Iterator[Finding]:
     """Check that the server that holds the folder answers."""
     record = Ready.read(folder.ready)
     held = embedded.is_held(folder)
-    started = time.perf_counter()
+    started = clock.monotonic()
     try:
         ready = embedded.status(folder.path)
     except embedded.EmbeddedError as error:
         yield fail(str(error), "restart it")
         return
-    took = (time.perf_counter() - started) * 1000
+    took = (clock.monotonic() - started) * 1000
     if ready is not None:
         yield ok(f"process {ready.pid} (version {ready.version}) answered at {ready.base_url} in {took:.0f} ms")
     elif held:
@@ -313,8 +312,8 @@ def _check_bucket(settings: Settings, expected: set[str]) -> Finding:
 
 
 def check_clock(folder: DataFolder) -> Iterator[Finding]:
-    now = time.time_ns() // 1_000_000
-    year = time.gmtime().tm_year
+    now = clock.now_ms()
+    year = clock.now().year
     last = _read(folder, newest)
     if year not in PLAUSIBLE_YEARS:
         yield fail(f"the year is {year}", "set the machine's clock")
@@ -329,7 +328,7 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
     """Whether the database's server has another time: it decides who is dead, what is shown by this machine's."""
     try:
-        apart = time.time_ns() // 1_000_000 - _look(folder).clock
+        apart = clock.now_ms() - _look(folder).clock
     except (StoreAway, StoreUnusable):  # reported by `check_database`
         return
     if abs(apart) > CLOCKS_APART_MS:

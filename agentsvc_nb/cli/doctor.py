@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.colours import word_coloured
@@ -113,18 +114,17 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
 
 def try_model(model: str, kept: KeptSettings) -> Finding:
     """Start a service in a temporary folder with the stored settings `kept`, and ask its model one question."""
-    import time
 
     from agentsvc_nb.cli.findings import fail, ok
     from agentsvc_nb.client.errors import StefanBrainError
     from agentsvc_nb.embedded import EmbeddedError
 
-    started = time.perf_counter()
+    started = clock.monotonic()
     try:
         status, reason = _ask_new_service(model, kept)
     except (EmbeddedError, StefanBrainError, OSError) as error:
         return fail(f"{model}: {error}", _MODEL_FIX)
-    took = time.perf_counter() - started
+    took = clock.monotonic() - started
     if status == "completed":
         return ok(f"{model}: a new service answered after {took:.1f} s")
     return fail(f"{model}: its run ended as {status} ({reason})", _MODEL_FIX)

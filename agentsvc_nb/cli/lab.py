@@ -6,11 +6,11 @@ import argparse
 import os
 import re
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agentsvc_nb import clock
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.extras import pip_install
@@ -173,7 +173,7 @@ def _run(command: Sequence[str], env: Mapping[str, str], served: Served) -> int:
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         while process.poll() is None and not _answers(served.port):
-            time.sleep(0.1)
+            clock.sleep(0.1)
         if process.returncode is None:
             print(f"JupyterLab: {served.address}", flush=True)
         return process.wait()

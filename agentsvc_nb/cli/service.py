@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.connection import json_option, print_either, print_json
@@ -275,7 +275,7 @@ def _backup(args: argparse.Namespace) -> int:
     from agentsvc_nb.service.config import load_config
 
     folder = arguments.existing_folder(args.data)
-    target = args.file or Path(time.strftime("agentsvc-backup-%Y%m%d-%H%M%SZ.tar", time.gmtime()))
+    target = args.file or Path(f"{clock.now():agentsvc-backup-%Y%m%d-%H%M%SZ.tar}")
     settings = load_config(folder.path).settings
     made = back_up(settings, target, ProgressPrinter("rows", _number), ProgressPrinter("contents", _number))
     print_either({"file": str(target), **asdict(made)}, f"Wrote {target}: {_backup_summary(made)}.", args.json)
@@ -320,12 +320,12 @@ class ProgressPrinter:
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb
         self._amount = amount or megabytes
-        self._next = time.monotonic() + PROGRESS_SECONDS
+        self._next = clock.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int) -> None:
         """Report `done` of `total`, in bytes or in what `amount` tells."""
-        if time.monotonic() >= self._next and total:
-            self._next = time.monotonic() + PROGRESS_SECONDS
+        if clock.monotonic() >= self._next and total:
+            self._next = clock.monotonic() + PROGRESS_SECONDS
             print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)
 
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from agentsvc_nb import clock
 from agentsvc_nb.client import cards
 from agentsvc_nb.client.cards import Showing
 from agentsvc_nb.wire.codes import CODES, STATUSES
@@ -245,7 +245,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return min(float(given), _MOST_SECONDS)
     try:
         # Measured by the response's own date, because the local clock may be wrong.
-        now = parsedate_to_datetime(headers["date"]) if headers.get("date") else datetime.now(UTC)
+        now = parsedate_to_datetime(headers["date"]) if headers.get("date") else clock.now()
         seconds = (parsedate_to_datetime(given) - now).total_seconds()
     except (TypeError, ValueError, OverflowError):
         return None

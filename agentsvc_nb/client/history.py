@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from agentsvc_nb import clock
 from agentsvc_nb.client import cards, models
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.transport.io import HttpRequest, Response
@@ -50,7 +51,7 @@ class Attempt:
     status: int | None = None
     code: str | None = None
     request_id: str | None = None
-    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    at: datetime = field(default_factory=lambda: clock.now())
     url: str = field(default="", repr=False)
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)

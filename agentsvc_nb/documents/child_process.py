@@ -22,7 +22,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BufferedReader
@@ -30,6 +29,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
+from agentsvc_nb import clock
 from agentsvc_nb.documents.memory import limit_memory, return_large_buffers
 
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
@@ -430,7 +430,7 @@ def _die_with(lifeline: int) -> None:
 def _end_with(parent: int) -> None:
     """Kill the process group once the parent is gone: where the kernel can't, and if it was gone before `_die_with`."""
     while os.getppid() == parent:
-        time.sleep(_PARENT_POLL_SECONDS)
+        clock.sleep(_PARENT_POLL_SECONDS)
     if sys.platform != "win32":  # where this is not begun
         os.killpg(os.getpid(), signal.SIGKILL)
 

@@ -9,14 +9,13 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agentsvc_nb import __version__, embedded
+from agentsvc_nb import __version__, clock, embedded
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.language_models.catalog import current_model
@@ -265,7 +264,7 @@ def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS
     Reports each line of pip's, and the last one again every `tick` seconds, because pip is silent during a download.
     """
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", package]
-    begin, last = time.monotonic(), f"Installing {package}"
+    begin, last = clock.monotonic(), f"Installing {package}"
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as process:
@@ -280,7 +279,7 @@ def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS
         threading.Thread(target=read, daemon=True).start()
         try:
             while True:
-                say(f"pip: {last} ({time.monotonic() - begin:.0f} s)")
+                say(f"pip: {last} ({clock.monotonic() - begin:.0f} s)")
                 with contextlib.suppress(queue.Empty):
                     if (line := lines.get(timeout=tick)) is None:
                         break
@@ -339,7 +338,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
         if line != told:
             talk.say(line)
             told = line
-        time.sleep(POLL_SECONDS)
+        clock.sleep(POLL_SECONDS)
 
 
 def _others(folder: DataFolder, model: str) -> list[RunRecord]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlsplit
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.client.models import to_dataframe
 from agentsvc_nb.data_folder import data_folder
@@ -88,7 +88,7 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     count = len(session.journal.runs(session.name))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
-    if spent := session.journal.spent(datetime.now(UTC).strftime("%Y-%m")):
+    if spent := session.journal.spent(clock.now().strftime("%Y-%m")):
         lines.append(f"month    {cost(spent)} for language models, by the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.key_forms import without_keys
 from agentsvc_nb.wire.text import in_bold, label, plain
 
@@ -50,7 +51,7 @@ def local_time(moment: str, now: datetime | None = None) -> str:
         there = datetime.fromisoformat(moment).astimezone()
     except ValueError:
         return moment
-    here = (now or datetime.now()).astimezone()
+    here = (now or clock.now()).astimezone()
     left = there - here
     wait = f" (in {max(1, round(left.total_seconds()))} s)" if timedelta() < left < timedelta(minutes=2) else ""
     day = "" if there.date() == here.date() else f"{there.day} {there:%B}, "

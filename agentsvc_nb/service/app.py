@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import math
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
+from agentsvc_nb import clock
 from agentsvc_nb.agents import choose, offer
 from agentsvc_nb.agents.port import Agent
 from agentsvc_nb.documents.engine.process import TableProcess
@@ -99,11 +99,11 @@ class ServiceState:
     def idle_seconds(self) -> float:
         """Seconds since the last request ended; 0 while a run, a job or a request (such as a stream) is active."""
         busy = self.services.runs.supervisor.busy or self.services.jobs.supervisor.busy or self.lifecycle.open > 0
-        return 0.0 if busy else time.monotonic() - self.lifecycle.last_seen
+        return 0.0 if busy else clock.monotonic() - self.lifecycle.last_seen
 
     def stop(self) -> None:
         """End open streams and held requests, so that the server need not wait for them."""
-        self._stopped_at = min(self._stopped_at, time.monotonic())
+        self._stopped_at = min(self._stopped_at, clock.monotonic())
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
@@ -133,7 +133,7 @@ class ServiceState:
             task.cancel()
         await asyncio.gather(*self._checking, return_exceptions=True)
         if self._sharing is not None:
-            await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - time.monotonic()))
+            await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - clock.monotonic()))
         await services.storage.readings.close()  # runs that wait for documents go on
         # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
         services.jobs.supervisor.stopping = True

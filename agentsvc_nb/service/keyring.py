@@ -4,9 +4,9 @@ own key (docs/api/accounts.md, docs/api/embedded.md)."""
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.disk import write_private
@@ -19,7 +19,7 @@ class _Now:
     """A `ports.Clock` on the machine's clock."""
 
     def now(self) -> int:
-        return time.time_ns() // 1_000_000
+        return clock.now_ms()
 
 
 def create_key(

@@ -8,7 +8,6 @@ import json
 import logging
 import secrets
 import threading
-import time
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -16,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from agentsvc_nb import clock
 from agentsvc_nb.agents.language.model_choice import (
     CONTEXT_TOKENS,
     MissingRequirement,
@@ -114,9 +114,9 @@ class Language:
 
     async def facts(self) -> ModelFacts:
         """What is known of the model, at most `LOOK_SECONDS` old."""
-        if self._facts is None or time.monotonic() - self._looked_at > LOOK_SECONDS:
+        if self._facts is None or clock.monotonic() - self._looked_at > LOOK_SECONDS:
             self._facts = await asyncio.to_thread(facts_of, self._choice)
-            self._looked_at = time.monotonic()
+            self._looked_at = clock.monotonic()
         return self._facts
 
     async def _loaded(self) -> tuple[Any, Served]:

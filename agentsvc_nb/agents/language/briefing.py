@@ -4,10 +4,10 @@ the files with the schema of tables (docs/decisions/0067-what-a-model-is-told-fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.agents.language.lengths import Budget, count
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
@@ -106,7 +106,7 @@ def is_rule(entry: WorkspaceEntry) -> bool:
 
 async def now_and_files(turn: RunContext, served: Served, budget: Budget) -> str:
     """The date and time, and the files there are. It changes from turn to turn, so it stands behind the message."""
-    now = datetime.now().astimezone()
+    now = clock.now().astimezone()
     said = f"[Now: {now:%A, %Y-%m-%d %H:%M} {now.tzname()} (UTC{now:%z}).]"
     if not served.tools:
         return said

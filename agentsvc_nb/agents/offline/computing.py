@@ -7,9 +7,9 @@ import io
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Final, Literal
 
+from agentsvc_nb import clock
 from agentsvc_nb.agents.offline import wording
 from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.lexicon import tokens_of
@@ -114,7 +114,7 @@ class TableQuestions:
             return without_result("asked_back", said + rest)
         written = wording.with_durations(found)
         shown_table = f"{markdown(written)}\n" if len(found.rows) > 1 or len(columns) > 2 else ""
-        if unfinished := wording.open_period_sentence(calculation, table, found, date.today()):
+        if unfinished := wording.open_period_sentence(calculation, table, found, clock.today()):
             shown_table += f"{unfinished}\n\n"
         line = wording.headline(calculation, table, written, account)
         if open_ := " ".join(

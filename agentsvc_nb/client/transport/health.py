@@ -7,10 +7,10 @@ connection that is used further afterwards; and `embedded` asks before there is 
 from __future__ import annotations
 
 import socket
-import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.reading import read_json
 
@@ -116,14 +116,14 @@ def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
 
     Raises `OSError` (`TimeoutError`) when nothing answers, `Unproved` for a response that is not the service's.
     """
-    ends = time.monotonic() + seconds
+    ends = clock.monotonic() + seconds
     health = Health(host, port)
     with socket.create_connection((host, port), seconds) as connection:
         peer = connection.getpeername()
-        connection.settimeout(max(ends - time.monotonic(), 0.001))
+        connection.settimeout(max(ends - clock.monotonic(), 0.001))
         connection.sendall(health.request)
         while not health.hear(connection.recv(READ_BYTES)):
-            left = ends - time.monotonic()
+            left = ends - clock.monotonic()
             if left <= 0:
                 raise TimeoutError(f"{host}:{port} did not say in time who it is")
             connection.settimeout(left)

@@ -7,17 +7,16 @@ import math
 import os
 import ssl
 import threading
-import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Final, NamedTuple, TypeVar
 
 import httpcore
 import httpx
 
-from agentsvc_nb import __version__
+from agentsvc_nb import __version__, clock
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError, client_closed, deadline_passed
 from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.io import (
@@ -71,11 +70,11 @@ class Clocks:
 
     def now(self) -> float:
         """Return the time of a monotonic clock, in seconds."""
-        return time.monotonic()
+        return clock.monotonic()
 
     def today(self) -> date:
         """Return the current UTC day, with which idempotency keys expire."""
-        return datetime.now(UTC).date()
+        return clock.now().date()
 
     def in_time(self, ends: float) -> None:
         if self.now() >= ends:
@@ -177,7 +176,7 @@ def failure(error: Exception, environment_url: str = "", ends: float = math.inf)
             "correct the base URL."
         )
     timed_out, sent = isinstance(error, _TIMED_OUT), not isinstance(error, _UNSENT)
-    if timed_out and ends - time.monotonic() < CLOCK_SLACK:
+    if timed_out and ends - clock.monotonic() < CLOCK_SLACK:
         return deadline_passed(sent=sent)
     why = str(error) or ("it took too long" if timed_out else type(error).__name__)
     if environment_url and isinstance(error, _UNCONNECTED) and (proxy := proxy_of(environment_url)):
@@ -380,7 +379,7 @@ class SyncIO(Clocks):
                 made.transport.abandon()
 
     async def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)  # noqa: ASYNC251 - blocking is what this backend is for
+        clock.sleep(seconds)
 
     async def call(self, function: Callable[[], T]) -> T:
         """Run a function that may block (on asyncio in a thread), and return its result."""

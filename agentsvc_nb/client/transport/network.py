@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -18,6 +17,7 @@ from typing import Any, Final
 import httpcore
 import httpx
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unproved
 from agentsvc_nb.client.transport.io import Stopper, WeakRegistry
 
@@ -50,7 +50,7 @@ def _seconds_left(timeout: float | None, late: type[Exception]) -> float | None:
     """Return the seconds that a wait may take from now. Raise `late` if the deadline has passed."""
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return timeout
-    left = timeout.ends - time.monotonic()
+    left = timeout.ends - clock.monotonic()
     if left <= 0:
         raise late("the deadline passed")
     return min(timeout, left)
@@ -342,12 +342,12 @@ class _ProofTime:
     def __init__(self, timeout: float | None) -> None:
         seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
         self.is_ours = seconds is None or seconds >= PROOF_SECONDS
-        self._ends = time.monotonic() + min(PROOF_SECONDS, math.inf if seconds is None else seconds)
+        self._ends = clock.monotonic() + min(PROOF_SECONDS, math.inf if seconds is None else seconds)
 
     @property
     def left(self) -> float:
         """Seconds left. Raises `httpcore.ReadTimeout` if there are none: a socket's timeout begins anew per byte."""
-        seconds = self._ends - time.monotonic()
+        seconds = self._ends - clock.monotonic()
         if seconds <= 0:
             raise httpcore.ReadTimeout
         return seconds

@@ -7,10 +7,10 @@ import asyncio
 import contextlib
 import pickle
 import shutil
-import time
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from agentsvc_nb.documents.engine.messages import (
     Question,
@@ -95,7 +95,7 @@ KEPT_SECONDS: Final = 3600.0
 
 def sweep(folder: Path) -> None:
     """Remove what was not used for long, and the oldest of what is too much."""
-    room, now = KEPT_BYTES, time.time()
+    room, now = KEPT_BYTES, clock.now_ms() / 1000
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():
         with contextlib.suppress(OSError):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.batch import CONCURRENCY, MapProgress, MapStopped
 from agentsvc_nb.client.batch_rows import ABOUT, adapt, referenced_columns
 from agentsvc_nb.notebook.ask.request import AskRequest
@@ -46,7 +46,7 @@ class RowsBar:
         models: those that have answered.
     """
 
-    def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = clock.monotonic) -> None:
         self._output = output
         self._mode = mode
         self._clock = clock

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Literal
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
 from agentsvc_nb.notebook.ask.request import AskRequest, prepare
@@ -184,7 +184,7 @@ class RunFollower:
     # -- in the thread that follows the run --------------------------------------------------------------------------
 
     def _watch(self) -> End:
-        self._began = time.monotonic()
+        self._began = clock.monotonic()
         try:
             threading.Thread(target=self._read, name="agentsvc-feed", daemon=True).start()
             if self._until(self.request.timeout):
@@ -222,15 +222,15 @@ class RunFollower:
 
     def _until(self, seconds: float | None) -> bool:
         """Apply and draw what arrives within `seconds`. Return True at the end of the stream."""
-        until = None if seconds is None else time.monotonic() + seconds
-        while until is None or time.monotonic() < until:
+        until = None if seconds is None else clock.monotonic() + seconds
+        while until is None or clock.monotonic() < until:
             ended = False
             with contextlib.suppress(Empty):
                 item = self._items.get(timeout=TICK_SECONDS)
                 while True:
                     ended |= self._apply(item)
                     item = self._items.get_nowait()
-            self.view.elapsed = time.monotonic() - self._began
+            self.view.elapsed = clock.monotonic() - self._began
             self.screen.draw(self.view)
             if ended:
                 return True

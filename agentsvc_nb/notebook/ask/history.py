@@ -5,10 +5,10 @@ Also their tool calls that wait for approval: list them, and decide on them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.approvals import WaitingCall, Watched, event_pages
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.client.models import frame
@@ -169,7 +169,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
         RunStopped: the cell was interrupted; the runs go on.
     """
     wanted = [the_run(session, given) for given in run_ids] or _active(session)
-    end = time.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
+    end = clock.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
 
     def table() -> ResultTable:
         return _table(session, [row for row in session.journal.runs(None) if row["run_id"] in wanted])
@@ -186,7 +186,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
                     if run.status in TERMINAL:
                         session.journal.seen(client.runs.get(run.run_id))
                 going = [run for run in going if run.status not in TERMINAL]
-                left = end - time.monotonic()
+                left = end - clock.monotonic()
                 if going and left <= 0:
                     late, why = going[0].run_id, why_late(going[0].waiting.values())
                     failed = RunFailed(
@@ -196,7 +196,7 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
                     failed.answer = table()
                     raise failed
                 if going:
-                    time.sleep(min(POLL_SECONDS, left))
+                    clock.sleep(min(POLL_SECONDS, left))
     except KeyboardInterrupt:
         raise RunStopped("Waiting was stopped; the runs go on.", "`%runs cancel RUN` stops one.") from None
     return table()

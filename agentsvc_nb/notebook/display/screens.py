@@ -8,10 +8,10 @@ quadratically, and the saved notebook holds one output and no widget.
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TextIO
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import settled
 from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, text_bundle
 from agentsvc_nb.notebook.display.transcript import RunView
@@ -83,7 +83,7 @@ class LiveScreen:
     """
 
     def __init__(
-        self, output: Output, clock: Callable[[], float] = time.monotonic, reloads: Callable[[], int] = lambda: 0
+        self, output: Output, clock: Callable[[], float] = clock.monotonic, reloads: Callable[[], int] = lambda: 0
     ) -> None:
         self._output = output
         self._clock = clock

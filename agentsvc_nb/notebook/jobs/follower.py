@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask import follower as runs
 from agentsvc_nb.notebook.ask.background import BackgroundResult
@@ -117,7 +117,7 @@ class JobFollower:
         self._notes = session.take_notes() if whole else ()
         self._unwanted: set[str] = set()
         self._wake = threading.Event()
-        self._began = time.monotonic()
+        self._began = clock.monotonic()
 
     def cancel(self, job_id: str = "") -> None:
         """Have the following thread cancel one of the jobs, or all of them. Safe to repeat; returns at once."""
@@ -145,7 +145,7 @@ class JobFollower:
         patience = CANCEL_SECONDS
         try:
             # An interrupt may be the first sign of a restart: only a moment later is it known (`SHUTDOWN_SECONDS`).
-            time.sleep(SHUTDOWN_SECONDS)
+            clock.sleep(SHUTDOWN_SECONDS)
         except KeyboardInterrupt:  # a second one: the cell ends at once
             patience = 0.0
         if not self.session.closing():
@@ -157,7 +157,7 @@ class JobFollower:
     @property
     def known(self) -> list[JobResult]:
         """The result of each job; of one that goes on, how far it is."""
-        elapsed, lines = time.monotonic() - self._began, (*self._notes, *self._late)
+        elapsed, lines = clock.monotonic() - self._began, (*self._notes, *self._late)
         return [self.results.get(key) or JobResult(job, lines, elapsed=elapsed) for key, job in self.jobs.items()]
 
     def shown(self, *below: Bundle) -> Bundle:
@@ -166,13 +166,13 @@ class JobFollower:
 
     def _poll(self, seconds: float | None) -> bool:
         """Return whether all jobs have ended."""
-        end = None if seconds is None else time.monotonic() + seconds
+        end = None if seconds is None else clock.monotonic() + seconds
         while True:
             for job_id in [job_id for job_id in self.jobs if job_id not in self.results]:
                 self._look(job_id)
-            self.screen.draw([*self.jobs.values()], self.results, time.monotonic() - self._began)
+            self.screen.draw([*self.jobs.values()], self.results, clock.monotonic() - self._began)
             active = [job for job_id, job in self.jobs.items() if job_id not in self.results]
-            if not active or (end is not None and time.monotonic() >= end):
+            if not active or (end is not None and clock.monotonic() >= end):
                 return not active
             hints = [job.recommended_poll_after_ms / 1000 for job in active if job.recommended_poll_after_ms]
             self._wake.wait(min([LOOK_SECONDS, *hints]))

@@ -6,9 +6,9 @@ import contextlib
 import html
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, SMALL, WRAPPED, line_html, to_html
 from agentsvc_nb.notebook.display.progress import progress_html
 from agentsvc_nb.notebook.display.render import Bundle, headed, mark, percent, seconds_of, stacked, status_html
@@ -33,7 +33,7 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
     if job.ended or job.progress is None:
         return [f"{elapsed if seconds is None else seconds:.1f} s"]
     done, total = job.progress.done, job.progress.total
-    running = seconds_between(job.started_at, datetime.now(UTC).isoformat())
+    running = seconds_between(job.started_at, clock.now().isoformat())
     if not total or done <= 0 or running is None or running < 1:
         left = f"{elapsed:.1f} s"
     else:

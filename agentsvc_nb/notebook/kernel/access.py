@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+
+from agentsvc_nb import clock
 
 IDLE_SECONDS: Final = 1.0
 """How long no cell must have run before code runs beside them: the cells of a Run All follow each other sooner."""
@@ -19,7 +20,7 @@ class KernelAccess:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self._busy = 1  # the cell that makes this one runs
-        self._rested = time.monotonic()
+        self._rested = clock.monotonic()
         self._scheduled = False
         self._lock = threading.Lock()
 
@@ -36,7 +37,7 @@ class KernelAccess:
 
     def _ended(self, result: Any) -> None:
         self._busy = max(0, self._busy - 1)
-        self._rested = time.monotonic()
+        self._rested = clock.monotonic()
 
     @property
     def has_subshells(self) -> bool:
@@ -63,7 +64,7 @@ class KernelAccess:
         )
 
     def _is_idle(self) -> bool:
-        return not self._busy and time.monotonic() - self._rested >= IDLE_SECONDS
+        return not self._busy and clock.monotonic() - self._rested >= IDLE_SECONDS
 
     def _do(self, work: Callable[[], object], rested: float) -> None:
         # On the main loop. Once more, after cells that were queued at the kernel have had their turn.

@@ -6,11 +6,11 @@ import base64
 import html
 import textwrap
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
@@ -68,7 +68,7 @@ class KernelCall:
     edited: bool = False
     unable: str = ""
     outcome: Outcome | None = None
-    asked_at: float = field(default_factory=time.monotonic)
+    asked_at: float = field(default_factory=clock.monotonic)
     _ended: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

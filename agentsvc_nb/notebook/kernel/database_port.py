@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.notebook.redaction import is_secret_name
 
@@ -105,14 +105,14 @@ def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
 @contextmanager
 def errors_told(*errors: type[Exception]) -> Iterator[None]:
     """Turn errors of a database into `LookupError` with a sentence. What ends a long query has no error of its own."""
-    begun = time.monotonic()
+    begun = clock.monotonic()
     try:
         yield
     except KeyboardInterrupt:
         raise LookupError(_STOPPED) from None
     except errors as error:
         reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's has the driver's
-        if time.monotonic() - begun > QUERY_SECONDS:
+        if clock.monotonic() - begun > QUERY_SECONDS:
             reason = _TOO_LONG
         elif "interrupted" in reason:
             reason = _STOPPED

@@ -7,7 +7,6 @@ once: a call that was begun, here or by a kernel that is gone, is not begun agai
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from agentsvc_nb import clock
 from agentsvc_nb.client.client_tools import CallAnswer, ClientTool, current_call
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook import host
@@ -219,10 +219,10 @@ class KernelToolExecutor:
     def _await(self, call: KernelCall, states: tuple[State, ...]) -> None:
         """Wait while the call is in one of these states."""
         self.calls.append(call)
-        looked = time.monotonic()
+        looked = clock.monotonic()
         while call.state in states and not call.wait(_TICK_SECONDS):
-            if time.monotonic() - looked > _LOOK_SECONDS:
-                looked = time.monotonic()
+            if clock.monotonic() - looked > _LOOK_SECONDS:
+                looked = clock.monotonic()
                 self._close_if_ended()
             if self._closed.is_set():
                 call.give_up(_CLOSED)
@@ -301,7 +301,7 @@ class KernelToolExecutor:
                 self._run(call, draw)
 
     def _decide(self, call: KernelCall, draw: Callable[[], object], told: bool) -> None:
-        access, waited = self.offer.access, time.monotonic() - call.asked_at
+        access, waited = self.offer.access, clock.monotonic() - call.asked_at
         if self.offer.buttons and (access.hears_buttons or waited < BUTTONS_SECONDS):
             return
         if host.asker(access.shell):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
@@ -52,7 +52,7 @@ class Pages:
         self._asked: dict[str, Future[Told]] = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._announced = time.monotonic()
+        self._announced = clock.monotonic()
         self.reloads = 0
         """How many pages have come in the place of others: a new one knows nothing of what was shown before."""
         if self._manager is not None:
@@ -84,7 +84,7 @@ class Pages:
 
     @property
     def may_come(self) -> bool:
-        return self._manager is not None and time.monotonic() - self._announced < _COMING_SECONDS
+        return self._manager is not None and clock.monotonic() - self._announced < _COMING_SECONDS
 
     @property
     def _subshells(self) -> bool:
@@ -150,7 +150,7 @@ class Page:
         """Whether it has the extension; `while_busy`: and is heard while a cell runs. Where the magics have just been
         loaded, a page is waited for."""
         while (page := self.pages._found(self.name)) is None and self.pages.may_come:
-            time.sleep(0.05)
+            clock.sleep(0.05)
         return page is not None and (page.subshell or not while_busy)
 
     def ask(self, do: str, **what: Any) -> Told:

@@ -12,7 +12,6 @@ import builtins
 import io
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
 from traitlets import HasTraits
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook.kernel.variables import is_frame
 
 KEPT_CHARS: Final = 10_000
@@ -97,12 +97,12 @@ class _Recorder:
         self._shell = shell
         self.outcome = outcome
         self._tick = tick
-        self._ticked = time.monotonic()
+        self._ticked = clock.monotonic()
 
     def write(self, text: str) -> None:
         self.outcome.write(text)
-        if time.monotonic() - self._ticked > _TICK_SECONDS:
-            self._ticked = time.monotonic()
+        if clock.monotonic() - self._ticked > _TICK_SECONDS:
+            self._ticked = clock.monotonic()
             self._tick()
 
     def show(self, data: dict[str, Any]) -> None:

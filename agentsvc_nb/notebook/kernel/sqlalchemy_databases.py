@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -22,6 +21,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.exc import SQLAlchemyError
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import (
     ONE_SELECT,
@@ -286,8 +286,8 @@ def _writing_nothing(own: sqlite3.Connection) -> Iterator[None]:
     [(before,)] = _rows(own, "PRAGMA query_only")
     limits = {limit: own.setlimit(limit, most) for limit, most in _LIMITS.items()}
     own.execute("PRAGMA query_only = ON")
-    ends = time.monotonic() + database_port.QUERY_SECONDS
-    own.set_progress_handler(lambda: time.monotonic() > ends, _STEPS)
+    ends = clock.monotonic() + database_port.QUERY_SECONDS
+    own.set_progress_handler(lambda: clock.monotonic() > ends, _STEPS)
     try:
         yield
     finally:

@@ -9,13 +9,12 @@ import json
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.wire.runs import Run
 
 _SCHEMA: Final = """
@@ -293,15 +292,15 @@ def _open(path: Path | None) -> sqlite3.Connection:
 
 def _use_wal(db: sqlite3.Connection) -> None:
     """SQLite does not wait for another kernel that changes this too: it says at once that the file is locked."""
-    ends = time.monotonic() + WAIT_SECONDS
+    ends = clock.monotonic() + WAIT_SECONDS
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or clock.monotonic() >= ends:
                 raise
-            time.sleep(0.01)
+            clock.sleep(0.01)
 
 
 def _set_up(db: sqlite3.Connection) -> None:
@@ -316,7 +315,7 @@ def _set_up(db: sqlite3.Connection) -> None:
 
 def now() -> str:
     """Return the current time in UTC, in the format of the service's times."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, mark, percent, standin_bundle
 from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, LiveScreen, SavedOutput
@@ -61,7 +61,7 @@ class LiveOutput:
 class CardScreen:
     """The screen of a background run: a card in its cell's output. Made in that cell, drawn from another thread."""
 
-    def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = clock.monotonic) -> None:
         self._clock = clock
         self._drawn = self._ticked = -STATUS_SECONDS
         self._written = ""

@@ -10,12 +10,12 @@ import os
 import shutil
 import sqlite3
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.accounts import account_records, accounts
 from agentsvc_nb.service.backup.archive import (
@@ -152,7 +152,7 @@ def _manifest(tx: Tx, folder: DataFolder) -> Manifest:
     return Manifest(
         engine="postgresql" if folder.address else "sqlite",
         schema_version=schema,
-        created_at=rfc3339(time.time_ns() // 1_000_000),
+        created_at=rfc3339(clock.now_ms()),
         own_secret=None if folder.address else accounts.known_own_secret(tx),
         secret_hash=account_records.meta(tx, "secret") if folder.address else None,
         tables={name: [column.name for column in columns] for name, columns in tables_of(schema).items()},

@@ -19,7 +19,6 @@ import os
 import re
 import sqlite3
 import tarfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -28,7 +27,7 @@ from typing import IO, Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentsvc_nb import __version__
+from agentsvc_nb import __version__, clock
 from agentsvc_nb.service.ports import Blobs, ContentAltered, Tx
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.blobs import is_intact
@@ -131,7 +130,7 @@ class ArchiveWriter:
 
     def _add(self, name: str, size: int, content: IO[bytes]) -> None:
         member = tarfile.TarInfo(name)
-        member.size, member.mode, member.mtime = size, 0o600, int(time.time())
+        member.size, member.mode, member.mtime = size, 0o600, clock.now_ms() // 1000
         self._tar.addfile(member, content)
         self._tar.members.clear()  # type: ignore[attr-defined]  # it would keep all of them in memory
 

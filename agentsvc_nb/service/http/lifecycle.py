@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections import Counter
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http.access import CHECK_SECONDS, Access, Credential, credential_of
 from agentsvc_nb.service.http.names import OwnNames
@@ -50,7 +50,7 @@ class RequestLifecycleMiddleware:
         self._exchanges: set[_Exchange] = set()
         self._open_by_account: Counter[str] = Counter()
         self._checks: asyncio.Task[None] | None = None
-        self.last_seen = time.monotonic()
+        self.last_seen = clock.monotonic()
 
     @property
     def open(self) -> int:
@@ -71,14 +71,14 @@ class RequestLifecycleMiddleware:
                 try:
                     await exchange.run(self._app if fault is None else refusal(fault))
                 finally:
-                    _report(scope, exchange.status, time.monotonic() - exchange.received_at, span)
+                    _report(scope, exchange.status, clock.monotonic() - exchange.received_at, span)
         finally:
             if account := scope["state"].get("account"):
                 self._open_by_account[account] -= 1
                 if not self._open_by_account[account]:
                     del self._open_by_account[account]
             self._exchanges.discard(exchange)
-            self.last_seen = time.monotonic()
+            self.last_seen = clock.monotonic()
 
     async def emptied(self) -> None:
         """Wait until no request is open, at most `DISCARD_SECONDS`, the time for draining a refused upload."""
@@ -166,7 +166,7 @@ class _Exchange:
         self.task = task
         self.scope = scope
         self.status: int | None = None
-        self.received_at = self._last_sign = time.monotonic()
+        self.received_at = self._last_sign = clock.monotonic()
         self._receive = receive
         self._send = send
         self._metrics = use_case.metrics
@@ -211,7 +211,7 @@ class _Exchange:
     def check_time(self, seconds: float) -> None:
         """Answer after `seconds` of silence (the application goes on; its answer is dropped), and cut off an answer of
         which the client reads nothing."""
-        now = time.monotonic()
+        now = clock.monotonic()
         if self._send_began is not None and now - self._send_began > UNREAD_SECONDS:
             self._break_off("the client does not read it")
         elif self.status is None and self._last_sign + seconds - self._arrears <= now:
@@ -240,11 +240,11 @@ class _Exchange:
             self.task.cancel()
 
     async def receive(self) -> Message:
-        asked = time.monotonic()
+        asked = clock.monotonic()
         self._awaiting_body = self._unread
         message = await self._receive()
         self._awaiting_body = False
-        self._last_sign = time.monotonic()
+        self._last_sign = clock.monotonic()
         if message.get("more_body", False):
             # Only what is slower than the least pace counts, and a fast part makes up for it.
             late = self._arrears + self._last_sign - asked - len(message["body"]) / BODY_BYTES_PER_SECOND
@@ -260,7 +260,7 @@ class _Exchange:
     async def _pass(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            seconds = time.monotonic() - self.received_at
+            seconds = clock.monotonic() - self.received_at
             self._metrics.answered(self.scope["method"], _route_of(self.scope), message["status"], seconds)
             self._answer_headers = message["headers"]
             self._answer_headers.append((b"x-request-id", self._request_id.encode()))
@@ -276,7 +276,7 @@ class _Exchange:
                     while self._unread and left > 0:
                         left -= len((await self.receive()).get("body", b""))
             message = {"type": "http.response.body", "body": b""}
-        self._send_began = time.monotonic()
+        self._send_began = clock.monotonic()
         await self._send(message)
         self._send_began = None
         self._whole = message["type"] == "http.response.body" and not message.get("more_body", False)

@@ -9,12 +9,12 @@ import hashlib
 import logging
 import os
 import random
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Final, Protocol
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.accounts import idempotency
 from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.logs import fields
@@ -98,9 +98,9 @@ class DatabaseCheck:
     async def keep_on(self) -> None:
         """Check again and again, until cancelled or something is found: damage does not go away."""
         while self.fault is None:
-            began = time.monotonic()
+            began = clock.monotonic()
             await self.check()
-            await asyncio.sleep(max(CHECK_SECONDS, 100 * (time.monotonic() - began)))
+            await asyncio.sleep(max(CHECK_SECONDS, 100 * (clock.monotonic() - began)))
 
     async def check(self) -> None:
         """Read the database. A check that is cancelled ends at once, for the service may not wait for it."""
@@ -146,7 +146,7 @@ class BlobCheck:
             await asyncio.sleep(ROUND_SECONDS)
 
     async def check_all(self) -> None:
-        names = await asyncio.to_thread(lambda: list(self._blobs.stored_before(time.time_ns() // 1_000_000)))
+        names = await asyncio.to_thread(lambda: list(self._blobs.stored_before(clock.now_ms())))
         random.shuffle(names)
         for sha256 in names:
             await self._check(sha256)

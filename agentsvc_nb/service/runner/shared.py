@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.ports import DatabaseEngine, Queue
 from agentsvc_nb.service.runner.signals import LocalSignals, LocalWorkers
 from agentsvc_nb.service.runs import processes
@@ -78,13 +78,13 @@ class Sharing:
         self._seen: dict[str, object] = {}
         """What was last seen of the runs and jobs that are looked at."""
         self._interrupted: set[str] = set()
-        self._reached_s = self._back_s = time.monotonic()
+        self._reached_s = self._back_s = clock.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
         self._working: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await processes.begin(self._use_case, self._process)
-        self._reached_s = self._back_s = time.monotonic()
+        self._reached_s = self._back_s = clock.monotonic()
         self._tasks = [
             asyncio.create_task(self._repeat(self._live, LIVE_SECONDS), name="process lives"),
             asyncio.create_task(self._poll_on(), name="look at what others change"),
@@ -148,7 +148,7 @@ class Sharing:
 
     async def _sweep(self) -> None:
         found = await processes.look(self._use_case, self._process, self._held)
-        now = time.monotonic()
+        now = clock.monotonic()
         if now > self._reached_s + AWAY_SECONDS:
             self._back_s = now
         self._reached_s = now
@@ -163,9 +163,9 @@ class Sharing:
         while True:
             await asyncio.sleep(POLL_SECONDS)
             watched, held = self._signals.watched, self._held
-            if not watched and (not held or time.monotonic() < looked_s + HELD_SECONDS):
+            if not watched and (not held or clock.monotonic() < looked_s + HELD_SECONDS):
                 continue
-            looked_s = time.monotonic()
+            looked_s = clock.monotonic()
             try:
                 states = await processes.states(self._use_case, watched | held)
             except Exception:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agentsvc_nb import clock
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.child_process import NoAnswer, NoChild
 from agentsvc_nb.documents.engine.process import TableProcess
@@ -35,7 +35,7 @@ class SystemClock:
     """`ports.Clock` on the machine's clock."""
 
     def now(self) -> int:
-        return time.time_ns() // 1_000_000
+        return clock.now_ms()
 
 
 class Readings:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, Final, cast, get_args
 
 from pydantic import BaseModel
 
+from agentsvc_nb import clock
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
 from agentsvc_nb.service.chats.chat_records import ChatRecord
@@ -161,7 +161,7 @@ class LiveToolContext:
 async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
     """Run the tool and count how long it worked and how it failed. Return its outcome. A result that is too large is
     shortened and names the file that has all of it."""
-    began, code = time.monotonic(), None
+    began, code = clock.monotonic(), None
     try:
         outcome = await tool.run(given, task)
         code = None if outcome.error is None else outcome.error[0]
@@ -172,7 +172,7 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
         code = "agent_error"
         raise
     finally:
-        task.metrics.tool_ended(tool.name, time.monotonic() - began, code)
+        task.metrics.tool_ended(tool.name, clock.monotonic() - began, code)
     if outcome.error is not None:
         code, message = outcome.error
         outcome = outcome.model_copy(update={"error": (code[:CODE_CHARS], message[:MESSAGE_CHARS])})

@@ -13,7 +13,6 @@ import functools
 import math
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.ports import CommitLost, Queue, Row, StoreAway, StoreBusy, StoreUnusable, Tx
 from agentsvc_nb.service.sql import in_postgres
 from agentsvc_nb.service.store.group_commit import GroupCommit, PendingWrite
@@ -199,7 +199,7 @@ class PostgresDatabase(GroupCommit):
 
     def _retry(self, work: Callable[[], T]) -> T:
         """Do the work, again if the server was lost or asks for it. Raises `StoreBusy` and `StoreAway`."""
-        until = time.monotonic() + self.patience
+        until = clock.monotonic() + self.patience
         while True:
             try:
                 return work()
@@ -207,12 +207,12 @@ class PostgresDatabase(GroupCommit):
                 raise StoreBusy("another process is writing to the database") from error
             except _Unavailable as unavailable:
                 self._close_idle()  # a restart ended all of them
-                if time.monotonic() > until or self._closed:
+                if clock.monotonic() > until or self._closed:
                     raise StoreAway(f"The database {unavailable}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
-                if time.monotonic() > until:
+                if clock.monotonic() > until:
                     raise
-            time.sleep(RETRY_PAUSE_SECONDS)
+            clock.sleep(RETRY_PAUSE_SECONDS)
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
@@ -297,9 +297,9 @@ def _one_line(error: psycopg.Error) -> str:
 
 def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
     """Run the writes in the transaction, each in a savepoint unless it is the only one; return how many were run."""
-    until = time.monotonic() + seconds
+    until = clock.monotonic() + seconds
     for count, write in enumerate(writes):
-        if count and write.long and time.monotonic() > until:
+        if count and write.long and clock.monotonic() > until:
             return count
         if len(writes) > 1:
             connection.execute("RELEASE write; SAVEPOINT write" if count else "SAVEPOINT write", prepare=False)

@@ -11,11 +11,11 @@ import contextlib
 import math
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from agentsvc_nb import clock
 from agentsvc_nb.service.disk import inode
 from agentsvc_nb.service.ports import Row, StoreBusy, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
@@ -123,9 +123,9 @@ class SqliteDatabase(GroupCommit):
             try:
                 connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
                 connection.execute("BEGIN IMMEDIATE")
-                until = time.monotonic() + seconds
+                until = clock.monotonic() + seconds
                 for count, write in enumerate(writes):
-                    if count and write.long and time.monotonic() > until:
+                    if count and write.long and clock.monotonic() > until:
                         break
                     connection.execute("SAVEPOINT write")
                     if not write.attempt(SqliteTx(connection)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -23,7 +22,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from agentsvc_nb import __version__
+from agentsvc_nb import __version__, clock
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedSpan, Kind, Span, Tracing
 
 NAME: Final = "agentsvc"
@@ -129,7 +128,7 @@ class _OneErrorAMinute(logging.Filter):
     _until = 0.0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.ERROR or time.monotonic() < self._until:
+        if record.levelno < logging.ERROR or clock.monotonic() < self._until:
             return False
-        self._until = time.monotonic() + LOG_SECONDS
+        self._until = clock.monotonic() + LOG_SECONDS
         return True

@@ -14,13 +14,13 @@ from base64 import b64encode, encodebytes
 from binascii import b2a_qp
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import collapse_rfc2231_value, format_datetime
 from typing import Final
 from urllib.parse import quote
 
+from agentsvc_nb import clock
 from agentsvc_nb.tools.port import WorkFailure
 
 _WORD_BYTES: Final = 45
@@ -72,7 +72,7 @@ def _assembled(mail: Mail) -> bytes:
         ("From", mail.sender),
         ("To", ",\r\n ".join(mail.recipients)),
         ("Subject", _unstructured(mail.subject)),
-        ("Date", format_datetime(datetime.now(UTC))),
+        ("Date", format_datetime(clock.now())),
         ("Message-ID", mail.message_id),
         ("MIME-Version", "1.0"),
     ]

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from agentsvc_nb import clock
+
 T = TypeVar("T")
 
 _event: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
@@ -72,8 +74,8 @@ class ReadTime:
     def check(self) -> None:
         """Raise `ReadTooLong` when the time is used up. The processor's clock, a system call, is looked at 50 times a
         second at most, however often this is called."""
-        if time.monotonic() >= self._look:
-            self._look = time.monotonic() + _LOOK_SECONDS
+        if clock.monotonic() >= self._look:
+            self._look = clock.monotonic() + _LOOK_SECONDS
             if time.thread_time() - self._began > self._seconds or self.is_over():
                 raise ReadTooLong
 
@@ -82,11 +84,11 @@ def _time_used_by_this_thread() -> Callable[[], float]:
     """The processor time of the calling thread from now on, in seconds, which any thread may ask for. Where the system
     does not tell it to others, a share of the time on the wall, so that a busy machine fails no ordinary read."""
     if sys.platform in ("win32", "darwin"):
-        began = time.monotonic()
-        return lambda: (time.monotonic() - began) * WALL_SHARE
-    clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
-    began = clock()
-    return lambda: clock() - began
+        began = clock.monotonic()
+        return lambda: (clock.monotonic() - began) * WALL_SHARE
+    used = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+    before = used()
+    return lambda: used() - before
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
