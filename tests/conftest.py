@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="folder",
         help="where services keep contents: in their folders, or in an S3 server that the tests start",
     )
+    parser.addoption("--seed", type=int, default=1, help="where random tests begin")
     parser.addoption("--database", choices=databases.CHOICES, default="sqlite", help="where services keep their data")
 
 
@@ -89,6 +90,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("AGENTSVC_") or name == "SERVICE_API_KEY":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def seed(request: pytest.FixtureRequest) -> int:
+    """Where random tests begin."""
+    return int(request.config.option.seed)
 
 
 @pytest.fixture(scope="session")
