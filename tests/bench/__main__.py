@@ -8,55 +8,25 @@ from __future__ import annotations
 import sys
 
 from tests.bench import (
-    asking,
     calls,
-    context,
-    deadlines,
     decoding,
     first_call,
-    first_event,
-    followers,
-    frames,
-    idle_streams,
-    mcp,
     memory,
     notebook,
-    pictures,
-    previews,
     programs,
     reads,
-    s3,
+    rows,
     search,
     starts,
     tables,
-    tasks,
     transfers,
     uploads,
 )
-from tests.bench.cluster import __main__ as cluster
+
+CLIENT = (first_call, calls, decoding, transfers, notebook)
+SERVICE = (reads, starts, rows, uploads, memory, search, tables, programs)
 
 if __name__ == "__main__":
-    client = (first_call, calls, decoding, deadlines, transfers, frames, previews)
-    service = (
-        reads,
-        starts,
-        first_event,
-        followers,
-        idle_streams,
-        uploads,
-        s3,
-        cluster,
-        mcp,
-        memory,
-        pictures,
-        search,
-        tables,
-        tasks,
-        programs,
-        asking,
-        context,
-        notebook,
-    )
-    for benchmark in (*client, *service):
+    for benchmark in (*CLIENT, *SERVICE):
         benchmark.main("--quick" in sys.argv)
         print()

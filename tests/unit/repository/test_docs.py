@@ -15,7 +15,6 @@ import agentsvc_nb
 from agentsvc_nb.cli import parser
 from agentsvc_nb.wire.runs import EventType
 from docs import command_pages, tables
-from tests.bench.ten_programs import __main__ as ten_programs
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -90,10 +89,6 @@ def texts_of(path: Path) -> Iterator[str]:
 
 def test_the_changelog_has_this_version() -> None:
     assert f"## {agentsvc_nb.__version__}" in (DOCS / "changelog.md").read_text()
-
-
-def test_the_lines_of_the_ten_programs_are_as_counted() -> None:
-    assert ten_programs.table() in (DOCS / "programs.md").read_text(), "run `python -m tests.bench.ten_programs`"
 
 
 def test_no_page_names_a_path_of_somebodys_machine() -> None:

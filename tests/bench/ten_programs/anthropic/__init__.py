@@ -1,1 +1,0 @@
-"""The programs of docs/programs.md with anthropic. They need an account, and are not run."""

@@ -1,4 +1,0 @@
-from openai import OpenAI
-
-for file in OpenAI().files.list():
-    print(file.filename, file.bytes)
