@@ -1,5 +1,4 @@
-"""Fixtures of the tests of a broken network: a service with a run and a file in it. Also the Hypothesis profile for a
-long search, `--hypothesis-profile long`."""
+"""Fixtures of the tests of a broken network: a service with a run and a file in it."""
 
 from __future__ import annotations
 
@@ -7,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.faults.network import CONTENT, HANDLE_SECONDS, LONG, new_chat, nothing_left_open
 from tests.service.api.faces import async_face, sync_face
-
-settings.register_profile("long", settings.get_profile("default"))
+from tests.support.sampling import sampled
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +38,7 @@ def chat(service: RunningService) -> str:
         return chat
 
 
-@pytest.fixture(params=[sync_face, async_face], ids=["sync", "async"])
+@pytest.fixture(params=sampled([sync_face, async_face], sync_face))
 def facing(request: pytest.FixtureRequest, service: RunningService) -> Any:
     """A function that makes a client (sync or async) that connects through a given proxy."""
     return lambda proxy: request.param(service.api_key, proxy.base_url)

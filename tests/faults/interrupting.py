@@ -14,7 +14,6 @@ import pytest
 
 LONGEST_SECONDS = 0.06
 """Longest random wait before an interrupt: about as long as the interrupted work takes."""
-SEEDS = pytest.mark.parametrize("seed", [1])
 # If an interrupt hits the standard library while it makes a socket, garbage collection closes it, with a warning.
 HALF_MADE_SOCKETS = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

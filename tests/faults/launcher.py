@@ -1,7 +1,7 @@
-"""Serves as `agentsvc serve` does, but with engines that fail at a named point, or with a mutant of the code.
+"""Serves as `agentsvc serve` does, but with engines that fail at a named point.
 
     python -m tests.faults.launcher --data DIR --port 0
-        [--point "in runs.claim 1"] [--group N] [--late-writers] [--mutant M]
+        [--point "in runs.claim 1"] [--group N] [--late-writers]
         [--set smtp_url=smtp://127.0.0.1:2525] [--set database=postgresql://...]
 
 The product has no switch for this: the engines are arguments of `create_app`, like the agent.
@@ -27,14 +27,11 @@ from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point
 from tests.faults.history_checker import HistoryChecker, LateWritersDatabase
-from tests.faults.mutants import MUTANTS
 
 
 def main() -> None:
     given = _arguments()
     offer()
-    if given.mutant:
-        MUTANTS[given.mutant].apply()
     settings = Settings.from_env({}, data=given.data, model="scripted", **dict(one.split("=", 1) for one in given.set))
     folder = DataFolder(settings.data, settings.database, settings.shared_secret)
     folder.make()
@@ -69,7 +66,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--point", default="never never 0")
     parser.add_argument("--group", type=int, default=0)
     parser.add_argument("--late-writers", action="store_true")
-    parser.add_argument("--mutant", choices=MUTANTS)
     parser.add_argument("--set", action="append", default=[])
     return parser.parse_args()
 

@@ -17,6 +17,7 @@ from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
 from tests.faults.proxy import HOWS
 from tests.support import databases
+from tests.support.sampling import sampled
 from tests.support.waiting import until
 
 LONG = "\n".join(f"progress {n} 200 at {n}" for n in range(200)) + "\nsay done"
@@ -26,7 +27,7 @@ HANDLE_SECONDS = 0.1
 PATIENCE_SECONDS = 0.4
 """After this time without a byte a client gives a connection up; outside tests that is a minute."""
 WAYS = pytest.mark.parametrize("direction", ["up", "down"])
-KINDS = pytest.mark.parametrize("how", HOWS)
+KINDS = pytest.mark.parametrize("how", sampled(HOWS, "cut", "reset", "stall"))
 
 
 def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:
@@ -60,12 +61,6 @@ def new_chat(client: AgentService) -> str:
     chat = client.runs.wait(client.runs.start("say hello").run_id, poll=0.02).chat
     assert chat
     return chat
-
-
-def undelayed(client: Any) -> Any:
-    """The same client, without pauses between attempts; other tests check their length."""
-    client._core.rng = lambda: 0.0
-    return client
 
 
 async def read_async(stream: Any) -> list[Any]:

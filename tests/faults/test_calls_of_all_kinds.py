@@ -20,6 +20,7 @@ from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.history import check_run
 from tests.faults.test_calls import stamps
 from tests.faults.test_tool_effects import call, files, start
+from tests.support.sampling import sampled
 from tests.support.tool_server import RunningToolServer, tool_server
 from tests.support.waiting import until
 from tests.unit.tools.test_program_escapes import living
@@ -99,7 +100,16 @@ def server() -> Iterator[RunningToolServer]:
         yield found
 
 
-@pytest.mark.parametrize("name", KILLS)
+@pytest.mark.parametrize(
+    "name",
+    sampled(
+        KILLS,
+        "while a program runs",
+        "after an approval, before the call",
+        "after another server's answer",
+        "when an effect is about to happen",
+    ),
+)
 def test_nothing_twice_and_nothing_lost(name: str, server: RunningToolServer) -> None:
     kill = KILLS[name]
     (server.folder / "calls.log").unlink(missing_ok=True)

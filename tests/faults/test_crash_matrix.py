@@ -13,6 +13,7 @@ import pytest
 
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.scenario import Morning
+from tests.support.sampling import sampled
 from tests.support.waiting import until
 
 POINTS = [
@@ -48,7 +49,19 @@ AT_MOST = {"in jobs.finish 1": 3, "in jobs.finish 2": 3, "after jobs.finish 2": 
 """Effects, where a job was in flight: one more than the two that the morning asks for."""
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    sampled(
+        POINTS,
+        "after idempotency.remember 1",
+        "in events.insert_event 5",
+        "in runs.checkpoint 2",
+        "in runs.finish 1",
+        "blob rename 2",
+        "in jobs.finish 1",
+        "after runs.cancelling 1",
+    ),
+)
 def test_the_service_may_die_anywhere(point: str) -> None:
     with crashing_server() as service:
         morning = die_at(service, point)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import signal
 import sqlite3
 import stat
 import subprocess
@@ -15,10 +14,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.service.config import KeptSettings
-from agentsvc_nb.service.folder import DataFolder, ForeignFolder
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from tests.service.process.test_serve import ENV, client_of, ready_of, serve, serving
+from tests.service.process.test_serve import ENV, client_of, serve, serving
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.sqlite("loses, replaces and restores a folder's own database")
@@ -65,84 +62,10 @@ def test_a_foreign_folder_is_refused_and_left_as_it_is(command: str, foreign: Pa
     assert seen(foreign) == before
 
 
-@pytest.mark.parametrize(
-    "what", ["another program's", "another program's, of this moment", "none", "a link", "blobs", "settings"]
-)
-def test_a_foreign_file_under_a_name_of_ours_is_left_as_it_is(what: str, tmp_path: Path) -> None:
-    """It was opened, migrated and written to."""
-    data = tmp_path / "data"
-    (data / "blobs").mkdir(parents=True)
-    data.chmod(0o755)
-    with contextlib.closing(sqlite3.connect(data / "service.sqlite3")) as theirs:
-        if what == "another program's, of this moment":
-            theirs.execute("PRAGMA journal_mode = WAL")
-        theirs.executescript("CREATE TABLE photo (name); PRAGMA user_version = 3")
-        before = seen(data) | contents(data)
-        if what not in ("another program's", "another program's, of this moment"):
-            (data / "service.sqlite3").unlink()
-            if what == "none":
-                (data / "service.sqlite3").write_text("Dear diary")
-            elif what == "a link":
-                (tmp_path / "thesis.txt").write_text("mine")
-                (data / "lock").symlink_to(tmp_path / "thesis.txt")
-            elif what == "settings":
-                (data / "settings.json").write_text('{"editor": "vim"}')
-            else:
-                (data / "blobs" / "holiday.jpg").write_bytes(b"\xff\xd8")
-            before = seen(data) | contents(data)
-        for refused in (
-            serve(data, "--port", 0),
-            agentsvc("keys", "create", "--name", "a", "--data", data),
-            agentsvc("ask", "hello", "--data", data),
-        ):
-            assert refused.returncode in (1, 2)
-            assert refused.stderr.count("\n") == 1, refused.stderr
-            assert "give another folder" in refused.stderr or what == "settings", refused.stderr
-            assert seen(data) | contents(data) == before
-
-
 def contents(folder: Path) -> dict[str, object]:
     """The contents below a folder; without SQLite's shared memory, in which each reader leaves a mark."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith("-shm"))
     return {f"{path}'s content": path.read_bytes() for path in files}
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        [],
-        ["lost+found/"],
-        ["serve.log", "settings.json", "lock"],  # a first start that was interrupted
-        ["models/"],
-        [".ready.json.abcd", ".restore-x/", "blobs/", "blobs.lock"],
-        ["service.sqlite3", "notes.txt"],  # ours, and somebody put a note beside it
-        ["blobs/incoming/", "monday.tar"],
-    ],
-)
-def test_folders_that_are_ours_or_nobodys(names: list[str], tmp_path: Path) -> None:
-    for name in names:
-        path = tmp_path / "data" / name
-        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
-        if not name.endswith("/"):
-            path.touch()
-    DataFolder(tmp_path / "data").make()
-    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
-
-
-def test_the_folder_of_a_service_with_its_data_elsewhere_stays_its_own(tmp_path: Path) -> None:
-    """As that of one with its data there does, whatever somebody puts beside it."""
-    data = tmp_path / "data"
-    data.mkdir()
-    KeptSettings({}, {"AGENTSVC_DATABASE": True}).write(DataFolder(data))
-    (data / "notes.txt").touch()
-    DataFolder(data, "postgresql://db/agentsvc").make()
-    assert (data / "notes.txt").exists()
-
-
-def test_a_link_to_a_foreign_folder_is_foreign(foreign: Path, tmp_path: Path) -> None:
-    (tmp_path / "data").symlink_to(foreign)
-    with pytest.raises(ForeignFolder):
-        DataFolder(tmp_path / "data").make()
 
 
 @pytest.mark.parametrize("left", ["missing", "empty"])
@@ -237,22 +160,6 @@ def test_a_service_whose_folder_is_taken_away_ends(how: str, tmp_path: Path) -> 
                 assert again.runs.get(waiting.run_id).status in ("queued", "running")
 
 
-def test_a_service_beside_another_leaves_it_its_ready_file(tmp_path: Path) -> None:
-    """Somebody removes the lock, and a second server starts: the first one ends, and takes nothing along."""
-    data = tmp_path / "data"
-    with serving(data, "--port", 0) as first:
-        before = ready_of(data)
-        os.kill(first.pid, signal.SIGSTOP)  # it notices after the second has begun
-        (data / "lock").unlink()
-        (data / "ready.json").unlink()
-        with serving(data, "--port", 0) as second:
-            os.kill(first.pid, signal.SIGCONT)
-            assert first.wait(PATIENCE_SECONDS) == 1
-            assert ready_of(data).pid == second.pid != before.pid
-            with client_of(data) as client:
-                assert client.runs.start("say on", sync=True).output == "on"
-
-
 def test_an_altered_content_is_found_and_not_served(tmp_path: Path) -> None:
     """By the service's own check, of any size; the same content uploaded again mends it."""
     data = tmp_path / "data"
@@ -279,15 +186,3 @@ def test_an_altered_content_is_found_and_not_served(tmp_path: Path) -> None:
         assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr is not None
         assert process.stderr.read().count("was altered on the disk") == 2
-
-
-def test_a_content_that_is_stored_anew_is_not_put_aside(tmp_path: Path) -> None:
-    """The check has just read the altered one when the right one takes its place."""
-    blobs = LocalBlobs(tmp_path / "blobs")
-    sha256 = blobs.put(b"right").sha256
-    with blobs.path(sha256).open("rb") as file:
-        blobs.put(b"right")
-        assert not blobs.put_aside(sha256, os.fstat(file.fileno()))
-    with blobs.path(sha256).open("rb") as file:
-        assert blobs.put_aside(sha256, os.fstat(file.fileno()))
-    assert not blobs.path(sha256).exists()

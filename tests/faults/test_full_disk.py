@@ -97,32 +97,6 @@ def test_who_waits_for_a_run_that_cannot_end_is_told_at_once(service: CrashingSe
     assert service.post("/runs", {**start, "sync": True}, "held").status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("point", "path", "document"),
-    [
-        ("full runs.claim 1", "/runs", {"message": "say it"}),
-        ("full jobs.claim 1", "/jobs", {"tool": "echo_job", "input": {}}),
-    ],
-)
-def test_work_that_finds_no_room_to_begin_begins_later(point: str, path: str, document: dict[str, object]) -> None:
-    """Acknowledged, and then the disk is full: it must not lie there until the next start."""
-    with crashing_server() as service:
-        service.start("--point", point)
-        work = service.post(path, document).json()
-        where = f"/jobs/{work['job_id']}?chat={work['chat']}" if path == "/jobs" else f"/runs/{work['run_id']}"
-        until(lambda: service.get(where)["status"], lambda status: status in ("completed", "succeeded"))
-
-
-def test_a_request_that_finds_no_room_is_told_so_in_a_sentence() -> None:
-    with crashing_server() as service:
-        service.start("--point", "full runs.insert 1")
-        answer = service.post("/runs", {"message": "say it"}, "k")
-        assert refused(answer)
-        assert answer.json()["error"]["message"].startswith("Nothing was stored: at the service, the ")
-        assert "disk is full" in answer.json()["error"]["message"]
-        assert service.post("/runs", {"message": "say it", "sync": True}, "k").json()["output"] == "it"
-
-
 def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
     with crashing_server() as service:
         service.start("--point", "full write 2")

@@ -14,8 +14,8 @@ import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService
-from tests.faults.interrupting import HALF_MADE_SOCKETS, SEEDS, CtrlC, cancelled
-from tests.faults.network import CONTENT, count
+from tests.faults.interrupting import HALF_MADE_SOCKETS, LONGEST_SECONDS, CtrlC, cancelled
+from tests.faults.network import CONTENT, HANDLE_SECONDS, count, new_chat
 
 LIVE = "\n".join(f"progress {n} 60 at {n}\nwait 0.005" for n in range(60))
 TIMES = 25
@@ -25,7 +25,6 @@ pytestmark = [pytest.mark.usefixtures("all_closed"), *HALF_MADE_SOCKETS]
 # -- scripts: Ctrl-C -----------------------------------------------------------------------------------------------
 
 
-@SEEDS
 def test_a_stream_read_on_after_every_ctrl_c_is_whole(
     service: RunningService, ended: tuple[str, list[Any]], seed: int
 ) -> None:
@@ -54,7 +53,6 @@ def _read_on(stream: Any, got: list[Any]) -> bool:
     return True
 
 
-@SEEDS
 def test_a_live_run_left_by_ctrl_c_goes_on(service: RunningService, seed: int) -> None:
     ctrl_c, before = CtrlC(seed), count(service, "run")
     with AgentService(service.api_key, service.base_url) as client:
@@ -68,7 +66,6 @@ def test_a_live_run_left_by_ctrl_c_goes_on(service: RunningService, seed: int) -
     assert ctrl_c.hits
 
 
-@SEEDS
 def test_files_after_every_ctrl_c(service: RunningService, chat: str, tmp_path: Path, seed: int) -> None:
     """What a broken download leaves is continued by the next; a broken upload leaves nothing."""
     ctrl_c = CtrlC(seed)
@@ -89,7 +86,6 @@ def test_files_after_every_ctrl_c(service: RunningService, chat: str, tmp_path: 
 # -- asyncio: cancellation -----------------------------------------------------------------------------------------
 
 
-@SEEDS
 def test_a_stream_read_on_after_every_cancellation_is_whole(
     service: RunningService, ended: tuple[str, list[Any]], seed: int
 ) -> None:
@@ -113,22 +109,38 @@ def test_a_stream_read_on_after_every_cancellation_is_whole(
     assert asyncio.run(many())
 
 
-@SEEDS
-def test_files_after_every_cancellation(service: RunningService, chat: str, tmp_path: Path, seed: int) -> None:
-    (tmp_path / "up.bin").write_bytes(CONTENT)
+# -- asks: whoever asks again with the key gets that turn ------------------------------------------------------------
 
-    async def many() -> int:
-        dice, hits = random.Random(seed), 0
-        async with AsyncAgentService(service.api_key, service.base_url) as client:
-            for number in range(TIMES):
-                to = tmp_path / f"{number}.bin"
-                hits += await cancelled(client.files.download("uploads/big.bin", chat=chat, to=to), dice)
-                assert await client.files.download("uploads/big.bin", chat=chat, to=to) == to
-                assert to.read_bytes() == CONTENT
-                hits += await cancelled(client.files.upload(tmp_path / "up.bin"), dice)
-                (staged,) = await client.files.upload(tmp_path / "up.bin")
-                assert staged.size_bytes == len(CONTENT)
-        return hits
+TURN = f"say so far\nwait {HANDLE_SECONDS / 2}\nsay done"
+LATE = f"say so far\nwait {HANDLE_SECONDS + LONGEST_SECONDS}\nsay done"
+ASKS = [TURN, LATE] * 6
 
-    assert asyncio.run(many())
-    assert not list(tmp_path.glob("*.part"))
+
+def keyed(script: str) -> dict[str, Any]:
+    return {"message": script, "chat": "new", "idempotency_key": uuid.uuid4().hex, "poll": 0.01}
+
+
+def test_an_ask_after_ctrl_c_is_the_same_turn(service: RunningService, seed: int) -> None:
+    ctrl_c, before = CtrlC(seed, longest=2 * HANDLE_SECONDS), count(service, "run")
+    with AgentService(service.api_key, service.base_url) as client:
+        for asked in map(keyed, ASKS):
+            ctrl_c.during(partial(client.ask, **asked))
+            assert client.ask(**asked).answer == "so far\ndone"
+    assert count(service, "run") - before == len(ASKS)
+    assert ctrl_c.hits
+
+
+def test_a_wait_for_a_chat_may_be_left_and_begun_again(service: RunningService, seed: int) -> None:
+    ctrl_c, before = CtrlC(seed), count(service, "run")
+    with AgentService(service.api_key, service.base_url) as client:
+        chat = new_chat(client)
+        for number in range(8):
+            first = client.runs.start("wait 0.05\nsay first", chat=chat, on_busy="wait")
+            start = partial(
+                client.runs.start, "say second", chat=chat, on_busy="wait", idempotency_key=f"{chat}-{number}"
+            )
+            ctrl_c.during(start)
+            second = client.runs.wait(start())
+            assert (second.output, client.runs.get(first.run_id).status) == ("second", "completed")
+    assert count(service, "run") - before == 1 + 2 * 8
+    assert ctrl_c.hits

@@ -73,20 +73,6 @@ def test_a_held_answer_comes_once_the_database_is_back(server: CrashingServer, f
     assert answer["result"]["structuredContent"]["output"] == "done"
 
 
-def test_a_held_answer_that_is_due_names_its_run() -> None:
-    """It is known, whatever can be read by then."""
-    with crashing_server() as server:
-        server.start("--set", "ask_handle_seconds=2")
-        with (
-            opened(server, "tools/call", name="ask", arguments={"message": ENDLESS}) as messages,
-            failing(server, "away"),
-        ):
-            [answer] = messages
-        data = answer["result"]["structuredContent"]
-        assert not answer["result"]["isError"]
-        assert server.get(f"/runs/{data['run_id']}")["status"] == "running"
-
-
 @FAILURES
 def test_who_listens_hears_on_once_the_database_is_back(server: CrashingServer, failure: str) -> None:
     run_id = run(server)

@@ -22,7 +22,7 @@ import obstore
 import psycopg
 import pytest
 
-from agentsvc_nb.service.backup.archive import ArchiveWriter, Manifest, tables_of
+from agentsvc_nb.service.backup.archive import tables_of
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.service.ports import Tx
@@ -247,19 +247,6 @@ def test_a_service_in_postgresql_and_s3_and_back(moving: Moving, place: Place, t
         service.stop()
 
 
-def test_a_backup_beside_replicas_has_what_was_acknowledged(moving: Moving, place: Place, tmp_path: Path) -> None:
-    """And goes into another database and another prefix while they work."""
-    done(agentsvc("restore", moving.backup, "--data", tmp_path / "there", **place.env))
-    backup, restored = tmp_path / "b.tar", Place(f"{place.blobs}-again", place.secret)
-    with served(place) as service, seen(service, moving.key) as there:
-        later = there.run("write later.txt a lantern\nsay done", sync=True, chat_id=moving.chat)
-        answers = there.all([*moving.runs[:2], later["run_id"]], moving.chat)
-        done(agentsvc("backup", backup, "--data", service.data, **place.env))
-        done(agentsvc("restore", backup, "--data", tmp_path / "again", **restored.env))
-        with served(restored) as again, seen(again, moving.key) as back:
-            assert back.all([*moving.runs[:2], later["run_id"]], moving.chat) == answers
-
-
 def test_a_folder_restored_is_equal(moving: Moving, tmp_path: Path) -> None:
     again = DataFolder(tmp_path / "again")
     done(agentsvc("restore", moving.backup, "--data", again.path))
@@ -325,23 +312,6 @@ def test_a_restore_whose_bucket_is_cut_off_is_begun_again(
     assert names == {found.removeprefix("contents/") for found in contents_of(moving.backup) if "contents/" in found}
 
 
-def test_a_restore_whose_database_is_cut_off_is_one_sentence(moving: Moving, place: Place, tmp_path: Path) -> None:
-    """It is tried again for some time."""
-    server = databases.PostgresServer(f"-c listen_addresses=127.0.0.1 -c port={(port := free_port())} -c fsync=off")
-    try:
-        with Proxy(f"http://127.0.0.1:{port}", [Fault("cut", IN_ROWS, "up")] * 200) as proxy:
-            place.database = f"postgresql://postgres@{proxy.base_url.removeprefix('http://')}/postgres"
-            fails(
-                agentsvc("restore", moving.backup, "--data", tmp_path / "a", **place.env),
-                "The database does not answer",
-            )
-            assert proxy.struck > 1
-        place.database = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        done(agentsvc("restore", moving.backup, "--data", tmp_path / "a", **place.env))
-    finally:
-        server.remove()
-
-
 def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -359,23 +329,6 @@ def test_a_target_in_use_is_refused(moving: Moving, place: Place, tmp_path: Path
         assert connection.execute("SELECT COUNT(*) FROM run").fetchone() == (0,)
 
 
-def test_of_two_restores_at_once_one_has_the_target(moving: Moving, place: Place, tmp_path: Path) -> None:
-    other = {**place.env, "AGENTSVC_BLOBS": f"{place.blobs}-other"}
-    children = [
-        subprocess.Popen(
-            command("restore", moving.backup, "--data", tmp_path / str(number)),
-            env={**os.environ, **env},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number, env in enumerate((place.env, other))
-    ]
-    said = "".join(child.communicate(timeout=PATIENCE_SECONDS)[1] for child in children)
-    assert sorted(child.returncode for child in children) == [0, 1]
-    assert "is in use" in said or "Another process is writing" in said
-
-
 def test_keys_that_would_be_unknown_are_refused(moving: Moving, place: Place, tmp_path: Path) -> None:
     wrong = {**place.env, "AGENTSVC_SECRET": secrets.token_hex(32)}
     there = tmp_path / "there"
@@ -383,56 +336,9 @@ def test_keys_that_would_be_unknown_are_refused(moving: Moving, place: Place, tm
     done(agentsvc("restore", moving.backup, "--data", there, **place.env))
 
 
-def test_a_backup_of_an_earlier_schema_says_how_to_move_it(moving: Moving, place: Place, tmp_path: Path) -> None:
-    tables = {table: [column.name for column in columns] for table, columns in tables_of(29).items()}
-    manifest = Manifest(engine="sqlite", schema_version=29, created_at="2026-11-28T09:30:12Z", tables=tables)
-    with (tmp_path / "old.tar").open("wb") as file:
-        ArchiveWriter(file, manifest).finish()
-    fails(
-        agentsvc("restore", tmp_path / "old.tar", "--data", tmp_path / "there", **place.env),
-        "restore it into a data folder, back that up, and restore that",
-    )
-    done(agentsvc("restore", tmp_path / "old.tar", "--data", tmp_path / "folder"))
-
-
-def test_a_dump_and_a_copy_of_the_bucket_are_a_backup(
-    moving: Moving, place: Place, s3: S3Server, tmp_path: Path
-) -> None:
-    """As docs/operations.md has it: `pg_dump` beside the service, then the objects; restored into another database and
-    another prefix while the first service works."""
-    done(agentsvc("restore", moving.backup, "--data", tmp_path / "there", **place.env))
-    restored = Place(s3.address(), place.secret)
-    dump = tmp_path / "monday.dump"
-    with served(place) as service, seen(service, moving.key) as there:
-        later = there.run("write later.txt a lantern\nsay done", sync=True, chat_id=moving.chat)
-        answers = there.all([*moving.runs[:2], later["run_id"]], moving.chat)
-        program("pg_dump", "--format=custom", "--exclude-table-data=process", f"--file={dump}", place.database)
-        source, target = s3.store(place.blobs), s3.store(restored.blobs)
-        for found in obstore.list(source).collect():
-            obstore.put(target, found["path"], obstore.get(source, found["path"]).bytes())
-        program("pg_restore", f"--dbname={restored.database}", "--no-owner", dump)
-        with served(restored) as again, seen(again, moving.key) as back:
-            assert back.all([*moving.runs[:2], later["run_id"]], moving.chat) == answers
-            assert "all 45 contents of files are in" in agentsvc("doctor", "--data", again.data, **restored.env).stdout
-
-
 def program(name: str, *arguments: object) -> None:
     """Run a program of PostgreSQL."""
     done(subprocess.run([databases.programs() / name, *map(str, arguments)], capture_output=True, text=True))
-
-
-def test_a_very_large_file_is_never_in_memory(place: Place, s3: S3Server, tmp_path: Path) -> None:
-    used = []
-    for size in (1_000, VERY_LARGE):
-        with running_service(max_file_bytes=VERY_LARGE) as service, seen(service, service.api_key) as here:
-            chat = here.run("say hello", sync=True)["chat"]
-            here.put(chat, "large.bin", os.urandom(size))
-            service.stop()
-            backup = tmp_path / f"{size}.tar"
-            made = memory_of("backup", str(backup), "--data", str(service.data))
-            target = Place(s3.address(), secret_of(backup))
-            used.append(max(made, memory_of("restore", str(backup), "--data", str(tmp_path / str(size)), **target.env)))
-    assert used[1] - used[0] < VERY_LARGE / 3  # some ten parts of 5 MB are on their way
 
 
 def memory_of(*arguments: str, **env: str) -> int:

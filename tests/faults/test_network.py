@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError
-from agentsvc_nb.client import streams
+from agentsvc_nb.client import streams, tools
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
 from tests.faults.network import (
@@ -24,13 +24,20 @@ from tests.faults.network import (
     new_chat,
     outcome_of,
     read,
-    undelayed,
 )
 from tests.faults.proxy import Direction, Fault, How, Proxy
 from tests.service.api.faces import Face
 
 IMAGES = {"request": {"brief": "Autumn sale"}}
-pytestmark = pytest.mark.usefixtures("all_closed")
+pytestmark = pytest.mark.usefixtures("all_closed", "impatient")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a client give a silent stream or handle up soon, and wait for nothing between its attempts."""
+    monkeypatch.setattr(streams, "READ_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(tools, "SYNC_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(random, "random", lambda: 0.0)
 
 
 def faults(how: How, direction: Direction = "down", size: int = 3_000, seed: int = 1) -> list[Fault]:
@@ -44,32 +51,16 @@ def faults(how: How, direction: Direction = "down", size: int = 3_000, seed: int
 
 @KINDS
 def test_a_stream_over_ten_broken_connections_is_whole(
-    how: How, facing: Any, service: RunningService, ended: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+    how: How, facing: Any, service: RunningService, ended: tuple[str, list[Any]]
 ) -> None:
-    monkeypatch.setattr(streams, "READ_SECONDS", PATIENCE_SECONDS)
     run_id, events = ended
     with Proxy(service.base_url, [None, *faults(how)]) as proxy:
         face: Face = facing(proxy)
 
         def follow(client: Any) -> Any:
-            return read(undelayed(client).with_options(max_retries=9).runs.attach(run_id, timeout=PATIENCE_SECONDS))
+            return read(client.with_options(max_retries=9).runs.attach(run_id, timeout=PATIENCE_SECONDS))
 
         assert face(follow) == events
-
-
-@KINDS
-def test_a_live_run_is_followed_through_faults(
-    how: How, facing: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streams, "READ_SECONDS", PATIENCE_SECONDS)
-    script = "\n".join(f"progress {n} 30 at {n}\nwait 0.01" for n in range(30))
-    before = count(service, "run")
-    with Proxy(service.base_url, [Fault(how, 1_500, "down")] * 3) as proxy:
-        face: Face = facing(proxy)
-        got = face(lambda client: read(undelayed(client).runs.start_and_stream(script)))
-    assert [event.id for event in got] == list(range(1, len(got) + 1))
-    assert [event.payload["done"] for event in got if event.type == "progress"] == list(range(30))
-    assert (got[-1].type, count(service, "run") - before) == ("run.ended", 1)
 
 
 # -- starts --------------------------------------------------------------------------------------------------------
@@ -84,9 +75,7 @@ def test_a_keyed_start_gives_one_run(
     before, key = count(service, "run"), uuid.uuid4().hex
     with Proxy(service.base_url, [Fault(how, after, direction)] * 2) as proxy:
         face: Face = facing(proxy)
-        run = face(
-            lambda client: undelayed(client).runs.start("say one", idempotency_key=key, timeout=PATIENCE_SECONDS)
-        )
+        run = face(lambda client: client.runs.start("say one", idempotency_key=key, timeout=PATIENCE_SECONDS))
     assert how_ended(service, run.run_id) == "completed"
     assert count(service, "run") - before == 1
 
@@ -116,21 +105,6 @@ def test_a_start_without_a_key_is_sent_once(
 # -- polling -------------------------------------------------------------------------------------------------------
 
 
-@WAYS
-@KINDS
-def test_polling_outlives_faults(how: How, direction: Direction, facing: Any, service: RunningService) -> None:
-    with AgentService(service.api_key, service.base_url) as client:
-        run_id = client.runs.start("wait 0.3\nsay done").run_id
-    with Proxy(service.base_url, [Fault(how, after, direction) for after in (0, 120, 400, 30, 700)]) as proxy:
-        face: Face = facing(proxy)
-
-        def poll(client: Any) -> Any:
-            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=6)
-            return client.runs.wait(run_id, poll=0.02)
-
-        assert face(poll).output == "done"
-
-
 @KINDS
 def test_a_keyed_job_is_done_once_over_faults(how: How, facing: Any, service: RunningService, chat: str) -> None:
     before, key = count(service, "job"), uuid.uuid4().hex
@@ -138,7 +112,7 @@ def test_a_keyed_job_is_done_once_over_faults(how: How, facing: Any, service: Ru
         face: Face = facing(proxy)
 
         def work(client: Any) -> Any:
-            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=4)
+            client = client.with_options(timeout=PATIENCE_SECONDS, max_retries=4)
             return client.jobs.submit_and_wait("create_images", IMAGES, chat=chat, idempotency_key=key)
 
         assert face(work).status == "succeeded"
@@ -158,7 +132,7 @@ def test_a_download_over_faults_is_whole(
 
         def fetch(client: Any) -> Any:
             # As many as faults: what a busy machine has not read yet, a reset takes away, and nothing was gained.
-            client = undelayed(client).with_options(timeout=PATIENCE_SECONDS, max_retries=len(plan))
+            client = client.with_options(timeout=PATIENCE_SECONDS, max_retries=len(plan))
             return client.files.download("uploads/big.bin", chat=chat, to=tmp_path)
 
         assert face(fetch).read_bytes() == CONTENT
@@ -178,9 +152,62 @@ def test_an_upload_over_faults_arrives_whole_and_once(
         face: Face = facing(proxy)
 
         def send(client: Any) -> Any:
-            client = undelayed(client).with_options(timeout=2 * PATIENCE_SECONDS, max_retries=5)
+            client = client.with_options(timeout=2 * PATIENCE_SECONDS, max_retries=5)
             return client.files.upload(tmp_path / "up.bin", chat=chat)
 
         assert [file.size_bytes for file in face(send)] == [len(CONTENT)]
     with AgentService(service.api_key, service.base_url) as client:
         assert [file.id for file in client.files.list(chat)] == [hashlib.sha256(CONTENT).hexdigest()]
+
+
+# -- ask, and waiting for a chat ------------------------------------------------------------------------------------
+
+LATE = "say so far\nwait 0.9\nsay done"
+"""A turn that outlasts the service's patience: it is answered by a handle."""
+
+
+@WAYS
+@KINDS
+def test_a_keyed_ask_is_one_turn(how: How, direction: Direction, facing: Any, service: RunningService) -> None:
+    """Faults strike the start, the looks at its handle, and the reading of its result."""
+    before, key = (count(service, "run"), count(service, "job")), uuid.uuid4().hex
+    plan = [Fault(how, after, direction) for after in (0, 1_200, 900, 1_000, 40)]
+    with Proxy(service.base_url, plan) as proxy:
+        face: Face = facing(proxy)
+        answer = face(
+            lambda client: client.with_options(timeout=PATIENCE_SECONDS, max_retries=7).ask(
+                LATE, chat="new", idempotency_key=key, poll=0.02
+            )
+        )
+        assert proxy.struck or how == "delay"
+    assert answer.answer == "so far\ndone"
+    assert answer.raw["family"] == "mcp_ask", "it became a job"
+    assert (count(service, "run") - before[0], count(service, "job") - before[1]) == (1, 1)
+
+
+@WAYS
+@KINDS
+def test_a_keyed_start_waits_for_the_chat_and_is_one_run(
+    how: How, direction: Direction, facing: Any, service: RunningService
+) -> None:
+    """Faults strike the refusals, the wait for the run that holds the chat, and the start itself."""
+    with AgentService(service.api_key, service.base_url) as client:
+        chat = new_chat(client)
+        before, key = count(service, "run"), uuid.uuid4().hex
+        first = client.runs.start("wait 0.3\nsay first", chat=chat)
+    plan = [Fault(how, after, direction) for after in (0, 500, 90, 900)]
+    with Proxy(service.base_url, plan) as proxy:
+        face: Face = facing(proxy)
+        given = {"chat": chat, "on_busy": "wait", "idempotency_key": key}
+        outcome = face(
+            lambda client: client.with_options(timeout=PATIENCE_SECONDS, max_retries=7).runs.start(
+                "say second", **given
+            )
+        )
+        assert proxy.struck or how == "delay"
+    run_id = outcome.run_id
+    with AgentService(service.api_key, service.base_url) as client:
+        first, second = client.runs.get(first.run_id), client.runs.wait(run_id, poll=0.02)
+    assert (first.output, second.output) == ("first", "second")
+    assert (first.ended_at or "") <= (second.started_at or "")
+    assert count(service, "run") - before == 2

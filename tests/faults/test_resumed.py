@@ -50,21 +50,6 @@ def test_effects_of_the_run_before_are_not_repeated(tool: str) -> None:
         assert stamps(service) == ["a"]
 
 
-@pytest.mark.parametrize("dies", ["before", "after"])
-def test_an_effect_that_a_crash_left_open_is_not_repeated_by_a_resume(dies: str) -> None:
-    """The run is cut off in mid-effect, goes on, fails, and is resumed."""
-    with crashing_server() as service:
-        service.start(*NEVER)
-        run_id = service.post("/runs", {"message": f"{stamp('a', dies)}\n{AWAY}"}).json()["run_id"]
-        service.see_it_die()
-        service.start(*NEVER)
-        assert ended(service, run_id)["last_error"] == "model_unavailable"
-        new = ended(service, service.post(f"/runs/{run_id}/resume").json()["run_id"])
-        results = [event["payload"] for event in service.events(new["run_id"]) if event["type"] == "tool.result"]
-        assert [result["is_error"] for result in results] == [True]
-        assert stamps(service) == (["a"] if dies == "after" else [])
-
-
 @pytest.mark.parametrize("point", ["in runs.insert_resumed 1", "after calls.take_over 1"])
 def test_a_crash_within_a_resume_leaves_nothing_and_the_key_starts_one(point: str) -> None:
     with crashing_server() as service:

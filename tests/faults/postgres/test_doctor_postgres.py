@@ -13,7 +13,6 @@ import pytest
 from agentsvc_nb.cli import checks
 from agentsvc_nb.cli.findings import Finding
 from agentsvc_nb.service.accounts import accounts
-from agentsvc_nb.service.files import file_records
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.store.postgres import PostgresDatabase
 from tests.support import databases
@@ -89,38 +88,6 @@ def test_a_schema_of_another_version(folder: DataFolder) -> None:
     assert "1 of 1 processes" in lines("database", folder), "it can be worked with"
     change(folder, "UPDATE meta SET value = '99' WHERE name = 'schema_changed'")
     assert "fail  schema: a newer version wrote it: schema 99" in lines("schema", folder)
-
-
-def test_a_database_without_a_schema_or_with_that_of_others(folder: DataFolder) -> None:
-    fresh = DataFolder(folder.path, databases.server().new_database(), SECRET)
-    assert "note  schema: no service has worked with the database yet" in lines("schema", fresh)
-    change(fresh, "CREATE TABLE meta (x int)")
-    (found,) = failed("database", fresh)
-    assert "The database can't be used (column" in found.what
-    gone = DataFolder(folder.path, databases.server().address("nothere"), SECRET)
-    (found,) = failed("database", gone)
-    assert "The database refuses the service: " in found.what
-    assert ".." not in found.line("database")
-
-
-def test_a_bucket_that_can_not_be_used_is_found_before_there_are_files(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "x")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:0")
-    (found,) = failed("contents", folder)
-    assert found.what.startswith("The AWS_* variables name no store of contents")
-    assert ".." not in found.line("contents")
-
-
-def test_contents_in_a_folder_that_are_missing_come_from_its_backup(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENTSVC_BLOBS", "")
-    monkeypatch.setattr(file_records, "referenced_contents", lambda tx: {"0" * 64})
-    (found,) = failed("contents", folder)
-    assert (found.what, "backup of the folder" in found.fix) == ("1 of 1 contents of files are missing", True)
 
 
 @pytest.mark.parametrize(("ms", "how"), [(75_000, "behind"), (-75_000, "ahead of")])

@@ -5,21 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.metadata
 import sqlite3
 import threading
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import psycopg
 import pytest
-from procrastinate.schema import SchemaManager
 
 from agentsvc_nb.service.chats import chat_records
-from agentsvc_nb.service.ports import StoreAway, StoreUnusable, Tx
+from agentsvc_nb.service.ports import StoreAway, Tx
 from agentsvc_nb.service.runner.shared import LIVE_SECONDS
 from agentsvc_nb.service.runs.process_records import DEAD_MS
 from agentsvc_nb.service.store import migrations
@@ -124,16 +121,6 @@ def test_a_writer_that_is_frozen_in_the_midst_of_a_write_keeps_nobody_from_writi
     assert LOCK_SECONDS > IDLE_SECONDS < DEAD_MS / 1000 - LIVE_SECONDS
 
 
-def test_a_read_sees_one_moment(database: PostgresDatabase) -> None:
-    def twice(tx: Tx) -> tuple[list[str], list[str]]:
-        before = names(tx)
-        database.write_now(partial(insert, name="meanwhile"))
-        return before, names(tx)
-
-    assert database.read(twice) == ([], [])
-    assert database.read(names) == ["meanwhile"]
-
-
 def test_a_read_that_takes_too_long_ends(database: PostgresDatabase) -> None:
     with pytest.raises(ReadTooLong):
         database.read(lambda tx: tx.one("SELECT pg_sleep(600)"), 0.05)
@@ -162,15 +149,6 @@ def test_a_server_that_is_away_is_said_without_the_password(stopping: PostgresSe
                 use(names)
             said = "".join(traceback.format_exception(caught.value))
             assert PASSWORD not in said + repr(database)
-
-
-@pytest.mark.parametrize(
-    "address", [f"postgresql://ada:{PASSWORD}@[/x", f"postgresql://ada:{PASSWORD}%zz@db.example/x", f"{PASSWORD} x"]
-)
-def test_an_address_that_cannot_be_read_is_not_repeated(address: str) -> None:
-    with pytest.raises(StoreUnusable, match="AGENTSVC_DATABASE can't be read as an address") as caught:
-        PostgresDatabase(address)
-    assert PASSWORD not in "".join(traceback.format_exception(caught.value)).replace(repr(address), "")
 
 
 def test_the_schema_has_the_tables_and_columns_of_sqlite(database: PostgresDatabase) -> None:
@@ -248,55 +226,3 @@ def test_a_newer_schema_that_changes_is_refused_and_left_as_it_is(database: Post
     with contextlib.closing(PostgresDatabase(address)) as other, pytest.raises(SchemaTooNew, match="schema 99"):
         other.open()
     assert database.status().schema == 99
-
-
-def test_the_tables_of_the_queue_follow_a_newer_procrastinate_and_not_an_older_one(
-    database: PostgresDatabase, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "03.04.00_01_pre_old.sql").write_text("CREATE TABLE queue_old (id INT)")
-    (tmp_path / "99.01.00_01_pre_new.sql").write_text("CREATE TABLE queue_new (id INT)")
-    newer(database, database.status().newest)
-
-    def found() -> tuple[object, ...]:
-        with contextlib.closing(PostgresDatabase(address).open()) as other:
-            rows = other.read(
-                lambda tx: tx.all("SELECT to_regclass('queue_old') AS old, to_regclass('queue_new') AS new")
-            )
-            return (*rows[0].values(), other.status().schema)
-
-    assert found() == (None, None, 99)
-    with monkeypatch.context() as upgraded:
-        upgraded.setattr(SchemaManager, "get_migrations_path", lambda: str(tmp_path))
-        upgraded.setattr(importlib.metadata, "version", lambda name: "99.1.2")
-        assert found() == found() == (None, "queue_new", 99)
-    assert found() == (None, "queue_new", 99)
-
-
-def test_a_database_that_is_not_utf_8_is_refused() -> None:
-    server = databases.server()
-    with psycopg.connect(server.address("postgres"), autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS latin")
-        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    refused = PostgresDatabase(server.address("latin"))
-    with contextlib.closing(refused), pytest.raises(StoreUnusable, match="encoding is LATIN1"):
-        refused.open()
-
-
-def test_values_that_a_database_cannot_store_are_refused_as_sqlite_refuses_them(database: PostgresDatabase) -> None:
-    with pytest.raises((ValueError, OverflowError)):
-        database.write_now(lambda tx: tx.run("UPDATE run SET steps = :steps", steps=2**70))
-    assert database.read(names) == []
-
-
-def test_what_is_asked_for_is_written_before_it_closes(address: str) -> None:
-    database = PostgresDatabase(address).open()
-
-    async def ask() -> None:
-        asking = asyncio.ensure_future(database.write(partial(insert, name="last")))
-        await asyncio.sleep(0)
-        database.close()
-        await asking
-
-    asyncio.run(ask())
-    with contextlib.closing(PostgresDatabase(address)) as again:
-        assert again.read(names) == ["last"]

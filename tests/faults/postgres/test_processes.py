@@ -18,7 +18,6 @@ from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobEnding, JobRecord
 from agentsvc_nb.service.jobs.jobs import Submit
-from agentsvc_nb.service.ports import StoreUnusable
 from agentsvc_nb.service.runner import shared
 from agentsvc_nb.service.runner.shared import Sharing
 from agentsvc_nb.service.runner.signals import LocalSignals
@@ -144,21 +143,6 @@ def test_a_run_of_a_dead_worker_is_carried_by_a_new_job_whatever_a_clock_says(
     asyncio.run(work())
 
 
-def test_a_worker_that_was_registered_anew_keeps_what_it_took_before(
-    contexts_of_two: Contexts, queue: QueueTables
-) -> None:
-    async def work() -> None:
-        one, two = contexts_of_two
-        run = await started(one)
-        worker, before = queue.take(run), queue.carrier(run)
-        queue.die(worker)
-        await processes.live(one, of(one), {worker})
-        await processes.sweep(two, [])
-        assert queue.carrier(run) == before
-
-    asyncio.run(work())
-
-
 def test_a_run_that_is_left_waits_for_the_next_worker_and_that_does_not_count(
     contexts_of_two: Contexts, queue: QueueTables
 ) -> None:
@@ -232,24 +216,6 @@ def test_a_job_is_taken_over_as_a_run_is(contexts_of_two: Contexts, queue: Queue
     asyncio.run(work())
 
 
-def test_a_run_that_was_overtaken_leaves_its_job_to_the_one_that_goes_on(contexts_of_two: Contexts) -> None:
-    async def work() -> None:
-        one, two = contexts_of_two
-        run = await claimed(one, await started(one))
-        assert await attempts.resume(two, run.run_id, run.attempt)
-        key = await one.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
-        assert key is not None
-        job = await jobs.submit(one, key, JOB)
-        await jobs.stop(one, job.job_id, run.run_id, 1)
-        assert (await jobs.find(one, job.job_id)) == job
-        await jobs.stop(two, job.job_id, run.run_id, 2)
-        stopped = await jobs.find(one, job.job_id)
-        assert stopped is not None
-        assert stopped.status == "cancelled"
-
-    asyncio.run(work())
-
-
 def test_a_run_waits_for_a_process_with_its_model_while_one_lives_and_is_ended_without_one(
     contexts_of_two: Contexts, queue: QueueTables
 ) -> None:
@@ -303,14 +269,6 @@ def test_the_direct_call_of_a_dead_process_holds_nothing_and_of_a_frozen_one_is_
         assert [(line.kind, line.quantity) for line in bill] == [("web_search", 1)]
 
     asyncio.run(work())
-
-
-def test_processes_with_other_contents_are_refused(contexts_of_two: Contexts, address: str) -> None:
-    asyncio.run(processes.begin(contexts_of_two[0], of(contexts_of_two[0])))
-    with contextlib.closing(PostgresDatabase(address)) as database:
-        processes.check_contents(database, "s3://one/place")
-        with pytest.raises(StoreUnusable, match=r"in s3://one/place, this one in the folder /x: give all of them"):
-            processes.check_contents(database, "the folder /x")
 
 
 # -- a process at work -------------------------------------------------------------------------------------------------
@@ -367,23 +325,6 @@ def run_within(seconds: float, test: Coroutine[Any, Any, None]) -> None:
 async def true(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110 - what it waits for has no event
         await asyncio.sleep(0.02)
-
-
-def test_the_queue_gives_a_run_to_one_process_and_forgets_it_once_it_has_ended(
-    contexts_of_two: Contexts, queue: QueueTables
-) -> None:
-    async def work() -> None:
-        one, two = contexts_of_two
-        async with sharing(one) as first, sharing(two) as second:
-            run = await started(one)
-            await true(lambda: bool(first.given or second.given))
-            await asyncio.sleep(0.2)
-            assert first.given + second.given == [run.run_id]
-            assert first.queue_jobs + second.queue_jobs == [queue.carrier(run)]
-        assert queue.count("SELECT count(*) FROM procrastinate_jobs") == 0
-        assert queue.count("SELECT count(*) FROM procrastinate_workers") == 0
-
-    run_within(60, work())
 
 
 def test_a_process_that_loses_its_connections_goes_on_and_takes_what_comes(
@@ -444,20 +385,5 @@ def test_what_one_process_writes_wakes_those_who_watch_at_another(contexts_of_tw
                 assert await watch.wait(3600)
                 assert not await other.wait(0.3)
                 assert not await watch.wait(0.3)
-
-    run_within(60, work())
-
-
-def test_who_waits_for_a_run_of_a_model_that_no_process_has_is_told(contexts_of_two: Contexts) -> None:
-    async def work() -> None:
-        one, two = contexts_of_two
-        run = await started(one)
-        await processes.end(one, of(one))
-        await processes.begin(two, of(two, model="offline"))
-        async with sharing(one, works=0):
-            waiting = asyncio.create_task(runs.wait(one, run, NOW + 3_600_000))
-            await asyncio.sleep(0.3)
-            await processes.sweep(two, [])
-            assert (await waiting).last_error == "model_changed"
 
     run_within(60, work())
