@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 import pytest
-from IPython.core.completer import provisionalcompleter
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.magics.ask import EFFORTS
-from agentsvc_nb.notebook.widgets.chat.chat import Chat
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.runs import Effort
-from tests.notebook.jupyter import jupyter
 
 SEVERAL = {"models": "scripted,offline,openai-chat:gone", "model_url": "http://127.0.0.1:1"}
 
@@ -50,8 +44,6 @@ def test_a_cell_names_its_model_and_the_status_line_does_too(kernel: Any) -> Non
 def test_an_unknown_model_is_said_with_those_that_there_are(terminal: Any) -> None:
     with pytest.raises(AskError, match="'nonsense' is not offered: scripted, offline, openai-chat:gone"):
         terminal.cell("%%ask --model nonsense\nsay x")
-    with pytest.raises(AskError, match="openai-chat:gone"):
-        terminal.cell("%%ask --model openai-chat:gone\nsay x")
     with pytest.raises(AskError, match="effort"):
         terminal.cell("%%ask --effort huge\nsay x")
 
@@ -69,35 +61,6 @@ def test_all_ways_of_asking_name_it(terminal: Any, several: RunningService) -> N
         assert "offline agent" in rows["answer"][0]
         scripted = terminal.cell("%%ask --each table\nsay Hello {{a}}").frame
         assert list(scripted["answer"]) == ["Hello x"], "what another model answered is not it"
-    assert Chat(model="offline", effort="low")._first.model == "offline"
-
-
-def test_the_offline_agent_writes_no_code_and_says_so(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.user_ns["sold"] = pd.DataFrame({"region": ["North", "South"], "amount": [307, 408]})
-    answer = terminal.cell("%%ask --code --df sold --model offline\nWhich region has the highest amount?")
-    assert "408" in answer.text
-    assert "No cell is proposed: --code needs a language model" in capsys.readouterr().out
-    assert not hasattr(terminal, "rl_next_input"), "no cell is put below"
-
-
-def test_a_default_of_the_notebook(terminal: Any) -> None:
-    assert get_args(Effort) == EFFORTS
-    terminal.cell("%config Ask.model = 'offline'\n%config Ask.effort = 'low'")
-    assert terminal.cell("%%ask\nHello").run.model == "offline"
-    assert terminal.cell("%%ask --model scripted\nsay x").run.model == "scripted"
-
-
-def test_models_are_listed_and_then_completed(terminal: Any) -> None:
-    def tab(text: str) -> list[str]:
-        with provisionalcompleter():
-            return [text[: each.start] + each.text for each in terminal.Completer.completions(text, len(text))]
-
-    assert tab("%%ask --model off") == []
-    listed = terminal.cell("%agentsvc model")
-    assert list(listed.df["id"]) == ["scripted", "offline", "openai-chat:gone"]
-    assert "default" in str(listed)
-    assert tab("%%ask --model off") == ["%%ask --model offline"]
-    assert tab("%%ask --effort me") == ["%%ask --effort medium"]
 
 
 def test_connected_it_is_the_default_of_the_notebook_that_is_chosen(
@@ -117,16 +80,3 @@ def test_connected_it_is_the_default_of_the_notebook_that_is_chosen(
     assert terminal.cell("%%ask\nHello").run.model == "offline"
     terminal.cell("%agentsvc model scripted")
     assert terminal.cell("%%ask\nsay x").run.model == "scripted"
-
-
-def test_another_model_is_asked_anew_in_a_real_kernel(several: RunningService, tmp_path: Path) -> None:
-    environ = {"SERVICE_API_KEY": several.api_key, "AGENTSVC_BASE_URL": several.base_url}
-    environ["JPY_SESSION_NAME"] = str(tmp_path / "a.ipynb")
-    with jupyter(tmp_path, **environ) as started:
-        first = started.run("%%ask --model offline\nsay Hello", cell_id="c1")
-        assert first.error is None
-        assert " · offline, " in first.cell.outputs[-1]["text/plain"]
-    with jupyter(tmp_path, **environ) as started:
-        other = started.run("%%ask\nsay Hello", cell_id="c1")
-        assert other.cell.outputs[-1]["text/plain"].startswith("Hello\n")
-        assert " · scripted, " in other.cell.outputs[-1]["text/plain"]

@@ -13,7 +13,6 @@ from agentsvc_nb.client import batch_rows as rows
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableFile, UsedTable
 from agentsvc_nb.documents.tables.profiles import named
-from agentsvc_nb.notebook.errors import AskError
 from tests.notebook import samples
 from tests.notebook.previewed import harmless, preview
 
@@ -29,12 +28,9 @@ def _delimited(text: str, mark: str) -> str:
 
 
 EXPORTS = {
-    "plain.csv": _delimited(HEADER + POINTS, ",").encode(),
-    "marked.csv": _delimited(TITLES + HEADER + POINTS + "Total||1,237.60|1,012\n", ",").encode("utf-8-sig"),
     "google.csv": _delimited(TITLES + HEADER + POINTS + "Total: Account||1,237.60|1,012\n", "\t").encode("utf-16"),
     "meta.csv": _delimited(HEADER + COMMAS + "Gesamt||1.237,60 €|1.012\n", ";").encode("cp1252"),
     "told.csv": ("sep=;\r\n" + _delimited(HEADER + COMMAS, ";").replace("\n", "\r\n")).encode(),
-    "footed.tsv": (_delimited(HEADER + POINTS, "\t") + "\nExported by the account\n").encode(),
     "book.xlsx": samples.workbook(
         [
             ["Campaign report"],
@@ -78,18 +74,3 @@ def test_an_export_looks_the_same_everywhere(name: str, tmp_path: Path) -> None:
     assert query is not None
     assert [Decimal(cell) for cell in query.rows[0]] == [Decimal("1237.6"), 1012]
     assert frame.attrs["notes"] == list(table.notes)
-
-
-def test_a_table_is_chosen_by_its_name(tmp_path: Path) -> None:
-    (place := tmp_path / "shops.json").write_text(
-        '{"shops": [{"id": 1, "name": "A"}], "stock": [{"id": 1, "count": 5}]}'
-    )
-    assert read_table(place, sheet="stock").to_dict("list") == {"id": [1], "count": [5]}
-    for path, sheet, said in (
-        (place, "sold", "There is no table 'sold' in the file"),
-        (tmp_path / "none.csv", None, "There is no file 'none.csv'"),
-        (tmp_path / "words.txt", None, "can't be read as a table"),
-    ):
-        (tmp_path / "words.txt").write_text("words")
-        with pytest.raises(AskError, match=said):
-            read_table(path, sheet=sheet)

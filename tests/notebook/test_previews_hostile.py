@@ -46,9 +46,6 @@ def _sheet(text: str) -> Bundle:
 
 PLACES: dict[str, Callable[[str], Bundle]] = {
     "names of text": lambda text: preview(text, b"words", text),
-    "names of sound": lambda text: preview(text, samples.sound(0.01), text),
-    "names of pages": lambda text: preview(text, b"<!doctype html>x", text),
-    "names of bytes": lambda text: preview(text, b"\0", text),
     "what is said of a picture": lambda text: picture_bundle(
         _subject(text), {"picture": SMALL, "width": text, "height": text}
     ),

@@ -54,38 +54,11 @@ def test_running_a_cell_again_asks_anew(kernel: Kernel) -> None:
     kernel.close()
 
 
-def test_a_cell_that_was_edited_until_it_was_right_is_shown_again(kernel: Kernel) -> None:
-    kernel.ask("say draft", "cell 1")
-    right = kernel.ask("say right", "cell 1").run_id
-    after = kernel.ask("say after", "cell 2").run_id
-    kernel = kernel.restart()
-    assert right == kernel.ask("say right", "cell 1").run_id
-    assert after == kernel.ask("say after", "cell 2").run_id
-    kernel.close()
-
-
 def test_what_follows_a_changed_cell_is_asked_anew(kernel: Kernel) -> None:
     first, after = _texts(kernel, "say one", "say after")
     kernel = kernel.restart()
     assert first != kernel.ask("say one, changed").run_id
     assert after != kernel.ask("say after").run_id
-    kernel.close()
-
-
-def test_a_loop_in_one_cell_is_shown_again_turn_by_turn(kernel: Kernel) -> None:
-    messages = ["say a", "say b", "say c"]
-
-    def loop(kernel: Kernel) -> list[str]:
-        kernel._count += 1
-        runs = []
-        for message in messages:
-            kernel._count -= 1  # one execution of one cell
-            runs.append(kernel.ask(message, "cell 1").run_id)
-        return runs
-
-    first = loop(kernel)
-    kernel = kernel.restart()
-    assert first == loop(kernel)
     kernel.close()
 
 
@@ -112,36 +85,13 @@ def test_it_is_asked_anew_when_that_is_wanted_or_it_is_another_question(
     kernel.close()
 
 
-@pytest.mark.parametrize("script", ["say x\nfail agent_error no"])
-def test_a_failed_run_is_never_shown_again(kernel: Kernel, script: str) -> None:
+def test_a_failed_run_is_never_shown_again(kernel: Kernel) -> None:
+    script = "say x\nfail agent_error no"
     first = kernel.ask(script, raise_error=False).run_id
     kernel = kernel.restart()
     with pytest.raises(RunFailed) as caught:
         kernel.ask(script)
     assert first not in str(caught.value)
-    kernel.close()
-
-
-def test_a_cancelled_run_is_never_shown_again(kernel: Kernel, client: AgentService) -> None:
-    late = kernel.ask("say x\nwait 60", timeout=1.5, raise_error=False).run_id
-    client.runs.cancel(late)
-    assert client.runs.wait(late, poll=0.05).status == "cancelled"
-    kernel = kernel.restart()
-    other = kernel.ask("say x\nwait 60", timeout=1.5, raise_error=False).run_id
-    assert late != other
-    client.runs.cancel(other)
-    kernel.close()
-
-
-def test_an_active_run_is_attached(kernel: Kernel, client: AgentService) -> None:
-    script = "say begun\nwait 60"
-    late = kernel.ask(script, timeout=1.5, raise_error=False)
-    kernel = kernel.restart()
-    again = kernel.ask(script, timeout=3, raise_error=False)
-    assert late.run_id == again.run_id
-    assert again.text.strip() == "begun"
-    assert kernel.started == 1
-    client.runs.cancel(late.run_id)
     kernel.close()
 
 
@@ -194,30 +144,6 @@ def test_a_file_that_is_put_and_then_attached_is_no_new_question(kernel: Kernel,
     kernel.close()
 
 
-def test_a_second_version_that_is_attached_later_is_no_news_to_cells_before_it(kernel: Kernel, tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "data.csv").write_text(folder)
-
-    def run_all(kernel: Kernel) -> list[str]:
-        return [kernel.ask(f"say {folder}", files=(tmp_path / folder / "data.csv",)).run_id for folder in ("a", "b")]
-
-    first = run_all(kernel)
-    kernel = kernel.restart()
-    assert first == run_all(kernel)
-    kernel.close()
-
-
-def test_a_file_put_and_attached_that_changed_is_asked_about_anew(kernel: Kernel, tmp_path: Path) -> None:
-    data = tmp_path / "data.csv"
-    data.write_text("a,b\n1,2\n")
-    first = _put_then_ask(kernel, data)
-    data.write_text("a,b\n1,3\n")
-    kernel = kernel.restart()
-    assert not set(first) & set(_put_then_ask(kernel, data))
-    kernel.close()
-
-
 @pytest.mark.parametrize("by_cell", [False, True])
 @pytest.mark.parametrize("before", ["a run without files", "the same file, put and attached"])
 def test_another_file_is_news_to_the_cells_above_unless_a_cell_below_puts_it(
@@ -253,24 +179,6 @@ def test_a_file_is_new_to_a_cell_that_it_is_now_put_before(kernel: Kernel, tmp_p
     kernel.close()
 
 
-def test_a_file_that_was_replaced_is_not_taken_for_one_that_was_attached_once(kernel: Kernel, tmp_path: Path) -> None:
-    data = tmp_path / "data.csv"
-
-    def put(kernel: Kernel, text: str) -> None:
-        data.write_text(text)
-        commands.files_put(kernel.session, [data])
-
-    put(kernel, "old")
-    first = kernel.ask("say first").run_id
-    kernel.ask("say old", files=(data,))
-    put(kernel, "new")
-    kernel.ask("say new", files=(data,))
-    kernel = kernel.restart()
-    put(kernel, "new")
-    assert first != kernel.ask("say first").run_id
-    kernel.close()
-
-
 def test_an_upload_by_somebody_else_counts_too(kernel: Kernel, client: AgentService) -> None:
     first = kernel.ask("say x")
     assert first.chat
@@ -278,26 +186,6 @@ def test_an_upload_by_somebody_else_counts_too(kernel: Kernel, client: AgentServ
     kernel = kernel.restart()
     assert first.run_id != kernel.ask("say x").run_id
     kernel.close()
-
-
-def test_an_unchanged_file_is_not_sent_again(kernel: Kernel, tmp_path: Path) -> None:
-    data = tmp_path / "data.csv"
-    data.write_text("a\n1\n")
-    assert commands.files_put(kernel.session, [data]).sent == ("data.csv",)
-    assert commands.files_put(kernel.session, [data]).same == ("data.csv",)
-    kernel.ask("say x")
-    again = commands.files_put(kernel.session, [data])
-    assert (again.sent, again.same) == ((), ("data.csv",))
-    files = commands.files(kernel.session)
-    assert list(files["path"]) == ["uploads/data.csv"]
-
-
-def test_nothing_is_shown_again_outside_a_notebook(service: RunningService, tmp_path: Path) -> None:
-    script = Kernel(service, tmp_path, None)
-    first, second = _texts(script, "say x", "say x")
-    script = script.restart()
-    assert script.ask("say x").run_id not in (first, second)
-    script.close()
 
 
 def test_a_run_that_this_account_does_not_have_is_asked_for_anew(kernel: Kernel) -> None:

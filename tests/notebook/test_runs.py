@@ -28,13 +28,6 @@ def test_the_table_tells_what_each_run_and_all_of_them_cost(terminal: Any) -> No
     assert bool((frame["seconds"] >= 0).all())
 
 
-def test_runs_that_cost_nothing_are_free(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal.cell("%%ask\nsay hello")
-    assert "1 run, 0.00 cents in all" in repr(terminal.cell("%runs"))
-    monkeypatch.setattr("agentsvc_nb.notebook.ask.history.price", lambda *_: "free")
-    assert repr(terminal.cell("%runs")).splitlines()[-2] == "1 run, free"
-
-
 def test_no_runs_are_a_typed_table(terminal: Any) -> None:
     table = terminal.cell("%runs")
     assert "0 runs" in repr(table)
@@ -48,20 +41,6 @@ def test_a_run_is_shown_again_by_the_beginning_of_its_id(terminal: Any) -> None:
     assert "out/a.txt" in shown._repr_mimebundle_()["text/plain"]
     assert terminal.user_ns["again"] is shown
     assert terminal.cell("%runs show last").run_id == asked.run_id
-
-
-def test_it_is_seen_in_the_cell_that_asks_for_it_and_once(kernel: Any) -> None:
-    run_id = kernel.cell("%%ask\nsay hello there").run_id
-    kernel.cell(f"%runs show {run_id}")
-    (output,) = kernel.shown.outputs
-    assert "hello there" in output["text/html"]
-
-
-def test_in_a_terminal_it_is_printed(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run_id = terminal.cell("%%ask\nsay hello there").run_id
-    capsys.readouterr()
-    terminal.cell(f"%runs show {run_id}")
-    assert capsys.readouterr().out.count("hello there") == 1
 
 
 def test_an_active_run_is_shown_as_it_stands_and_goes_on(terminal: Any, client: AgentService) -> None:
@@ -82,10 +61,3 @@ def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: Agen
     client.runs.cancel(slow.run_id)
     terminal.cell(f"%runs wait {slow.run_id} {quick.run_id}")
     assert [client.runs.get(run.run_id).status for run in (slow, quick)] == ["cancelled", "completed"]
-
-
-def test_the_runs_of_other_notebooks_are_there_when_asked_for(terminal: Any) -> None:
-    answer = terminal.cell("%%ask\nsay mine")
-    terminal.cell("%unload_ext agentsvc_nb\n%load_ext agentsvc_nb")
-    assert len(terminal.cell("%runs")) == 0
-    assert list(terminal.cell("%runs --all")["run_id"]) == [answer.run_id]

@@ -7,19 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.notebook.widgets.chat.attachments import Attachments
 from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.notebook.widgets.uploads import Uploads
-from tests.notebook.fronts import say, text
+from tests.notebook.fronts import say
 
 CASES: dict[str, tuple[Sequence[tuple[int, bytes]], str]] = {
     "in order": ([(0, b"ab"), (2, b"cd")], ""),
     "the first again": ([(0, b"ab"), (0, b"ab"), (2, b"cd")], ""),
-    "all again": ([(0, b"ab"), (2, b"cd"), (0, b"ab"), (2, b"cd")], ""),
-    "a whole file again": ([(0, b"abcd"), (0, b"abcd")], ""),
     "other content again": ([(0, b"ab"), (0, b"xy"), (2, b"cd")], "byte 2 comes next"),
     "a gap": ([(0, b"a"), (3, b"d"), (1, b"bcd")], "byte 1 comes next"),
-    "half again": ([(0, b"ab"), (1, b"bcd"), (2, b"cd")], "byte 2 comes next"),
 }
 ARRIVED: dict[str, tuple[Sequence[tuple[int, bytes]], str]] = {
     "other content": ([(0, b"abcd"), (0, b"abXd")], "at byte 0 was refused: it has come whole"),
@@ -48,16 +44,6 @@ def test_an_upload_arrives_once_and_whole(slices: Sequence[tuple[int, bytes]], r
     assert [(key, path.read_bytes()) for key, path in page.come] == [("1", b"abcd")]
     assert len(page.refused) == bool(refused)
     assert refused in "".join(page.refused)
-
-
-@pytest.mark.parametrize(("slices", "refused"), CASES.values(), ids=CASES)
-def test_an_attachment_is_there_once_and_whole(slices: Sequence[tuple[int, bytes]], refused: str) -> None:
-    front = Front("live", "writing", "chat")
-    attaching = Attachments(front)
-    for at, content in slices:
-        say(front, "file", content, id="1", name="a.txt", size=4, at=at)
-    assert [file.data for file in attaching.take()[0]] == [b"abcd"]
-    assert front.part("note") is None or refused in text(front)
 
 
 def test_an_empty_file_arrives_once_and_one_that_is_over_does_not_begin_anew() -> None:

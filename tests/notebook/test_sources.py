@@ -9,10 +9,8 @@ import httpx
 import pytest
 
 from agentsvc_nb import embedded
-from agentsvc_nb.notebook.display.sources import HEAD_BYTES, SOURCES, sources_html
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.notebook.display.sources import sources_html
 from tests.notebook.allowlist import offences
-from tests.notebook.test_hostile import HOSTILE
 
 BRIEF = "# Brief\n\nOne\nTwo\nReturns within 30 days.\nFive\nSix\nSeven\nEight"
 
@@ -37,19 +35,6 @@ def test_a_passage_is_shown_with_the_lines_around_it() -> None:
 )
 def test_without_a_passage_there_is_nothing(answer: str) -> None:
     assert sources_html(answer, _read) == ""
-
-
-def test_many_sources_of_a_large_file_are_a_few() -> None:
-    answer = "\n".join(f"— `a.txt`, line {number}" for number in range(1, 100))
-    html = sources_html(answer, lambda path: b"x" * 1000 + b"\n" * HEAD_BYTES)
-    assert html.count("<mark>") == SOURCES
-    assert len(html) < 10_000
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_what_a_file_says_is_only_text(text: str) -> None:
-    html = sources_html("— `a.md`, line 2", lambda path: f"x\n{text}\nx".encode("utf-8", "replace"))
-    assert offences(html) == []
 
 
 @pytest.mark.usefixtures("connected")
@@ -87,9 +72,3 @@ def test_one_click_opens_the_chat_signed_in_and_the_link_is_not_saved(
         assert f"/app/chats/{chat}" in kernel.user_ns["said"]
     finally:
         embedded.stop(tmp_path / "data")
-
-
-@pytest.mark.usefixtures("connected")
-def test_of_another_service_the_address_is_told(terminal: Any, service: RunningService) -> None:
-    terminal.cell("%agentsvc open -o said")
-    assert terminal.user_ns["said"].startswith(f"{service.base_url}/app")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +16,6 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PROMPT = r"In \[\d+\]: "
-
-
-def _hear_interrupts() -> None:
-    """The tests may have been started in the background of a script, where Ctrl-C is ignored; children inherit that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Terminal:
@@ -38,14 +32,7 @@ class Terminal:
             "--HistoryManager.enabled=False",
         ]
         self._child = pexpect.spawn(
-            sys.executable,
-            options,
-            env=env,
-            cwd=str(folder),
-            encoding="utf-8",
-            dimensions=(50, 200),
-            echo=False,
-            preexec_fn=_hear_interrupts,
+            sys.executable, options, env=env, cwd=str(folder), encoding="utf-8", dimensions=(50, 200), echo=False
         )
         self._child.timeout = PATIENCE_SECONDS
         self.expect(PROMPT)

@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 
 import agentsvc_nb
-from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.jobs.follower import JobResult
-from agentsvc_nb.notebook.jobs.tools import tool_bundle
-from agentsvc_nb.testing import running_service
-from agentsvc_nb.wire.tools import ToolDescription
-from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.allowlist import offences
 from tests.notebook.fronts import say
-from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -54,14 +49,6 @@ def test_a_form_calls_its_tool_and_the_answer_stays_in_the_notebook(kernel: Any)
     assert form.front.part("cell") == {"asked": "1", "source": form.cell}
 
 
-def test_in_voila_the_form_is_the_only_output(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VOILA_BASE_URL", "/")
-    form = kernel.cell("%tools form ask_stefanbrain")
-    _sent(form, message="say hello")
-    assert "<p>hello</p>" in form.front.part("answer")
-    assert len(kernel.shown.outputs) == 1
-
-
 def test_a_job_is_followed_and_what_fails_is_told(kernel: Any) -> None:
     form = agentsvc_nb.ToolForm("echo_job", {"files": {"out/x.txt": "x"}})
     _sent(form)
@@ -84,48 +71,3 @@ def test_a_job_has_a_bar_in_the_form_and_is_cancelled_there(kernel: Any) -> None
     assert form.answer.status == "cancelled"
     assert "cancelled" in kernel.shown.outputs[0]["text/plain"]
     assert form.front.part("job") is None
-
-
-def test_a_tool_that_becomes_a_job_is_cancelled_in_the_form(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_service(model="scripted", ask_handle_seconds=0.2) as service:
-        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
-        form = kernel.cell("%tools form ask_stefanbrain -o form", cell_id="c1")
-        _send(form, message="wait 60")
-        until(lambda: form.front.part("job"))
-        say(form.front, "cancel")
-        until(lambda: not form.front.part("busy"))
-        assert form.answer.status == "cancelled"
-
-
-def test_files_of_the_chat_are_offered(kernel: Any) -> None:
-    kernel.cell("%%ask\nwrite images/new.png x")
-    form = kernel.cell("%tools form edit_image", cell_id="c1")
-    assert form.front.part("files") == ["images/new.png"]
-
-
-def test_without_widgets_it_is_a_list_of_fields_and_a_cell(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    form = terminal.cell("%tools form create_images")
-    said = capsys.readouterr().out
-    assert "%%job create_images\nrequest.kind: static_ad\nrequest.brief:" in said
-    assert offences(form._repr_mimebundle_()["text/html"]) == []
-    with pytest.raises(AskError, match="tool_not_found"):
-        terminal.cell("%tools form no_such_tool")
-    with pytest.raises(AskError, match="Name one tool"):
-        terminal.cell("%tools form create_images edit_image")
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:40])
-def test_hostile_tools_are_described_as_text(text: str) -> None:
-    part = {"type": "string", "title": text, "description": text, "default": text}
-    schema = {"type": "object", "properties": {text: part, "e": {"enum": [text]}, "c": {"const": text}}}
-    bundle = tool_bundle(ToolDescription(name=text, description=text, input_schema=schema), {text: text})
-    assert offences(bundle["text/html"]) == []
-    assert FORBIDDEN.findall(bundle["text/plain"]) == []
-
-
-def test_where_outputs_are_not_updated_it_is_one_static_output(kernel: Any) -> None:
-    kernel.cell("%tools form web_search")  # as nbclient, papermill and nbconvert run it
-    (shown,) = kernel.shown.outputs
-    assert set(shown) == {"text/plain", "text/html"}
-    assert "%%tool web_search" in shown["text/plain"]

@@ -46,10 +46,7 @@ def test_a_switch_asks_for_the_name(typed: str) -> None:
         f"%agentsvc model {KEY}",
         f"%agentsvc connect {KEY}",
         f"%agentsvc connect {NO_SHAPE}",
-        f"%agentsvc {KEY}",
-        f"%agentsvc chat {KEY}",
         f"%%ask --model {KEY}\nHello",
-        f"%%ask --chat {KEY}\nHello",
         f"%%ask --fast={KEY}\nHello",
     ],
 )

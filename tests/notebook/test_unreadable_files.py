@@ -5,17 +5,16 @@ from __future__ import annotations
 import io
 import sqlite3
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.testing import running_service
+from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook import samples
 from tests.reports.corpus import encrypted
-
-pytestmark = pytest.mark.usefixtures("connected")
 
 
 def _archive() -> bytes:
@@ -40,14 +39,19 @@ FILES = {
 }
 
 
-@pytest.fixture
-def offline(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A shell whose service has the offline agent."""
+@pytest.fixture(scope="module")
+def small() -> Iterator[RunningService]:
+    """A service with the offline agent that takes files of 2 MB."""
     with running_service(model="offline", max_file_bytes=2_000_000) as service:
-        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
-        terminal.cell(f"%agentsvc connect {service.base_url}")
-        yield terminal
+        yield service
+
+
+@pytest.fixture
+def offline(terminal: Any, small: RunningService, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("SERVICE_API_KEY", small.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", small.base_url)
+    terminal.cell(f"%agentsvc connect {small.base_url}")
+    return terminal
 
 
 def test_a_file_that_is_not_read_says_what_to_do_instead(offline: Any, tmp_path: Path) -> None:
@@ -60,10 +64,9 @@ def test_a_file_that_is_not_read_says_what_to_do_instead(offline: Any, tmp_path:
     assert "2" in offline.cell("%%ask --new-chat --file prices.parquet\nHow many rows?").text
 
 
-@pytest.mark.parametrize("cell", ["%%ask --file big.csv\nHow many rows?", "%files put big.csv"])
-def test_a_file_that_is_too_large_says_what_to_do_instead(offline: Any, tmp_path: Path, cell: str) -> None:
+def test_a_file_that_is_too_large_says_what_to_do_instead(offline: Any, tmp_path: Path) -> None:
     (tmp_path / "big.csv").write_bytes(b"a,b\n" + b"1,2\n" * 600_000)
     with pytest.raises(AskError, match=r"'big.csv' is larger than 2 MB. Nothing was stored") as caught:
-        offline.cell(cell)
+        offline.cell("%%ask --file big.csv\nHow many rows?")
     assert "Split the file, or query it with DuckDB or pandas and send the part" in caught.value.hint
     assert "`AGENTSVC_MAX_FILE_BYTES` sets the limit" in caught.value.hint
