@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 
 import pytest
-from PIL import Image
 
 from agentsvc_nb.notebook.ask.history import runs
 from agentsvc_nb.notebook.connection import feedback_bundle
-from agentsvc_nb.notebook.display.file_table import charts_bundle, files_bundle, records_bundle
+from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import (
     Bundle,
@@ -27,7 +25,7 @@ from agentsvc_nb.notebook.jobs.output import job_bundle, result_bundle
 from agentsvc_nb.notebook.jobs.tools import tool_bundle, tools_bundle
 from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, now
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, TypedOutput, WorkspaceFile
+from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
 from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
@@ -114,14 +112,6 @@ def _files(text: str) -> Bundle:
     return files_bundle([file, picture], lambda _: text.encode("utf-8", "replace"), caption=text)
 
 
-def _charts(text: str) -> Bundle:
-    out = io.BytesIO()
-    Image.new("RGB", (4, 4)).save(out, "PNG")
-    output = TypedOutput(id=text, type="chart")
-    file = WorkspaceFile(id=text, path=text, file_name=text, size_bytes=3, output=output)
-    return charts_bundle([file], lambda _: out.getvalue()) or {}
-
-
 def _job(text: str) -> Bundle:
     content = [{"type": "text", "text": text}, {"type": text, "text": text}]
     progress = Progress(done=1, total=2, message=text)
@@ -194,7 +184,6 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "status line while active": lambda text: status_bundle(_active(text)),
     "structured output": _structured,
     "file names": _files,
-    "names of charts": _charts,
     "quoted passages": _quoted,
     "records, why nothing was started": _records,
     "job, tool messages": _job,
@@ -226,12 +215,3 @@ def test_html_is_allow_listed_and_text_is_harmless(place: str) -> None:
 )
 def test_the_judge_itself_sees_offences(html: str) -> None:
     assert offences(html)
-
-
-@pytest.mark.parametrize("before", ["", "> ", "- "])
-def test_bars_that_would_become_megabytes_stay_bars(before: str) -> None:
-    bars = before + f"\n{before}".join(["|a" * 300 + "|", "|-" * 300 + "|", *["|<b>"] * 400])
-    shown = text_bundle(bars)["text/html"]
-    assert shown.startswith("<pre>")
-    assert len(shown) < 4 * len(bars)
-    assert "<b>" not in shown

@@ -147,19 +147,6 @@ def test_much_output_is_bounded_and_its_ends_are_kept(
     assert len(answer.shown["text/html"]) < 60_000
 
 
-def test_threads_of_the_code_do_no_harm(terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, "y")
-    code = (
-        "import threading, sys\nout, go = sys.stdout, threading.Event()\n"
-        "def later():\n    go.wait(20); print('late', file=out); done.set()\n"
-        "done = threading.Event(); threading.Thread(target=later).start(); print('begun')"
-    )
-    answer = terminal.cell(asking(code))
-    assert results(client, answer.run_id)[0]["content"][0]["text"] == "begun"
-    terminal.cell("go.set(); done.wait(20)")
-    assert terminal.user_ns["done"].is_set()
-
-
 def test_secrets_in_output_are_masked(terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_API_KEY", "word-of-the-day")
     answering(monkeypatch, "y")

@@ -5,7 +5,6 @@ kill -9 of a real embedded service, in whose folder none can start again, and of
 
 from __future__ import annotations
 
-import io
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from agentsvc_nb import embedded
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.request import AskRequest
-from agentsvc_nb.notebook.display.screens import Screen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.display.screens import Screen, StaticScreen
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from tests.notebook import fronts
@@ -90,16 +89,6 @@ def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Pat
         _kept(part, run_id)
     assert (lost.value.answer.text, lost.value.answer.status) == ("# Plan\n\nalpha\n\nbeta\n", "running")
     assert [file.path for file in lost.value.answer.files] == ["out/a.txt"]
-
-
-def test_a_terminal_keeps_what_it_printed(kernel: Any, data: Path) -> None:
-    out = io.StringIO()
-    screen = Losing(TerminalScreen(out), "beta", lambda: lose_for_good(data))
-    with pytest.raises(AskError) as lost:
-        commands.ask(_session(kernel), AskRequest(SCRIPT), screen)
-    assert isinstance(lost.value.answer, CellAnswer)
-    _kept(out.getvalue(), lost.value.answer.run_id)
-    assert out.getvalue().count("alpha") == 1
 
 
 def test_a_card_in_the_background_ends_with_what_was_said(kernel: Any, data: Path) -> None:

@@ -137,17 +137,6 @@ def test_a_job_moves_its_bar_and_leaves_its_files(kernel: Any) -> None:
     assert result.chat == kernel.cell("%%ask\nsay x").chat
 
 
-def test_a_job_that_fails_fails_the_cell(terminal: Any) -> None:
-    with pytest.raises(RunFailed, match=r"\(echo_job\) failed: it broke"):
-        terminal.cell("%%job echo_job -o done\nsteps: 1\nseconds: 0\nfail: it broke")
-    assert terminal.user_ns["done"].status == "failed"
-    assert "echo_failed: it broke" in repr(terminal.user_ns["done"].shown)
-    with pytest.raises(AskError, match="tool_not_found") as caught:
-        terminal.cell("%%job no_such_tool\nx: 1")
-    assert "create_images" in caught.value.hint
-    assert "echo_job" in caught.value.hint
-
-
 def test_the_key_is_nowhere(
     kernel: Any, service: RunningService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

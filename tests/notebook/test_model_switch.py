@@ -203,13 +203,6 @@ def test_a_key_of_the_environment_is_used_and_not_kept(
     assert files_with(data, KEY) == []
 
 
-@pytest.mark.parametrize("typed", ["", "two words"])
-def test_what_is_no_key_is_not_sent(data: Path, gateway: ProviderServer, form: Wanting, typed: str) -> None:
-    with pytest.raises(SwitchError, match=r"That is no key; nothing was changed\. offline stays\."):
-        Talk(typed).switch(MODEL)
-    assert form.keys == []
-
-
 def test_a_service_that_does_not_start_with_it_is_started_with_the_model_before(
     data: Path, gateway: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,7 +60,7 @@ def _file(number: int, media_type: str = "image/png") -> WorkspaceFile:
 
 
 def test_an_output_has_at_most_12_pictures_and_300_kb_of_them() -> None:
-    small, large = _picture(edge=40), _picture(edge=1200)
+    small, large = _picture(edge=40), _picture(edge=300)
     many = files_bundle([_file(n) for n in range(14)], lambda _: small)["text/html"]
     assert many.count("<img") == file_table.PER_OUTPUT
     heavy = files_bundle([_file(n) for n in range(14)], lambda _: large)["text/html"]

@@ -86,13 +86,3 @@ def test_any_answer_will_do_and_no_key_goes_along(monkeypatch: pytest.MonkeyPatc
         thread.join(30)
     assert heads[0].startswith("GET /healthz ")
     assert KEY not in heads[0]
-
-
-@pytest.mark.usefixtures("no_service")
-def test_a_start_that_reached_nothing_is_no_run(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(AskError):
-        terminal.cell("%%ask\nx")
-    assert len(terminal.cell("%runs")) == 0
-    capsys.readouterr()
-    terminal.cell("%agentsvc")
-    assert "journal  0 runs of this notebook" in capsys.readouterr().out

@@ -145,37 +145,20 @@ def test_a_file_that_is_put_and_then_attached_is_no_new_question(kernel: Kernel,
 
 
 @pytest.mark.parametrize("by_cell", [False, True])
-@pytest.mark.parametrize("before", ["a run without files", "the same file, put and attached"])
 def test_another_file_is_news_to_the_cells_above_unless_a_cell_below_puts_it(
-    kernel: Kernel, tmp_path: Path, before: str, by_cell: bool
+    kernel: Kernel, tmp_path: Path, by_cell: bool
 ) -> None:
     data, other = tmp_path / "data.csv", tmp_path / "other.csv"
     data.write_text("a\n1\n")
     other.write_text("b\n2\n")
 
-    def run_all(kernel: Kernel) -> list[str]:
-        return [kernel.ask("say x").run_id] if before.startswith("a run") else _put_then_ask(kernel, data)
-
-    first = run_all(kernel)
+    first = _put_then_ask(kernel, data)
     commands.files_put(kernel.session, [other], by_cell=by_cell)
     kernel = kernel.restart()
-    second = run_all(kernel)
+    second = _put_then_ask(kernel, data)
     assert second == first if by_cell else not set(first) & set(second)
     kernel = kernel.restart()
-    assert run_all(kernel) == second
-    kernel.close()
-
-
-def test_a_file_is_new_to_a_cell_that_it_is_now_put_before(kernel: Kernel, tmp_path: Path) -> None:
-    data = tmp_path / "data.csv"
-    data.write_text("a\n1\n")
-    first = kernel.ask("say before").run_id
-    kernel.ask("say with", files=(data,))
-    kernel = kernel.restart()
-    assert first == kernel.ask("say before").run_id, "a later cell attached the file: it is no news"
-    kernel = kernel.restart()
-    commands.files_put(kernel.session, [data])
-    assert first != kernel.ask("say before").run_id
+    assert _put_then_ask(kernel, data) == second
     kernel.close()
 
 

@@ -10,15 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsvc_nb.notebook.display.render import answer_bundle
-from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, TerminalScreen
 from tests.notebook.screens import Cell, Clock, Script
 
 PARAGRAPHS = "\n\n".join(f"## Part {n}\n\n" + "Words of **some** length, and `code`. " * 8 for n in range(70))[:20_000]
 ENDLESS = ("word " * 4_000)[:20_000]
 FENCE = "```\n" + "print('a line of code')\n" * 860
-CODE = ("Some words on it:\n\n```python\n" + "print('a line of code', len([2, 3]))  # said\n" * 40 + "```\n\n") * 11
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | <two> |\n" * 1_400
-LONG = {"blocks": PARAGRAPHS, "paragraph": ENDLESS, "fence": FENCE, "code": CODE, "table": TABLE}
+LONG = {"paragraph": ENDLESS, "fence": FENCE, "table": TABLE}
 
 
 def _play(text: str, chars_per_second: int) -> tuple[Cell, Script]:
@@ -76,21 +75,6 @@ def test_a_resumed_run_is_not_doubled_not_even_in_settled_blocks() -> None:
     clock.now += 1
     screen.draw(script.view)
     assert cell.text == "kept\n\none, again\n"
-
-
-def test_static_shows_one_output_at_the_end_and_the_same_each_time() -> None:
-    shown = []
-    for _ in range(2):
-        cell, script = Cell(), Script()
-        screen = StaticScreen(cell)
-        script.say("the answer")
-        screen.draw(script.view)
-        assert cell.outputs == []
-        script.end(started_at="2026-11-21T06:00:00.000Z", ended_at="2026-11-21T06:00:01.500Z")
-        screen.finish(answer_bundle(script.view))
-        shown.append(cell.outputs)
-    assert shown[0] == shown[1]
-    assert "1.5 s" in shown[0][0]["text/plain"]
 
 
 def test_a_terminal_gets_the_text_once_as_it_comes_without_its_escapes() -> None:

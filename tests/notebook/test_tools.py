@@ -57,12 +57,6 @@ def test_a_tool_that_fails_fails_the_cell_with_its_reason(terminal: Any) -> None
         terminal.cell("%%tool ask_stefanbrain\nno_such_field: 1")
 
 
-def test_a_tool_that_takes_its_time_is_followed_as_a_job(kernel: Any) -> None:
-    result = kernel.cell("%%tool echo_job\n" + QUICK + '\nfiles: {"out/x.txt": "x"}', cell_id="c1")
-    assert (result.status, list(result.files.df["path"])) == ("succeeded", ["out/x.txt"])
-    assert list(kernel.cell("%jobs")["status"]) == ["succeeded"]
-
-
 def test_several_jobs_are_watched_at_once(kernel: Any) -> None:
     started = [kernel.cell(f"%%job echo_job --bg\nsteps: 2\nseconds: {n}").job_id for n in (0, 2)]
     assert "%jobs watch" in kernel.shown.outputs[0]["text/plain"]
