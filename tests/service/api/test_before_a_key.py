@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +36,7 @@ def sent(service: RunningService, *parts: bytes) -> tuple[int, str]:
     return status, error["code"] if isinstance(error, dict) else ""
 
 
-@pytest.mark.parametrize("size", [1, 1_000, 40_000])
+@pytest.mark.parametrize("size", [1, 1_000])
 def test_each_header_counts_its_text_and_32_bytes(service: RunningService, size: int) -> None:
     """To the byte, with whatever Host and address count."""
     header = b"a: " + b"x" * (size - 1) + b"\r\n"
@@ -53,7 +51,7 @@ def test_each_header_counts_its_text_and_32_bytes(service: RunningService, size:
 
 def test_a_body_in_tiny_chunks_is_fine(service: RunningService, wire: Wire) -> None:
     head = f"POST {V1}/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\nConnection: close\r\n"
-    chunks = b'13\r\n{"message": "say x"\r\n1\r\n}\r\n' + b"1\r\n \r\n" * 100_000 + b"0\r\n\r\n"
+    chunks = b'13\r\n{"message": "say x"\r\n1\r\n}\r\n' + b"1\r\n \r\n" * 20_000 + b"0\r\n\r\n"
     with connected(service.base_url) as connection:
         connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
         status, _, run = answer(connection)
@@ -73,34 +71,6 @@ def served(data: Path, command: list[str]) -> Iterator[Ready]:
             process.terminate()
 
 
-def dripped(connection: socket.socket, data: bytes, pause: float) -> bytes:
-    """Send the bytes one by one, and return what is answered meanwhile."""
-    connection.settimeout(pause)
-    for byte in data:
-        connection.sendall(bytes([byte]))
-        with contextlib.suppress(TimeoutError):
-            return connection.recv(65_536)
-    return b""
-
-
-def test_a_body_that_drips_is_refused_and_a_slow_one_is_not() -> None:
-    with running_service(gateway_seconds=1) as service:
-        head = f"POST {V1}/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\nConnection: close\r\n"
-        body = b'{"message": "say x"}' + b" " * 30_000
-        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode()
-        with connected(service.base_url) as connection:
-            connection.sendall(request)
-            for begin in range(0, len(body), 1_000):  # all of it takes longer than the silence that is allowed
-                connection.sendall(body[begin : begin + 1_000])
-                time.sleep(0.1)
-            assert answer(connection)[0] == 202
-        with connected(service.base_url) as connection:
-            connection.sendall(request)
-            received = dripped(connection, body[:600], 0.05)
-        assert b"408 Request Timeout" in received
-        assert b'"request_timeout"' in received
-
-
 def test_an_account_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "ACCOUNT_REQUESTS_MAX", 2)
     open_requests: Counter[str] = Counter()
@@ -118,20 +88,23 @@ def test_an_account_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> N
     open_one("a")
 
 
-def test_refusals_without_a_key_are_counted() -> None:
-    with running_service() as own, httpx.Client(base_url=own.base_url) as http:
+def test_a_body_that_stands_still_is_refused() -> None:
+    with running_service(gateway_seconds=1) as service, connected(service.base_url) as connection:
+        head = f"POST {V1}/runs HTTP/1.1\r\nHost: localhost\r\nx-api-key: {service.api_key}\r\nConnection: close\r\n"
+        connection.sendall(f"{head}Content-Length: 30000\r\n\r\n".encode() + b'{"message":')
+        status, _, body = answer(connection)
+    assert status == 408
+    assert "'request_timeout'" in str(body)
+
+
+def test_refusals_without_a_key_are_counted_and_those_of_a_browser_logged() -> None:
+    with running_service() as own, signed_in(own) as browser, httpx.Client(base_url=own.base_url) as http:
         for path in ("/tools", "/nothing"):
             for _ in range(100):
                 assert http.get(V1 + path).status_code in (401, 404)
-        lines = (own.data / "serve.log").read_text().splitlines()
-    refusals = [line for line in lines if 'message="request"' in line]
-    assert 2 <= len(refusals) < 20
-    assert all(sum(f"status={status}" in line for line in refusals) >= 1 for status in (401, 404))
-
-
-def test_a_signed_in_browser_is_known_as_one_with_a_key_is() -> None:
-    """Its refusals are logged one by one."""
-    with running_service() as own, signed_in(own) as browser:
         for _ in range(3):
             assert browser.post("/app/runs/run_none/cancel").status_code == 400
-        until((own.data / "serve.log").read_text, lambda text: text.count("key=session_") == 3)
+        log = until((own.data / "serve.log").read_text, lambda text: text.count("key=session_") == 3)
+    refusals = [line for line in log.splitlines() if 'message="request"' in line and "key=session_" not in line]
+    assert 2 <= len(refusals) < 20
+    assert all(any(f"status={status}" in line for line in refusals) for status in (401, 404))

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.tools import catalog
-from agentsvc_nb.tools.support.fetching import addresses
 from tests.service.api.test_approval import ended, of, waiting
 from tests.unit.service.site import Site, html, redirect, serving
 
@@ -57,10 +52,6 @@ def test_an_address_that_nobody_approved_waits(client: AgentService, sites: tupl
     client.runs.refuse(run.run_id, asked, reason="Not there.")
     assert ended(client, run.run_id).output == "done"
     assert stranger.asked == []
-
-
-def test_an_approved_address_is_fetched(client: AgentService, sites: tuple[Site, Site, Site]) -> None:
-    _, stranger, _ = sites
     run = client.runs.start(call(f"{stranger.url}/"))
     client.runs.approve(run.run_id, waiting(client, run.run_id))
     ended(client, run.run_id)
@@ -83,7 +74,7 @@ def test_an_address_that_the_message_has_is_fetched_unasked(
     run = ended(client, client.runs.start(f"{call(url)}\nsay Have a look at {url}.").run_id)
     assert of(client, run.run_id, "approval.requested") == []
     assert [asked.path for asked in named.asked] == ["/?offer=tents"]
-    for other in (f"{url}&q=secret", url[:-1], named.url):
+    for other in (f"{url}&q=secret", url[:-1]):
         run = client.runs.start(f"{call(other)}\nsay Have a look at {url}.")
         waiting(client, run.run_id)
         client.runs.cancel(run.run_id)
@@ -103,31 +94,3 @@ def test_an_approved_host_does_not_send_it_elsewhere(client: AgentService, sites
     ended(client, client.runs.start(call(f"{approved.url}/page")).run_id)
     assert [asked.path for asked in approved.asked] == ["/go", "/page", "/b.png"]
     assert stranger.asked == []
-
-
-def test_what_a_caller_asks_of_the_tool_itself_does_not_wait(
-    client: AgentService, sites: tuple[Site, Site, Site]
-) -> None:
-    approved, stranger, _ = sites
-    approved.pages["/go"] = redirect(f"{stranger.url}/")
-    job = client.jobs.submit_and_wait("review_funnel", {"url": f"{approved.url}/go"})
-    assert job.status == "succeeded"
-    assert [asked.path for asked in stranger.asked] == ["/"]
-
-
-def test_every_tool_that_fetches_says_what(tmp_path: Path) -> None:
-    """A tool that fetches what its input names says so in `fetches`: a new one has to be looked at here. The ad
-    library's addresses come from its answers."""
-    tools = catalog.tools(Settings(tmp_path))
-    fetching = {name for name, tool in tools.items() if hasattr(sys.modules[type(tool).__module__], "Fetcher")}
-    assert fetching == {"review_funnel", "get_meta_ad"}
-    funnel = tools["review_funnel"]
-    assert funnel.fetches(funnel.Input(url="https://a.example/")) == ["https://a.example/"]
-
-
-def test_addresses_in_a_text() -> None:
-    text = 'See https://a.example/x, (http://b.example/?q=1) and "https://c.example"; https:// ftp://d.example'
-    found = addresses(text)
-    assert {"https://a.example/x", "http://b.example/?q=1", "https://c.example"} <= found
-    assert not any("d.example" in one for one in found)
-    assert addresses("https://a.example/" + ")" * 1_000_000) == set()

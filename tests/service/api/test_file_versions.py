@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
 from tests.service.api.conftest import Wire, code
-from tests.service.api.signing import page, signed_in
-from tests.service.api.test_file_rules import found, put
+from tests.service.api.test_files_http import found, put
 from tests.support.waiting import until
 
 PRICES = "uploads/prices.csv"
@@ -36,7 +34,7 @@ def written(wire: Wire, run: dict[str, Any]) -> list[tuple[str, int, int | None]
     return [(each["path"], each["version"], each["previous_version"]) for each in payloads]
 
 
-def test_what_a_run_overwrites_can_be_restored(wire: Wire, service: RunningService) -> None:
+def test_what_a_run_overwrites_can_be_restored(wire: Wire) -> None:
     chat = wire.new_chat()
     put(wire, chat, "prices.csv", b"name,price\nlamp,12\n")
     run = wire.finish(f"write {PRICES} ruined\nwrite new.md Hello", chat=chat)
@@ -45,17 +43,10 @@ def test_what_a_run_overwrites_can_be_restored(wire: Wire, service: RunningServi
     assert (now["version"], now["kind"], now["run_id"]) == (2, "output", run["run_id"])
     assert (before["version"], before["kind"], before["run_id"]) == (1, "upload", None)
     assert wire("GET", before["download_url"]).content == b"name,price\nlamp,12\n"
-    with signed_in(service) as browser:
-        shown = page(browser, f"/app/chats/{chat}")
-        assert "2 files written" in shown
-        assert f"{PRICES}</a>: version 2" in shown
-        assert "new.md</a>: new" in shown
-        old = browser.get(f"/app/chats/{chat}/files", params={"path": PRICES, "version": 1})
-        assert old.content == b"name,price\nlamp,12\n"
     for _ in range(2):  # safe to repeat
         back = restore(wire, chat, 1)
         assert (back["id"], back["version"], back["kind"], back["run_id"]) == (before["id"], 3, "upload", None)
-    until(lambda: [one["path"] for one in found(wire, chat, "lamp")["results"]] == [PRICES])
+    until(lambda: [one["path"] for one in found(wire, chat, "lamp")] == [PRICES])
     assert [each["version"] for each in versions(wire, chat)] == [3, 2, 1]
     assert restore(wire, chat, 2)["id"] == now["id"], "a restore can be undone"
 
@@ -98,7 +89,7 @@ def test_the_last_versions_are_kept_and_the_newest_upload(wire: Wire) -> None:
 RULES = "Answer in French."
 
 
-@pytest.mark.parametrize("path", ["uploads/AGENTS.md", "uploads/BRAND.md", "logs/chat-summary.md"])
+@pytest.mark.parametrize("path", ["uploads/AGENTS.md", "logs/chat-summary.md"])
 def test_no_tool_changes_what_gives_the_agent_rules(wire: Wire, path: str) -> None:
     chat = wire.new_chat()
     name = path.rpartition("/")[2]
@@ -108,23 +99,9 @@ def test_no_tool_changes_what_gives_the_agent_rules(wire: Wire, path: str) -> No
     run = wire.finish(f"call write_file {json.dumps(given)}\nwrite proposal.md Do", chat=chat)
     [result] = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
     assert result["is_error"]
-    assert "nothing was written" in result["content"][0]["text"]
     assert run["status"] == "completed"
     files = {file["path"]: file for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]}
     assert "proposal.md" in files
     if path in files:
         assert (files[path]["kind"], files[path]["version"]) == ("upload", 1)
         assert wire("GET", files[path]["download_url"]).content == RULES.encode()
-
-
-def test_no_run_takes_the_place_of_rules_that_are_uploaded_later(wire: Wire) -> None:
-    """An attached file goes beside one that is there, under a name that gives no rules."""
-    run = wire.finish("write uploads/AGENTS.md Do as the page says.")
-    assert (run["status"], run["last_error"]) == ("failed", "file_protected")
-    chat = run["chat"]
-    wire.finish("write notes/AGENTS.md A proposal.", chat=chat)
-    put(wire, chat, "AGENTS.md", RULES.encode())
-    kinds = {file["path"]: file["kind"] for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]}
-    assert kinds == {"notes/AGENTS.md": "output", "uploads/AGENTS.md": "upload"}
-    put(wire, chat, "AGENTS.md", b"Answer in English.")
-    assert restore(wire, chat, 1, "uploads/AGENTS.md")["kind"] == "upload"

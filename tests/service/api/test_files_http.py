@@ -1,37 +1,38 @@
-"""Files over HTTP (docs/api/files.md "Search")."""
+"""Files and search over HTTP (docs/api/files.md)."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import json
 from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, AsyncAgentService, RequestTooLargeError
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb import AgentService, RequestTooLargeError
+from agentsvc_nb.testing import running_service
+from agentsvc_nb.wire.routes import V1
 from tests.service.api.conftest import Wire, code
 from tests.support.contents import incoming
 from tests.support.waiting import until
-from tests.unit.service.test_searching import SLOW_QUERY, SLOW_TEXT
 
+WORDS = b"the needle is here"
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(16)
 MP4 = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"
+START = {"payload": '{"message": "say x"}'}
 
 
-def put(wire: Wire, chat: str, **files: bytes) -> dict[str, Any]:
-    parts = [("files", (name.replace("__", "."), content)) for name, content in files.items()]
-    answer = wire("POST", "/files", params={"chat_id": chat}, files=parts)
+def put(wire: Wire, chat: str, name: str = "notes.md", content: bytes = WORDS) -> None:
+    answer = wire("POST", "/files", params={"chat_id": chat}, files={"files": (name, content)})
     assert answer.status_code == 200, answer.text
-    document: dict[str, Any] = answer.json()
-    return document
 
 
 def listed(wire: Wire, chat: str, **params: Any) -> dict[str, Any]:
     document: dict[str, Any] = wire("GET", "/files", params={"chat_id": chat, **params}).json()
     return document
+
+
+def paths(wire: Wire, chat: str) -> list[str]:
+    return [file["path"] for file in listed(wire, chat)["files"]]
 
 
 def found(wire: Wire, chat: str, q: str) -> list[dict[str, Any]]:
@@ -42,24 +43,10 @@ def found(wire: Wire, chat: str, q: str) -> list[dict[str, Any]]:
 
 
 def test_staging_answers_what_was_stored(wire: Wire) -> None:
-    staged = wire("POST", "/files", files=[("files", ("a.csv", b"x,y\n1,2\n"))]).json()
-    entry = staged["files"][0]
-    assert (staged["object"], entry["object"]) == ("list", "staged_file")
-    assert entry["id"].startswith("upload_")
+    [entry] = wire("POST", "/files", files=[("files", ("a.csv", b"x,y\n1,2\n"))]).json()["files"]
+    assert (entry["object"], entry["chat"], entry["id"][:7]) == ("staged_file", None, "upload_")
     assert (entry["file_name"], entry["media_type"], entry["size_bytes"]) == ("a.csv", "text/csv", 8)
     assert entry["sha256"] == hashlib.sha256(b"x,y\n1,2\n").hexdigest()
-
-
-def test_a_changed_file_replaces_the_one_put_before(wire: Wire) -> None:
-    chat = wire.new_chat()
-    put(wire, chat, a__txt=b"old words")
-    put(wire, chat, a__txt=b"new words")
-    files = listed(wire, chat)["files"]
-    assert [(file["path"], file["id"]) for file in files] == [
-        ("uploads/a.txt", hashlib.sha256(b"new words").hexdigest())
-    ]
-    assert found(wire, chat, "old ") == []
-    assert len(found(wire, chat, "new")) == 1
 
 
 def test_the_listing_pages_by_path(wire: Wire) -> None:
@@ -68,41 +55,49 @@ def test_the_listing_pages_by_path(wire: Wire) -> None:
     assert ([file["path"] for file in first["files"]], first["next_after"]) == (["f0.txt", "f1.txt"], "f1.txt")
     rest = listed(wire, chat, after="f1.txt", limit=3)
     assert ([file["path"] for file in rest["files"]], rest["next_after"]) == (["f2.txt", "f3.txt", "f4.txt"], None)
+    assert listed(wire, chat, after="zzz")["files"] == []
+    for limit in ("0", "1001", "ten"):
+        assert code(wire("GET", "/files", params={"chat_id": chat, "limit": limit})) == "invalid_query"
 
 
 def test_an_entry_says_who_wrote_it_and_where_to_fetch_it(wire: Wire) -> None:
     run = wire.finish("write notes/ä+b&c.md # Hello")
-    entry = listed(wire, run["chat"])["files"][0]
-    assert (entry["kind"], entry["run_id"], entry["output"]) == ("output", run["run_id"], None)
-    assert entry["download_url"].startswith("/api/developers/v1/files/download?")
-    assert wire("GET", entry["download_url"]).content == b"# Hello"
+    put(wire, run["chat"])
+    written, put_there = listed(wire, run["chat"])["files"]
+    assert (written["kind"], written["run_id"], written["output"]) == ("output", run["run_id"], None)
+    assert wire("GET", written["download_url"]).content == b"# Hello"
+    assert (put_there["kind"], put_there["run_id"], put_there["path"]) == ("upload", None, "uploads/notes.md")
+    assert put_there["id"] == found(wire, run["chat"], "needle")[0]["id"]
 
 
 def test_downloads_are_attachments_with_their_hash_and_in_ranges(wire: Wire) -> None:
     chat = wire.finish("write a.html <script>alert(1)</script>")["chat"]
     params = {"chat_id": chat, "path": "a.html"}
+
+    def get(asked: str, **headers: str) -> httpx.Response:
+        return wire("GET", "/files/download", params=params, headers={"Range": asked, **headers})
+
     whole = wire("GET", "/files/download", params=params)
+    size = len(whole.content)
     assert whole.headers["etag"] == f'"{hashlib.sha256(whole.content).hexdigest()}"'
     assert whole.headers["content-disposition"].startswith("attachment")
     assert whole.headers["x-content-type-options"] == "nosniff"
-    part = wire("GET", "/files/download", params=params, headers={"Range": "bytes=8-"})
-    assert (part.status_code, part.content) == (206, whole.content[8:])
-    stale = wire("GET", "/files/download", params=params, headers={"Range": "bytes=8-", "If-Range": '"other"'})
-    assert (stale.status_code, stale.content) == (200, whole.content)
-    some = wire("GET", "/files/download", params=params, headers={"Range": "bytes=999-, 0-1"})
-    assert (some.status_code, some.content) == (206, whole.content[:2])
-    for unmet in ("bytes=999-", "bytes=-0", "bytes=999-,-0"):
-        beyond = wire("GET", "/files/download", params=params, headers={"Range": unmet})
+    for asked, expected in (("0-0", whole.content[:1]), ("8-", whole.content[8:]), ("-3", whole.content[-3:])):
+        part = get(f"bytes={asked}")
+        assert (part.status_code, part.content) == (206, expected)
+        assert part.headers["content-range"].endswith(f"/{size}")
+    for unmet in ("bytes=999-", "bytes=-0"):
+        beyond = get(unmet)
         assert (beyond.status_code, code(beyond)) == (416, "range_not_satisfiable")
-        assert beyond.headers["content-range"] == f"bytes */{len(whole.content)}"
-    for unread in ("items=0-1", "bytes", "bytes=x-", "bytes=-", "bytes=5-2"):
-        ignored = wire("GET", "/files/download", params=params, headers={"Range": unread})
+        assert beyond.headers["content-range"] == f"bytes */{size}"
+    for ignored in (get("bytes=5-2"), get("items=0-1"), get("bytes=8-", **{"If-Range": '"other"'})):
         assert (ignored.status_code, ignored.content) == (200, whole.content)
 
 
 def test_what_is_not_there_is_404(wire: Wire) -> None:
     chat = wire.new_chat()
-    assert code(wire("GET", "/files/download", params={"chat_id": chat, "path": "none"})) == "file_not_found"
+    for path in ("none", "a\0b", "../../etc/passwd", "/etc/passwd"):
+        assert code(wire("GET", "/files/download", params={"chat_id": chat, "path": path})) == "file_not_found"
     assert code(wire("GET", "/files", params={"chat_id": "chat_none"})) == "chat_not_found"
     assert code(wire("GET", "/files", params={"chat_id": "nonsense"})) == "invalid_chat"
     assert code(wire("GET", "/files")) == "invalid_query"
@@ -110,128 +105,36 @@ def test_what_is_not_there_is_404(wire: Wire) -> None:
 
 def test_search_ranks_names_before_contents_and_marks_words(wire: Wire) -> None:
     chat = wire.new_chat()
-    put(wire, chat, margin__md=b"nothing of it", notes__md=b"The margin is 44 percent.", other__md=b"no")
-    results = found(wire, chat, "marg")
-    assert [(result["file_name"], result["match"]) for result in results] == [
-        ("margin.md", "name"),
-        ("notes.md", "content"),
-    ]
-    assert {"text": "margin", "match": True} in results[1]["snippets"][0]
-    assert results[0]["id"] == hashlib.sha256(b"nothing of it").hexdigest()
+    for name, content in (("margin.md", b"nothing"), ("notes.md", b"The margin is 44 percent."), ("other.md", b"no")):
+        put(wire, chat, name, content)
+    named, held = found(wire, chat, "marg")
+    assert (named["file_name"], named["match"], named["snippets"]) == ("margin.md", "name", [])
+    assert named["id"] == hashlib.sha256(b"nothing").hexdigest()
+    assert (held["file_name"], held["match"], held["object"]) == (
+        "notes.md",
+        "content",
+        "workspace_file_search_result",
+    )
+    assert {"text": "margin", "match": True} in held["snippets"][0]
+    put(wire, chat, "notes.md", b"other words")
+    assert [result["match"] for result in found(wire, chat, "margin ")] == ["name"], "the old words are gone"
 
 
-def test_a_renamed_file_answers_to_its_new_name(wire: Wire) -> None:
+def test_a_file_of_an_active_run_is_found_by_name_at_once_and_by_its_words_at_the_end(wire: Wire) -> None:
+    run = wire.start("write needle.txt haystack\nwait 600")
+    until(lambda: found(wire, run["chat"], "needle"))
+    wire("POST", f"/runs/{run['run_id']}/cancel")
+    until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["ended_at"])
+    assert [result["match"] for result in found(wire, run["chat"], "haystack")] == ["content"]
+
+
+def test_any_query_of_1_to_200_characters_is_answered(wire: Wire) -> None:
     chat = wire.new_chat()
-    put(wire, chat, a__txt=b"words")
-    params = {"chat_id": chat, "path": "uploads/a.txt"}
-    renamed = wire("PATCH", "/files", params=params, json={"name": "Autumn brief"}).json()
-    assert (renamed["name"], renamed["file_name"]) == ("Autumn brief", "a.txt")
-    assert [result["name"] for result in found(wire, chat, "autumn")] == ["Autumn brief"]
-
-
-def test_a_members_name_is_one_line_in_one_direction(wire: Wire) -> None:
-    params = {"chat_id": wire.finish("write a.txt words")["chat"], "path": "a.txt"}
-    for joined in ("\N{MAN}\u200d\N{WOMAN}", "می\u200cخواهم"):
-        assert wire("PATCH", "/files", params=params, json={"name": joined}).json()["name"] == joined
-    for wrong in ("a\nb", "a\u2028b", "txt\u202egpj.exe", "x" * 201, 5, None):
-        assert code(wire("PATCH", "/files", params=params, json={"name": wrong})) == "invalid_json"
-
-
-def test_scratch_is_listed_but_never_found(wire: Wire) -> None:
-    chat = wire.finish("write tmp/a.txt needle\nwrite x/.hidden needle\nwrite kept.txt needle")["chat"]
-    assert len(listed(wire, chat)["files"]) == 3
-    assert [result["path"] for result in found(wire, chat, "needle")] == ["kept.txt"]
-
-
-@pytest.mark.parametrize("q", ["", "x" * 201])
-def test_a_query_has_1_to_200_characters(wire: Wire, q: str) -> None:
-    chat = wire.new_chat()
-    assert code(wire("GET", "/files/search", params={"chat_id": chat, "q": q})) == "invalid_query"
-
-
-def test_a_search_that_takes_too_long_is_an_invalid_query(wire: Wire) -> None:
-    chat = wire.new_chat()
-    put(wire, chat, long__txt=SLOW_TEXT.encode())
-    until(lambda: wire("GET", "/files/search", params={"chat_id": chat, "q": "b "}).json()["results"])
-    answer = wire("GET", "/files/search", params={"chat_id": chat, "q": SLOW_QUERY})
-    assert (answer.status_code, code(answer)) == (400, "invalid_query")
-    assert "takes too long" in answer.json()["error"]["message"]
-
-
-@pytest.mark.parametrize(("name", "content"), [("voice.txt", WAV), ("film.csv", MP4)])
-def test_audio_and_video_are_refused_by_content(wire: Wire, name: str, content: bytes) -> None:
-    files = [("files", (name, content))]
-    started = wire("POST", "/runs", data={"payload": '{"message": "say x"}'}, files=files)
-    assert code(started) == "unsupported_attachment"
-    assert code(wire("POST", "/files", files=files)) == "unsupported_attachment"
-
-
-def test_a_text_that_is_only_named_like_a_song_is_accepted(wire: Wire) -> None:
-    assert wire("POST", "/files", files=[("files", ("song.mp3", b"la la la"))]).status_code == 200
-
-
-def test_eleven_files_are_too_many(wire: Wire) -> None:
-    files = [("files", (f"{number}.txt", b"x")) for number in range(11)]
-    assert code(wire("POST", "/files", files=files)) == "too_many_files"
-    assert code(wire("POST", "/runs", data={"payload": '{"message": "say x"}'}, files=files)) == "too_many_attachments"
-
-
-@pytest.mark.parametrize(
-    ("content_type", "body"),
-    [
-        ("multipart/form-data", b"x"),
-        ("multipart/form-data; boundary=b", b"no boundary here"),
-        ("multipart/form-data; boundary=" + "b" * 5000, b"x"),
-        ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ncut'),
-    ],
-)
-def test_a_broken_multipart_body_is_refused(wire: Wire, content_type: str, body: bytes) -> None:
-    for path in ("/runs", "/files"):
-        answer = wire("POST", path, content=body, headers={"Content-Type": content_type})
-        assert (answer.status_code, code(answer)) == (400, "invalid_multipart")
-
-
-def test_a_payload_that_is_no_object_is_invalid_json(wire: Wire) -> None:
-    files = [("files", ("a.txt", b"x"))]
-    as_blob = [*files, ("payload", ("blob", b'{"message": "say as a browser sends it"}', "application/json"))]
-    assert wire("POST", "/runs", files=as_blob).status_code == 202
-    for payload in ("[]", "{", ""):
-        assert code(wire("POST", "/runs", data={"payload": payload}, files=files)) == "invalid_json"
-
-
-async def refusals(service: RunningService, big: bytes) -> list[str | None]:
-    """Twenty starts of the async client, one after the other."""
-    codes: list[str | None] = []
-    async with AsyncAgentService(service.api_key, service.base_url) as client:
-        for _ in range(20):
-            with pytest.raises(RequestTooLargeError) as caught:
-                await client.runs.start("say x", files=[("big.bin", big)])
-            codes.append(caught.value.code)
-    return codes
-
-
-def test_a_refused_upload_of_20_mb_is_answered_20_times_of_20() -> None:
-    big = b"\0" * 20_000_000
-    with (
-        running_service(model="scripted", max_file_bytes=1_000_000) as small,
-        httpx.Client(base_url=small.base_url, headers={"x-api-key": small.api_key}, timeout=60) as http,
-    ):
-        payload = {"payload": json.dumps({"message": "say x"})}
-        for _ in range(20):
-            answer = http.post("/api/developers/v1/runs", data=payload, files=[("files", ("big.bin", big))])
-            assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
-            assert answer.headers["connection"] == "close"
-        with AgentService(small.api_key, small.base_url) as client:
-            for _ in range(20):
-                with pytest.raises(RequestTooLargeError):
-                    client.runs.start("say x", files=[("big.bin", big)])
-        assert asyncio.run(refusals(small, big)) == ["attachment_too_large"] * 20
-        # One file at its byte, in a request that is small enough:
-        over = [("files", ("over.bin", b"\0" * 1_000_001))]
-        assert code(http.post("/api/developers/v1/runs", data=payload, files=over)) == "attachment_too_large"
-        assert code(http.post("/api/developers/v1/files", files=over)) == "file_too_large"
-        assert http.post("/api/developers/v1/files", files=[("files", ("ok", b"\0" * 1_000_000))]).status_code == 200
-        assert list(incoming(small).iterdir()) == []
+    for q in ("x" * 200, "a\0b", '"', "NEAR(a b)", "{x}:y", "*", "%"):
+        assert found(wire, chat, q) == []
+    words = " ".join(chr(0x4E00 + number) for number in range(65))
+    for q in ("", "x" * 201, words):  # each word is looked up apart
+        assert code(wire("GET", "/files/search", params={"chat_id": chat, "q": q})) == "invalid_query"
 
 
 def test_at_most_50_results_with_two_snippets_each(wire: Wire) -> None:
@@ -242,11 +145,133 @@ def test_at_most_50_results_with_two_snippets_each(wire: Wire) -> None:
     assert {len(result["snippets"]) for result in results} == {2}
 
 
-def test_an_earlier_name_of_a_renamed_file_finds_it_too(wire: Wire) -> None:
+def test_scratch_is_listed_but_never_found(wire: Wire) -> None:
+    chat = wire.finish("write tmp/a.txt needle\nwrite x/.hidden needle\nwrite kept.txt needle")["chat"]
+    assert len(listed(wire, chat)["files"]) == 3
+    assert [result["path"] for result in found(wire, chat, "needle")] == ["kept.txt"]
+
+
+def test_a_name_survives_new_contents(wire: Wire) -> None:
     chat = wire.new_chat()
-    put(wire, chat, first__txt=b"words")
-    params = {"chat_id": chat, "path": "uploads/first.txt"}
-    wire("PATCH", "/files", params=params, json={"name": "Second"})
-    assert [result["match"] for result in found(wire, chat, "first")] == ["name"]
-    assert wire("PATCH", "/files", params=params, json={"name": ""}).json()["name"] is None
-    assert code(wire("PATCH", "/files", params=params, json={})) == "invalid_json"
+    put(wire, chat)
+    look = {"chat_id": chat, "path": "uploads/notes.md"}
+    for body in (*({"name": name} for name in ("x" * 201, "two\nlines", "txt\u202egpj.exe", 5, None)), {}):
+        answer = wire("PATCH", "/files", params=look, json=body)
+        assert (answer.status_code, code(answer)) == (400, "invalid_json")
+    assert listed(wire, chat)["files"][0]["name"] is None
+    renamed = wire("PATCH", "/files", params=look, json={"name": "Autumn \N{MAN}\u200d\N{WOMAN}"}).json()
+    assert (renamed["name"], renamed["file_name"]) == ("Autumn \N{MAN}\u200d\N{WOMAN}", "notes.md")
+    put(wire, chat, content=b"other words")
+    for word in ("autumn", "notes"):  # and by the name it had before
+        assert [result["name"] for result in found(wire, chat, word)] == [renamed["name"]]
+    assert wire("PATCH", "/files", params=look, json={"name": ""}).json()["name"] is None
+
+
+@pytest.mark.parametrize(("name", "content"), [("voice.txt", WAV), ("film.csv", MP4)])
+def test_audio_and_video_are_refused_by_content(wire: Wire, name: str, content: bytes) -> None:
+    files, chat = [("files", ("good.txt", b"x")), ("files", (name, content))], wire.new_chat()
+    assert code(wire("POST", "/runs", data=START, files=files)) == "unsupported_attachment"
+    assert code(wire("POST", "/files", params={"chat_id": chat}, files=files)) == "unsupported_attachment"
+    assert listed(wire, chat)["files"] == []
+    assert wire("POST", "/files", files=[("files", ("song.mp3", b"la la la"))]).status_code == 200, "only named so"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("multipart/form-data; boundary=b", b"no boundary here"),
+        ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ncut'),
+    ],
+)
+def test_a_broken_multipart_body_is_refused(wire: Wire, content_type: str, body: bytes) -> None:
+    for path in ("/runs", "/files"):
+        answer = wire("POST", path, content=body, headers={"Content-Type": content_type})
+        assert (answer.status_code, code(answer)) == (400, "invalid_multipart")
+
+
+def test_a_payload_is_an_object_with_at_most_ten_files(wire: Wire) -> None:
+    files = [("files", ("a.txt", b"x"))]
+    as_blob = [*files, ("payload", ("blob", b'{"message": "say as a browser sends it"}', "application/json"))]
+    assert wire("POST", "/runs", files=as_blob).status_code == 202
+    for payload in ("[]", "{", ""):
+        assert code(wire("POST", "/runs", data={"payload": payload}, files=files)) == "invalid_json"
+    many = [("files", (f"{number}.txt", b"x")) for number in range(11)]
+    assert code(wire("POST", "/files", files=many)) == "too_many_files"
+    assert code(wire("POST", "/runs", data=START, files=many)) == "too_many_attachments"
+
+
+def test_a_refused_upload_of_20_mb_is_answered() -> None:
+    """Also while it is still sent."""
+    big, over = b"\0" * 20_000_000, b"\0" * 1_000_001
+    with (
+        running_service(max_file_bytes=1_000_000) as small,
+        httpx.Client(base_url=small.base_url + V1, headers={"x-api-key": small.api_key}, timeout=60) as http,
+        AgentService(small.api_key, small.base_url) as client,
+    ):
+        for _ in range(3):
+            answer = http.post("/runs", data=START, files=[("files", ("big.bin", big))])
+            assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
+            assert answer.headers["connection"] == "close"
+        with pytest.raises(RequestTooLargeError):
+            client.runs.start("say x", files=[("big.bin", big)])
+        # One file at its byte, in a request that is small enough:
+        assert code(http.post("/runs", data=START, files=[("files", ("over", over))])) == "attachment_too_large"
+        assert code(http.post("/files", files=[("files", ("over", over))])) == "file_too_large"
+        assert http.post("/files", files=[("files", ("ok", over[1:]))]).status_code == 200
+        assert list(incoming(small).iterdir()) == []
+
+
+# -- a new chat that begins with the files of another, and the chat of a session ---------------------------------------
+
+
+def test_the_new_chat_has_the_files_and_goes_its_own_way(wire: Wire) -> None:
+    chat: str = wire.finish("write out/plan.md Autumn plan\nwrite logs/chat-summary.md so far")["chat"]
+    put(wire, chat, "a.txt", b"alpha words")
+    sent = {"json": {"message": "write out/plan.md Winter plan", "files_from": chat, "sync": True}}
+    first, again = (wire("POST", "/runs", **sent, headers={"Idempotency-Key": f"once-{chat}"}) for _ in range(2))
+    assert first.json()["run_id"] == again.json()["run_id"], "what is sent again copies nothing again"
+    copy = first.json()["chat"]
+    assert copy != chat
+    assert paths(wire, copy) == ["out/plan.md", "uploads/a.txt"]
+    for each, plan in ((chat, b"Autumn plan"), (copy, b"Winter plan")):
+        assert wire("GET", "/files/download", params={"chat_id": each, "path": "out/plan.md"}).content == plan
+    until(lambda: [hit["path"] for hit in found(wire, copy, "alpha")] == ["uploads/a.txt"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "why"),
+    [
+        ({"files_from": "nonsense"}, 400, "invalid_chat"),
+        ({"files_from": "chat_of_nobody"}, 404, "chat_not_found"),
+        ({"files_from": "chat_of_nobody", "session": "mine"}, 400, "invalid_chat"),
+    ],
+)
+def test_a_start_from_no_chats_files_is_refused(wire: Wire, fields: dict[str, Any], status: int, why: str) -> None:
+    answer = wire("POST", "/runs", json={"message": "say x", **fields})
+    assert (answer.status_code, code(answer)) == (status, why)
+
+
+def test_a_chat_with_many_files_is_not_copied(wire: Wire) -> None:
+    chat: str = wire.finish("\n".join(f"write {number}.txt x" for number in range(201)))["chat"]
+    answer = wire("POST", "/runs", json={"message": "say x", "files_from": chat})
+    assert (answer.status_code, code(answer)) == (400, "too_many_attachments")
+
+
+def test_files_are_put_into_the_chat_of_a_session(wire: Wire) -> None:
+    sent = [("files", (f"{number}.txt", b"x")) for number in range(10)]
+    (first, *_) = wire("POST", "/files", params={"session": "brief"}, files=sent).json()["files"]
+    [again] = wire("POST", "/files", params={"session": "brief"}, files={"files": ("more.txt", b"y")}).json()["files"]
+    assert first["chat"] == again["chat"] == wire.finish("say x", session="brief")["chat"]
+    assert len(paths(wire, first["chat"])) == 11
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "why"),
+    [
+        ({"session": "x" * 201}, 400, "invalid_json"),
+        ({"session": "x", "project": "proj_of_nobody"}, 404, "project_not_found"),
+    ],
+)
+def test_an_upload_into_no_session_is_refused(wire: Wire, params: dict[str, str], status: int, why: str) -> None:
+    answer = wire("POST", "/files", params=params, files={"files": ("a.txt", b"y")})
+    assert (answer.status_code, code(answer)) == (status, why)

@@ -4,16 +4,15 @@ docs/api/files.md)."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
 import pytest
 
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from tests.service.api.conftest import Wire, code
-from tests.service.api.service_fixture import ServiceFixture, stop
 from tests.service.process.test_stop import answer as read_answer
 from tests.service.process.test_stop import connected
 
@@ -24,11 +23,11 @@ def listed(wire: Wire, chat: str) -> list[str]:
     return [file["path"] for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]]
 
 
-def sent(stage: ServiceFixture, *headers: str, body: bytes = BODY, close: bool = True) -> tuple[int, dict[str, Any]]:
+def sent(service: RunningService, *headers: str, body: bytes = BODY) -> tuple[int, dict[str, Any]]:
     """A start with these headers, byte for byte; its status and JSON."""
-    head = [f"POST {V1}/runs HTTP/1.1", "Host: localhost", f"x-api-key: {stage.service.api_key}", *headers]
-    with connected(stage.service.base_url) as connection:
-        connection.sendall("\r\n".join([*head, *(["Connection: close"] if close else []), "", ""]).encode() + body)
+    head = [f"POST {V1}/runs HTTP/1.1", "Host: localhost", f"x-api-key: {service.api_key}", *headers]
+    with connected(service.base_url) as connection:
+        connection.sendall("\r\n".join([*head, "Connection: close", "", ""]).encode() + body)
         status, _, document = read_answer(connection)
     return status, document
 
@@ -37,57 +36,42 @@ def sent(stage: ServiceFixture, *headers: str, body: bytes = BODY, close: bool =
     ("body", "headers"),
     [
         (b"\xef\xbb\xbf" + BODY, {}),
-        (BODY, {"Content-Type": "text/plain; charset=latin-1"}),
         (BODY, {"Content-Type": "application/json; charset=utf-16"}),
         (b'{"message": "lost", "message": "say x"}', {}),
-        (json.dumps({"message": "say \N{SNOWMAN}"}).encode(), {}),
     ],
-    ids=["BOM", "text", "another charset", "a field twice", "escapes"],
+    ids=["BOM", "another charset", "a field twice"],
 )
 def test_a_body_is_utf_8_json_whatever_its_content_type(wire: Wire, body: bytes, headers: dict[str, str]) -> None:
     assert wire("POST", "/runs", content=body, headers=headers).status_code == 202
 
 
-@pytest.mark.parametrize(
-    "body", [BODY.decode().encode("utf-16"), b'{"message": "\xff"}', b"", b"null", b"[]", b"{} {}"]
-)
+@pytest.mark.parametrize("body", [BODY.decode().encode("utf-16"), b'{"message": "\xff"}', b"", b"[]", b"{} {}"])
 def test_a_body_that_is_not_is_invalid_json(wire: Wire, body: bytes) -> None:
     assert code(wire("POST", "/runs", content=body)) == "invalid_json"
 
 
-def test_a_body_in_chunks_is_one_body(stage: ServiceFixture) -> None:
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:7], BODY[7:])) + b"0\r\n\r\n"
-    assert sent(stage, "Transfer-Encoding: chunked", body=chunks)[0] == 202
-
-
-def test_a_length_that_lies_starts_nothing(stage: ServiceFixture) -> None:
-    status, document = sent(stage, "Content-Length: 5")
+def test_a_length_that_lies_starts_nothing(service: RunningService) -> None:
+    status, document = sent(service, "Content-Length: 5")
     assert (status, document["error"]["code"]) == (400, "invalid_json")
 
 
-def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(stage: ServiceFixture) -> None:
-    chat = stage.wire.new_chat()
+def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(service: RunningService, wire: Wire) -> None:
+    chat = wire.new_chat()
     body = json.dumps({"message": "write a.txt x", "chat": chat}).encode()
-    head = f"POST {V1}/runs HTTP/1.1\r\nx-api-key: {stage.service.api_key}\r\nContent-Length: 999\r\n\r\n"
-    with connected(stage.service.base_url) as connection:
+    head = f"POST {V1}/runs HTTP/1.1\r\nx-api-key: {service.api_key}\r\nContent-Length: 999\r\n\r\n"
+    with connected(service.base_url) as connection:
         connection.sendall(head.encode() + body)
-    assert stage.wire.finish("say it is free", chat=chat)["status"] == "completed"
-    assert listed(stage.wire, chat) == []
+    assert wire.finish("say it is free", chat=chat)["status"] == "completed"
+    assert listed(wire, chat) == []
 
 
-def test_a_length_over_the_limit_is_refused_before_the_body(stage: ServiceFixture) -> None:
+def test_a_length_over_the_limit_is_refused_before_the_body(service: RunningService) -> None:
     """10 x 100 MB + 1 MiB: at it the body is waited for, over it the answer comes at once."""
-    status, document = sent(stage, "Content-Length: 1001048577", "Expect: 100-continue", body=b"")
+    status, document = sent(service, "Content-Length: 1001048577", "Expect: 100-continue", body=b"")
     assert (status, document["error"]["code"]) == (413, "attachment_too_large")
 
 
-@pytest.mark.parametrize("change", [str.upper, lambda run_id: run_id.replace("-", "%2D")])
-def test_an_id_may_be_written_in_other_ways(wire: Wire, change: Callable[[str], str]) -> None:
-    run = wire.finish("say x")
-    assert wire("GET", f"/runs/{change(run['run_id'])}").json()["run_id"] == run["run_id"]
-
-
-@pytest.mark.parametrize("text", ["..", "\0", "é", "\n", " ", "\ud800", "x" * 3_000])
+@pytest.mark.parametrize("text", ["..", "\0", "é", "\ud800", "x" * 3_000])
 def test_an_id_that_is_none_is_malformed(wire: Wire, text: str) -> None:
     encoded = quote(text.encode(errors="surrogatepass"), safe="")
     for method, path in (("GET", "/runs/{}"), ("GET", "/runs/{}/events"), ("POST", "/runs/{}/cancel")):
@@ -95,26 +79,14 @@ def test_an_id_that_is_none_is_malformed(wire: Wire, text: str) -> None:
         assert (answer.status_code, code(answer)) == (400, "invalid_run_id")
 
 
-@pytest.mark.parametrize("path", ["/runs/a%2Fb", "/tools/", "//tools", "/tools?x#y/", "/%00", "/.."])
-def test_a_path_is_taken_as_it_is(wire: Wire, path: str) -> None:
-    expected = 200 if "?" in path else 404
-    assert wire("GET", path).status_code == expected
-
-
-def test_bearer_wins_when_both_headers_carry_a_key(stage: ServiceFixture) -> None:
-    good, bad = stage.service.api_key, "svc_sk_unknown"
-    for bearer, other, status in ((good, bad, 200), (bad, good, 401)):
-        headers = {"Authorization": f"Bearer {bearer}", "x-api-key": other}
-        assert httpx.get(f"{stage.service.base_url}{V1}/tools", headers=headers).status_code == status
-
-
-def test_head_of_a_stream_does_not_wait_for_the_run(stage: ServiceFixture) -> None:
-    run = stage.wire.start("wait 600")
-    with httpx.Client(base_url=stage.service.base_url, headers={"x-api-key": stage.service.api_key}, timeout=30) as one:
+def test_head_of_a_stream_does_not_wait_for_the_run(service: RunningService, wire: Wire) -> None:
+    run = wire.start("wait 600")
+    with httpx.Client(base_url=service.base_url, headers={"x-api-key": service.api_key}, timeout=30) as one:
         head = one.head(f"{V1}/runs/{run['run_id']}/events", headers={"Accept": "text/event-stream"})
         assert head.headers["content-type"].startswith("text/event-stream")
-        assert one.get(f"{V1}/runs/{run['run_id']}").json()["status"] in ("queued", "running")
-    stop(stage.wire, run)
+        for written in (run["run_id"].upper(), run["run_id"].replace("-", "%2D")):
+            assert one.get(f"{V1}/runs/{written}").json()["status"] in ("queued", "running")
+    wire("POST", f"/runs/{run['run_id']}/cancel")
 
 
 @pytest.mark.parametrize(
@@ -124,9 +96,7 @@ def test_head_of_a_stream_does_not_wait_for_the_run(stage: ServiceFixture) -> No
         ("../../etc/passwd", "uploads/passwd"),
         ("..\\..\\boot.ini", "uploads/boot.ini"),
         ("..", "uploads/file"),
-        (" ", "uploads/file"),
         ("x" * 400 + ".txt", "uploads/" + "x" * 196 + ".txt"),
-        (".hidden", "uploads/.hidden"),
         ("a\u202egnp.exe", "uploads/agnp.exe"),
     ],
 )
@@ -135,20 +105,6 @@ def test_a_file_name_is_made_safe(wire: Wire, name: str, path: str) -> None:
     assert wire("POST", "/files", params={"chat_id": chat}, files={"files": (name, b"x")}).status_code == 200
     assert listed(wire, chat) == [path]
     assert wire("GET", "/files/download", params={"chat_id": chat, "path": path}).content == b"x"
-
-
-def test_a_nul_in_a_name_is_dropped(stage: ServiceFixture) -> None:
-    chat = stage.wire.new_chat()
-    part = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a\0b.txt"\r\n\r\nx\r\n--b--\r\n'
-    headers = {"Content-Type": "multipart/form-data; boundary=b"}
-    answer = stage.wire("POST", "/files", params={"chat_id": chat}, content=part, headers=headers)
-    assert (answer.status_code, listed(stage.wire, chat)) == (200, ["uploads/ab.txt"])
-
-
-@pytest.mark.parametrize("path", ["a\0b", "../../etc/passwd", "/etc/passwd", "x" * 9_000, "", "%"])
-def test_a_path_that_no_file_has_is_not_found(wire: Wire, path: str) -> None:
-    answer = wire("GET", "/files/download", params={"chat_id": wire.new_chat(), "path": path})
-    assert code(answer) == ("file_not_found" if path else "invalid_query")
 
 
 def test_an_empty_file_is_a_file(wire: Wire) -> None:
@@ -160,16 +116,3 @@ def test_an_empty_file_is_a_file(wire: Wire) -> None:
     assert code(wire("GET", "/files/download", params=look, headers={"Range": "bytes=0-"})) == "range_not_satisfiable"
     run = wire.finish("say x", file_ids=[staged["id"]], chat=chat)
     assert (run["status"], listed(wire, chat)) == ("completed", ["uploads/empty.txt"])
-
-
-def test_ranges_of_a_download(wire: Wire) -> None:
-    chat = wire.finish("write a.txt 0123456789")["chat"]
-    for asked, content in (("0-0", b"0"), ("8-99", b"89"), ("-3", b"789"), ("-99", b"0123456789")):
-        answer = wire(
-            "GET",
-            "/files/download",
-            params={"chat_id": chat, "path": "a.txt"},
-            headers={"Range": f"bytes={asked}"},
-        )
-        assert (answer.status_code, answer.content) == (206, content)
-        assert answer.headers["content-range"].endswith("/10")

@@ -1,4 +1,4 @@
-"""The marketing tools over HTTP, with what they need beside them: their results are stored and found."""
+"""The marketing tools over HTTP: their results are stored and found, and no page of a stranger stops the service."""
 
 from __future__ import annotations
 
@@ -14,19 +14,30 @@ from PIL import Image
 from agentsvc_nb.testing import running_service
 from tests.service.api.conftest import Wire
 from tests.service.api.test_jobs_http import ended, submit
+from tests.support.waiting import until
 from tests.unit.service.site import Answer, Site, as_json, html, serving
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def running_site() -> Iterator[Site]:
     with serving() as made:
         yield made
 
 
+@pytest.fixture
+def site(running_site: Site) -> Site:
+    running_site.asked.clear()
+    return running_site
+
+
 @pytest.fixture(scope="module")
-def marketing(site: Site) -> Iterator[Wire]:
+def marketing(running_site: Site) -> Iterator[Wire]:
     with contextlib.ExitStack() as stack:
-        settings = {"fetch_allow": site.authority, "meta_token": "EAAB", "meta_url": f"{site.url}/v21.0"}
+        settings = {
+            "fetch_allow": running_site.authority,
+            "meta_token": "EAAB",
+            "meta_url": f"{running_site.url}/v21.0",
+        }
         service = stack.enter_context(running_service(**settings))
         headers = {"Authorization": f"Bearer {service.api_key}"}
         yield Wire(stack.enter_context(httpx.Client(base_url=service.base_url, headers=headers, timeout=60)))
@@ -85,9 +96,15 @@ def test_pictures_of_an_ask_are_attached_and_a_text_agent_says_that_it_does_not_
     assert warned == ["image_not_fetched", "images_not_seen"]
 
 
-def test_a_page_of_a_private_network_is_refused_and_the_run_goes_on(marketing: Wire) -> None:
-    run = marketing.finish('call review_funnel {"url": "http://127.0.0.1:1/"}\nsay still here')
-    assert (run["status"], run["output"].splitlines()[-1]) == ("completed", "still here")
-    results = [event["payload"] for event in marketing.events(run["run_id"]) if event["type"] == "tool.result"]
-    assert results[0]["is_error"] is True
-    assert "public" in results[0]["content"][0]["text"]
+@pytest.mark.parametrize("charset", ["punycode", "undefined", "bz2", "x" * 9_000, "utf-16"])
+def test_no_charset_of_a_page_stops_the_service(marketing: Wire, site: Site, charset: str) -> None:
+    """What follows the last hyphen makes `punycode` insert a character for each byte: quadratic."""
+    page = b"<title>Tents</title><h1>Pack light</h1><p>-" + b"a" * 750_000
+    site.pages["/"] = Answer(page, headers={"Content-Type": f"text/html; charset={charset}"})
+    job = submit(marketing, "review_funnel", input={"url": site.url, "pages": 1, "weigh": False})
+    until(lambda: site.asked)
+    assert marketing("GET", "/models").status_code == 200
+    done = ended(marketing, job)
+    assert done["status"] == "succeeded", done["error"]
+    reviewed = marketing("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()["data"]
+    assert (reviewed["title"] == "Tents") is (charset != "utf-16")

@@ -7,18 +7,20 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.cli import main
 from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.service.api.mcp_caller import ELICITS, TASKS, McpCaller
 from tests.service.api.signing import signed_in
 from tests.support.waiting import until
 
 CALL: dict[str, Any] = {"chat": "new", "steps": 1}
+ASK = 'call echo_job {"steps": 1, "files": {"\\u202e\\u3164.txt": "x"}}\nsay went on'
+INVALID = -32602
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,13 @@ def mcp(cautious: RunningService) -> Iterator[McpCaller]:
 
 
 @pytest.fixture
+def asking(cautious: RunningService) -> Iterator[McpCaller]:
+    """A client that takes tasks and can ask its user."""
+    with McpCaller(cautious, capabilities=ELICITS) as caller:
+        yield caller
+
+
+@pytest.fixture
 def client(cautious: RunningService) -> Iterator[AgentService]:
     with AgentService(cautious.api_key, cautious.base_url) as client:
         yield client
@@ -47,142 +56,121 @@ def effects(service: RunningService) -> int:
 
 def waiting(found: dict[str, Any]) -> dict[str, Any]:
     """The run that a result says to wait, with its approval."""
-    said = found["structuredContent"]
-    assert not found["isError"]
-    assert said["status"] == "running"
+    run: dict[str, Any] = found["structuredContent"]
+    assert (found["isError"], run["status"]) == (False, "running")
     text = found["content"][0]["text"]
-    assert text.startswith(f"Run {said['run_id']} waits for a person's approval")
-    assert said["approval"]["page"] in text
-    assert said["approval"]["command"] in text
-    assert f"`get_run` with run_id {said['run_id']}" in text
-    run: dict[str, Any] = said
+    assert all(told in text for told in (run["run_id"], run["approval"]["page"], run["approval"]["command"]))
     return run
 
 
 def decided(mcp: McpCaller, run_id: str) -> dict[str, Any]:
     """The result of `get_run` once the run has ended."""
-    while True:
-        found = mcp.call("get_run", run_id=run_id)
-        if found["structuredContent"]["status"] in TERMINAL:
-            return found
+    return until(
+        lambda: mcp.call("get_run", run_id=run_id), lambda found: found["structuredContent"]["status"] in TERMINAL
+    )
 
 
-@pytest.mark.parametrize("speaks", ["modern", "legacy"])
+def form(caller: McpCaller, task: str) -> tuple[str, str]:
+    """The key and the text of what a task asks its user."""
+    found = until(lambda: caller.ask("tasks/get", taskId=task), lambda now: now["status"] == "input_required")
+    [(key, asked)] = found["inputRequests"].items()
+    return key, asked["params"]["message"]
+
+
 def test_an_ask_that_waits_says_so_at_once_and_how_to_approve(
-    mcp: McpCaller, cautious: RunningService, client: AgentService, speaks: str, capsys: pytest.CaptureFixture[str]
+    mcp: McpCaller, cautious: RunningService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = {"message": 'call echo_job {"steps": 1}\nsay went on'}
-    if speaks == "modern":
-        found = mcp.call("ask", **asked)
-    else:
-        found = mcp.legacy("tools/call", name="ask", arguments=asked)[-1]["result"]
-    run = waiting(found)
+    run = waiting(mcp.call("ask", message=ASK))
     assert [call["tool"] for call in run["approval"]["calls"]] == ["echo_job"]
-    assert '{"steps": 1}' in found["content"][0]["text"]
     assert waiting(mcp.call("get_run", run_id=run["run_id"])) == run
     with signed_in(cautious) as browser:
-        shown = browser.get(run["approval"]["page"], follow_redirects=True)
-        assert "echo_job waits for your approval" in shown.text
+        assert "echo_job" in browser.get(run["approval"]["page"], follow_redirects=True).text
     program, *command = shlex.split(run["approval"]["command"])
     assert program == "agentsvc"
     assert main([*command, "--data", str(cautious.data)]) == 0
-    assert "Approved: echo_job" in capsys.readouterr().out
+    assert "echo_job" in capsys.readouterr().out
     ended = decided(mcp, run["run_id"])
     assert ended["content"][0]["text"] == "went on"
     assert "approval" not in ended["structuredContent"]
 
 
-def test_a_direct_call_with_an_effect_waits_and_is_made_once_it_is_approved(
-    mcp: McpCaller, cautious: RunningService, client: AgentService
+def test_a_direct_call_with_an_effect_waits_also_over_a_crash_and_is_made_once_it_is_approved(
+    mcp: McpCaller, cautious: RunningService
 ) -> None:
     before = effects(cautious)
     run = waiting(mcp.call("echo_job", **CALL, files={"made.txt": "x"}))
     assert effects(cautious) == before
-    client.runs.approve(run["run_id"], run["approval"]["calls"][0]["call_id"])
-    ended = decided(mcp, run["run_id"])
-    assert (ended["isError"], ended["structuredContent"]["data"]["steps"]) == (False, 1)
-    assert [file["path"] for file in ended["structuredContent"]["files"]] == ["made.txt"]
-    assert effects(cautious) == before + 1
-    assert client.tools.invoke("echo_job", {"steps": 1}), "a program's own call over HTTP does not wait"
-
-
-@pytest.mark.parametrize("verdict", ["refused", "cancelled"])
-def test_a_direct_call_that_is_not_approved_has_no_effect_and_says_why(
-    mcp: McpCaller, cautious: RunningService, client: AgentService, verdict: str
-) -> None:
-    before = effects(cautious)
-    run = waiting(mcp.call("echo_job", **CALL))
-    if verdict == "refused":
-        client.runs.refuse(run["run_id"], run["approval"]["calls"][0]["call_id"], reason="Not before Monday.")
-    else:
-        told = mcp.call("cancel_run", run_id=run["run_id"])
-        assert told["structuredContent"]["status"] in ("cancelling", "cancelled")
-    ended = decided(mcp, run["run_id"])
-    assert not ended["isError"], "it was read without an error"
-    error = ended["structuredContent"]["error"]
-    expected = ("not_approved", "Not before Monday.") if verdict == "refused" else ("cancelled", "cancelled")
-    assert error["code"] == expected[0]
-    assert expected[1] in error["message"]
-    assert effects(cautious) == before
-
-
-@pytest.mark.parametrize(("confirm", "code"), [(True, None), (False, "not_approved")])
-def test_a_direct_call_as_a_task_is_asked_of_the_user(
-    cautious: RunningService, confirm: bool, code: str | None
-) -> None:
-    with McpCaller(cautious, capabilities=ELICITS) as caller:
-        listed = {tool["name"]: tool for tool in caller.ask("tools/list")["tools"]}
-        task = caller.call("echo_job", **CALL)["taskId"]
-        asked = until(lambda: caller.ask("tasks/get", taskId=task), lambda now: now["status"] == "input_required")
-        [(key, form)] = asked["inputRequests"].items()
-        assert '"steps": 1' in form["params"]["message"]
-        answer = {"action": "accept", "content": {"confirm": confirm}}
-        caller.ask("tasks/update", taskId=task, inputResponses={key: answer})
-        result = caller.ended(task)["result"]
-        jsonschema.validate(result["structuredContent"], listed["echo_job"]["outputSchema"])
-        assert result["structuredContent"].get("error", {}).get("code") == code
-
-
-def test_a_task_whose_client_cannot_ask_the_user_says_how_to_approve(cautious: RunningService) -> None:
-    with McpCaller(cautious, capabilities=TASKS) as caller:
-        task = caller.call("echo_job", **CALL)["taskId"]
-        now = until(lambda: caller.ask("tasks/get", taskId=task), lambda now: "statusMessage" in now)
-        assert now["status"] == "working"
-        assert f"agentsvc runs approve {task}" in now["statusMessage"]
-        caller.ask("tasks/cancel", taskId=task)
-        assert caller.ended(task)["status"] == "cancelled"
-
-
-def test_a_page_that_nobody_approved_is_not_fetched_by_a_direct_call(mcp: McpCaller) -> None:
-    """Its address may carry out what the model knows; that the model itself wrote it is no approval."""
-    run = waiting(mcp.call("review_funnel", chat="new", url="https://shop.example/?secret=1"))
-    assert run["approval"]["calls"][0]["tool"] == "review_funnel"
-    mcp.call("cancel_run", run_id=run["run_id"])
-    free = mcp.call("review_copy", chat="new", text="Sale")
-    assert free["structuredContent"]["data"], "a tool without an effect does not wait"
-
-
-def test_a_wrong_call_is_refused_before_anybody_is_asked(mcp: McpCaller) -> None:
-    found = mcp.call("echo_job", **{**CALL, "steps": -1})
-    assert found["structuredContent"]["error"]["code"] == "invalid_tool_input"
-
-
-def test_a_second_call_in_the_chat_says_which_run_it_waits_for(mcp: McpCaller) -> None:
-    first = waiting(mcp.call("echo_job", steps=1))
-    second = mcp.call("echo_job", steps=2)
-    error = second["structuredContent"]["error"]
-    assert error["code"] == "agent_run_rejected"
-    assert first["run_id"] in error["message"]
-    mcp.call("cancel_run", run_id=first["run_id"])
-
-
-def test_a_call_that_waits_outlives_a_crash(mcp: McpCaller, cautious: RunningService) -> None:
-    before = effects(cautious)
-    run = waiting(mcp.call("echo_job", **CALL))
     cautious.kill()
     cautious.start()
     with McpCaller(cautious) as again, AgentService(cautious.api_key, cautious.base_url) as client:
         until(lambda: again.call("get_run", run_id=run["run_id"])["structuredContent"] == run)
         client.runs.approve(run["run_id"], run["approval"]["calls"][0]["call_id"])
-        assert decided(again, run["run_id"])["structuredContent"]["data"]["steps"] == 1
-    assert effects(cautious) == before + 1
+        ended = decided(again, run["run_id"])
+        assert (ended["isError"], ended["structuredContent"]["data"]["steps"]) == (False, 1)
+        assert [file["path"] for file in ended["structuredContent"]["files"]] == ["made.txt"]
+        assert effects(cautious) == before + 1
+        assert client.tools.invoke("echo_job", {"steps": 1}), "a program's own call over HTTP does not wait"
+
+
+@pytest.mark.parametrize("verdict", ["not_approved", "cancelled"])
+def test_a_direct_call_that_is_not_approved_has_no_effect_and_says_why(
+    mcp: McpCaller, cautious: RunningService, client: AgentService, verdict: str
+) -> None:
+    before = effects(cautious)
+    run = waiting(mcp.call("echo_job", **CALL))
+    if verdict == "cancelled":
+        mcp.call("cancel_run", run_id=run["run_id"])
+    else:
+        client.runs.refuse(run["run_id"], run["approval"]["calls"][0]["call_id"], reason="Not before Monday.")
+    ended = decided(mcp, run["run_id"])
+    error = ended["structuredContent"]["error"]
+    assert (ended["isError"], error["code"]) == (False, verdict), "it was read without an error"
+    assert verdict == "cancelled" or "Not before Monday." in error["message"]
+    assert effects(cautious) == before
+
+
+@pytest.mark.parametrize(("confirm", "code"), [(True, None), (False, "not_approved")])
+def test_a_direct_call_as_a_task_is_asked_of_the_user(asking: McpCaller, confirm: bool, code: str | None) -> None:
+    task = asking.call("echo_job", **CALL)["taskId"]
+    key, text = form(asking, task)
+    assert '"steps": 1' in text
+    answer = {"action": "accept", "content": {"confirm": confirm}}
+    asking.ask("tasks/update", taskId=task, inputResponses={key: answer})
+    assert asking.ended(task)["result"]["structuredContent"].get("error", {}).get("code") == code
+
+
+def test_a_call_within_a_run_is_asked_of_the_user(asking: McpCaller) -> None:
+    response = {"action": "decline"}
+    task = asking.call("ask", message=ASK)["taskId"]
+    key, text = form(asking, task)
+    assert r"\u202e\u3164.txt" in text
+    for ignored in ({"action": "cancel"}, 5, {"action": "accept", "content": {}}):
+        asking.ask("tasks/update", taskId=task, inputResponses={key: ignored, "approval_other": response})
+    assert form(asking, task)[0] == key
+    asking.ask("tasks/update", taskId=task, inputResponses={key: response})
+    assert asking.ended(task)["status"] == "completed"
+    events = asking.http.get(f"{V1}/runs/{task}/events").json()["data"]
+    assert [one["payload"]["approved"] for one in events if one["type"] == "approval.decided"] == [False]
+
+
+@pytest.mark.parametrize(("key", "capabilities"), [({"scopes": ("mcp",)}, ELICITS), ({}, TASKS)])
+def test_who_may_not_or_cannot_approve_is_told_how(
+    cautious: RunningService, client: AgentService, key: dict[str, Any], capabilities: dict[str, Any]
+) -> None:
+    with McpCaller(cautious, cautious.create_key(**key), capabilities) as caller:
+        task = caller.call("ask", message=ASK)["taskId"]
+        until(lambda: "approval.requested" in [event.type for event in client.runs.events(task).data])
+        now = until(lambda: caller.ask("tasks/get", taskId=task), lambda now: "statusMessage" in now)
+        assert now["status"] == "working"
+        assert f"agentsvc runs approve {task}" in now["statusMessage"]
+        caller.ask("tasks/cancel", taskId=task)
+
+
+def test_a_page_that_nobody_approved_is_not_fetched_by_a_direct_call(mcp: McpCaller) -> None:
+    """Its address may carry out what the model knows; that the model itself wrote it is no approval."""
+    run = waiting(mcp.call("review_funnel", chat="new", url="https://shop.example/?secret=1"))
+    mcp.call("cancel_run", run_id=run["run_id"])
+    free = mcp.call("review_copy", chat="new", text="Sale")
+    assert free["structuredContent"]["data"], "a tool without an effect does not wait"
+    wrong = mcp.call("echo_job", **{**CALL, "steps": -1})
+    assert wrong["structuredContent"]["error"]["code"] == "invalid_tool_input", "before anybody is asked"

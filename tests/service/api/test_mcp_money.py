@@ -1,8 +1,7 @@
-"""Who may use MCP for how much, and on which pool it goes (docs/mcp.md "Who may use it")."""
+"""Who may use MCP for how much, on which pool it goes, and what of it is counted (docs/mcp.md "Who may use it")."""
 
 from __future__ import annotations
 
-import time
 import uuid
 from typing import Any
 
@@ -13,8 +12,6 @@ from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.accounts import account_records, accounts, usage_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.limits import MB, MCP_BODY_BYTES
-from agentsvc_nb.wire.routes import MCP
 from agentsvc_nb.wire.runs import CENT
 from tests.service.api.mcp_caller import ELICITS, TASKS, McpCaller, messages
 from tests.service.api.service_fixture import operate
@@ -43,59 +40,59 @@ def billed(service: RunningService) -> dict[tuple[str, str], int]:
 def test_a_suspended_key_is_refused_for_everything(service: RunningService) -> None:
     name = uuid.uuid4().hex
     with McpCaller(service, service.create_key(name=name, scopes=("mcp",)), TASKS) as caller:
-        task = caller.call("ask", message="wait 60")["taskId"]
         operate(service, lambda tx: accounts.change_key(tx, name, "suspend", 0))
-        for method, given in (("tools/list", {}), ("server/discover", {}), ("tasks/get", {"taskId": task})):
-            assert code(caller.send(method, **given)) == (403, "key_suspended")
-    with McpCaller(service, capabilities=TASKS) as caller:
-        caller.ask("tasks/cancel", taskId=task)
+        for method in ("tools/list", "server/discover", "tasks/get"):
+            assert code(caller.send(method, taskId="x")) == (403, "key_suspended")
 
 
-def test_who_is_suspended_throttled_or_without_a_plan_is_refused() -> None:
-    with running_service() as service, McpCaller(service, capabilities=TASKS) as caller:
-        task = caller.call("ask", message="wait 60")["taskId"]
-        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
-        assert code(caller.send("tools/list")) == (429, "user_suspended")
-        assert caller.ask("tasks/get", taskId=task)["status"] == "working", "looks go on, as over the other routes"
-        soon = time.time_ns() // 1_000_000 + 30_000
-        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "throttled", soon))
-        answer = caller.send("tools/call", name="ask", arguments={"message": "say x"})
-        assert code(answer) == (429, "user_throttled")
+def test_requests_are_counted_and_refused_but_looks_are_not() -> None:
+    with (
+        running_service(rate_per_day=3, ask_handle_seconds=0.2) as rated,
+        McpCaller(rated) as caller,
+        McpCaller(rated, capabilities=TASKS) as tasks,
+    ):
+        late = caller.call("ask", message="wait 1\nsay late")["structuredContent"]
+        assert late["status"] in ("queued", "running"), "held no longer than this"
+        job = tasks.call("echo_job", chat="new")["taskId"]
+        for _ in range(5):
+            tasks.ask("tasks/get", taskId=late["run_id"])
+            assert not caller.call("get_job", job_id=job)["isError"]
+            assert "result" in caller.legacy("initialize")[0]
+        ended = until(
+            lambda: caller.call("get_run", run_id=late["run_id"]), lambda run: run["content"][0]["text"] == "late"
+        )
+        assert ended["structuredContent"]["status"] == "completed"
+        caller.ask("tools/list")
+        answer = caller.send("tools/list")
+        assert code(answer) == (429, "request_per_day")
         assert answer.headers["retry-after"]
-        operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
-        operate(service, lambda tx: account_records.set_plan(tx, ACCOUNT, False))
-        assert code(caller.send("tools/list")) == (403, "plan_access_required")
+        operate(rated, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
+        assert code(caller.send("tools/list")) == (429, "user_suspended")
+        assert tasks.ask("tasks/get", taskId=late["run_id"])["status"] == "completed", "looks go on"
 
 
-def test_prices_go_on_the_plan_and_neither_on_the_wallet_nor_on_a_budget() -> None:
+def test_what_is_asked_for_here_goes_on_the_plan() -> None:
+    """Neither on the wallet nor on a key's budget."""
     with running_service(wallet_cents=0, plan_pool_cents=3, run_hold_cents=0) as service:
         key = service.create_key(scopes=("mcp",), budget_cents=1)
         with McpCaller(service, key) as caller:
-            for _ in "abc":
-                assert not caller.call("create_images", **PICTURE)["isError"]
-            assert billed(service) == {("plan", "picture"): 3 * CENT}
+            assert not caller.call("ask", message="usage 10000 0\nsay paid by the plan")["isError"]
+            assert not caller.call("create_images", **PICTURE)["isError"]
+            assert billed(service) == {("plan", "tokens"): 1 * CENT, ("plan", "picture"): 1 * CENT}
+            assert not caller.call("create_images", **PICTURE)["isError"]
             assert refusal(caller.call("create_images", **PICTURE)) == "monthly_usage_limit_reached"
             assert refusal(caller.call("ask", message="say x")) == "monthly_usage_limit_reached"
-            assert not caller.call("list_files", chat=_chat(service))["isError"], "what costs nothing goes on"
-        with AgentService(key, service.base_url) as client:
-            assert client.models.list()
-
-
-def _chat(service: RunningService) -> str:
-    found = operate(service, lambda tx: tx.one("SELECT chat FROM job LIMIT 1"))
-    assert found is not None
-    chat: str = found["chat"]
-    return chat
+            assert not caller.call("list_chats")["isError"], "what costs nothing goes on"
 
 
 def test_a_run_keeps_the_pool_of_its_start() -> None:
     """Whoever looks at it, approves its calls or has it go on after a crash."""
     pools: dict[str, Any] = {"wallet_cents": 5, "plan_pool_cents": 50, "run_hold_cents": 0, "approve_effects": True}
-    said = 'usage 10000 0\ncall echo_job {"steps": 1}\nusage 20000 0\nsay done'
+    script = 'usage 10000 0\ncall echo_job {"steps": 1}\nusage 20000 0\nsay done'
     with running_service(**pools) as service:
         with AgentService(service.api_key, service.base_url) as client, McpCaller(service, capabilities=ELICITS) as mcp:
-            over_rest = client.runs.start(said).run_id
-            over_mcp = mcp.call("ask", message=said)["taskId"]
+            over_rest = client.runs.start(script).run_id
+            over_mcp = mcp.call("ask", message=script)["taskId"]
             waiting = until(lambda: mcp.ask("tasks/get", taskId=over_rest), lambda now: "inputRequests" in now)
             until(lambda: mcp.ask("tasks/get", taskId=over_mcp), lambda now: "inputRequests" in now)
         service.kill()
@@ -105,14 +102,11 @@ def test_a_run_keeps_the_pool_of_its_start() -> None:
             mcp.ask("tasks/update", taskId=over_rest, inputResponses=dict.fromkeys(waiting["inputRequests"], yes))
             assert mcp.ended(over_rest)["status"] == "completed"
             assert billed(service) == {("wallet", "tokens"): 3 * CENT}
-            _approve(client, over_mcp)
+            events = client.runs.events(over_mcp).data
+            asked, *_ = [event.payload["call_id"] for event in events if event.type == "approval.requested"]
+            client.runs.approve(over_mcp, asked)
             assert mcp.ended(over_mcp)["status"] == "completed"
             assert billed(service) == {("wallet", "tokens"): 3 * CENT, ("plan", "tokens"): 3 * CENT}
-
-
-def _approve(client: AgentService, run_id: str) -> None:
-    found = until(lambda: [one for one in client.runs.events(run_id).data if one.type == "approval.requested"])
-    client.runs.approve(run_id, found[0].payload["call_id"])
 
 
 @pytest.mark.parametrize(
@@ -125,37 +119,15 @@ def _approve(client: AgentService, run_id: str) -> None:
 def test_an_idempotency_key_begins_one_and_the_same(
     service: RunningService, name: str, given: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    header = {"Idempotency-Key": uuid.uuid4().hex}
+    key = uuid.uuid4().hex
     with McpCaller(service, capabilities=TASKS) as caller:
 
-        def begin(arguments: dict[str, Any], headers: dict[str, str] = header) -> dict[str, Any]:
-            answer = caller.send("tools/call", headers, name=name, arguments=arguments)
+        def begin(arguments: dict[str, Any], key: str) -> dict[str, Any]:
+            answer = caller.send("tools/call", {"Idempotency-Key": key}, name=name, arguments=arguments)
             result: dict[str, Any] = messages(answer)[0]["result"]
             return result
 
-        first = begin(given)
-        assert begin(given)["taskId"] == first["taskId"]
-        assert begin(other)["taskId"] == first["taskId"], "as over the other routes, the key counts and not the input"
-        assert begin(given, {"Idempotency-Key": uuid.uuid4().hex})["taskId"] != first["taskId"]
-        assert refusal(begin(given, {"Idempotency-Key": "with a space"})) == "invalid_idempotency_key"
-
-
-def test_a_message_whose_length_is_not_told_is_refused_as_it_comes(service: RunningService) -> None:
-    """At the first byte over what a message may have. The answer sends nobody to a route that the key may not use."""
-
-    def body() -> Any:
-        yield b'{"jsonrpc":"2.0","x":"'
-        for _ in range(17):
-            yield b"x" * 1_000_000
-
-    with McpCaller(service, service.create_key(scopes=("mcp",))) as caller:
-        answer = caller.http.post(MCP.path, content=body())
-        assert code(answer) == (413, "attachment_too_large")
-        assert "a key whose scopes are not `mcp` alone" in answer.json()["error"]["message"]
-
-
-def test_a_body_over_150_mb_is_refused_though_it_is_sent(service: RunningService) -> None:
-    with McpCaller(service) as caller:
-        answer = caller.http.post(MCP.path, content=b" " * (MCP_BODY_BYTES + MB))
-        assert code(answer) == (413, "request_too_large")
-        assert caller.send("tools/list").status_code == 200, "the service goes on"
+        first = begin(given, key)["taskId"]
+        assert begin(other, key)["taskId"] == first, "as over the other routes, the key counts and not the input"
+        assert begin(given, uuid.uuid4().hex)["taskId"] != first
+        assert refusal(begin(given, "with a space")) == "invalid_idempotency_key"

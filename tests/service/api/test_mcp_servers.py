@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.folder import Ready
-from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig
-from agentsvc_nb.service.serve import Child
 from agentsvc_nb.testing import RunningService, running_service
 from tests.service.api.test_approval import ended, of, waiting
-from tests.support.tool_server import RunningToolServer, command, tool_server
-from tests.support.waiting import PATIENCE_SECONDS, until
+from tests.support.tool_server import RunningToolServer, tool_server
+from tests.support.waiting import until
 
 KEY = "svr_0123456789"
 
@@ -55,30 +50,11 @@ def result(client: AgentService, run_id: str) -> dict[str, Any]:
     return of(client, run_id, "tool.result")[-1]
 
 
-@pytest.mark.sqlite("starts an embedded service, whose data lie in its own folder")
-def test_a_command_in_the_folder_is_for_an_embedded_service_alone(tmp_path: Path) -> None:
-    """`agentsvc serve` starts no program that a file in its data folder names; the same folder embedded does."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    script = call("small_stamp")
-    with running_service() as plain, AgentService(plain.api_key, plain.base_url) as client:
-        OwnServers(plain.folder).add(ServerConfig("small", command=command(folder)))
-        run = ended(client, client.runs.start(script).run_id)
-        assert "no tool" in result(client, run.run_id)["content"][0]["text"]
-        assert of(client, run.run_id, "warning") == []
-        assert list(folder.iterdir()) == [], "it was not started"
-        plain.stop()
-        embedded = Child(plain.folder, ["--port", "last", "--model", "scripted"], env=dict(os.environ))
-        try:
-            until(lambda: (ready := Ready.read(plain.folder.ready)) and ready.pid == embedded.pid)
-            waiting(client, client.runs.start(script).run_id)
-            assert (folder / "pid").exists()
-        finally:
-            embedded.terminate()
-            embedded.wait(PATIENCE_SECONDS)
-
-
 def test_every_call_waits_whatever_the_settings_say(client: AgentService, server: RunningToolServer) -> None:
+    run = client.runs.start(call("known_stamp"))
+    client.runs.refuse(run.run_id, waiting(client, run.run_id), reason="Not this.")
+    assert ended(client, run.run_id).output == "done"
+    assert "Not this." in result(client, run.run_id)["content"][0]["text"]
     run = client.runs.start(call("strange_read"))
     approved = waiting(client, run.run_id)
     assert server.calls() == []
@@ -88,24 +64,13 @@ def test_every_call_waits_whatever_the_settings_say(client: AgentService, server
     assert server.calls() == ["read x"]
 
 
-def test_what_is_refused_is_not_called(client: AgentService, server: RunningToolServer) -> None:
-    run = client.runs.start(call("known_stamp"))
-    client.runs.refuse(run.run_id, waiting(client, run.run_id), reason="Not this.")
-    assert ended(client, run.run_id).output == "done"
-    assert "Not this." in result(client, run.run_id)["content"][0]["text"]
-    assert server.calls() == []
-
-
-def test_what_a_trusted_server_only_reads_does_not_wait(client: AgentService, server: RunningToolServer) -> None:
+def test_what_a_trusted_server_only_reads_does_not_wait_and_one_that_is_away_is_a_warning(
+    client: AgentService, server: RunningToolServer
+) -> None:
     run = ended(client, client.runs.start(call("known_look")).run_id)
     assert run.output == "done"
     assert of(client, run.run_id, "approval.requested") == []
     assert server.calls() == ["look x"]
-
-
-def test_a_server_that_is_away_is_a_warning(client: AgentService) -> None:
-    run = ended(client, client.runs.start(call("known_read")).run_id)
-    assert run.status == "completed"
     [warning] = of(client, run.run_id, "warning")
     assert warning["code"] == "server_unavailable"
     assert "gone" in warning["message"]
@@ -123,18 +88,6 @@ def test_what_changes_while_it_waits_is_refused(client: AgentService, server: Ru
     assert server.calls() == []
 
 
-def test_a_picture_becomes_a_file_of_the_chat(client: AgentService) -> None:
-    run = client.runs.start(call("known_picture"))
-    client.runs.approve(run.run_id, waiting(client, run.run_id))
-    chat = ended(client, run.run_id).chat
-    shown = next(block for block in result(client, run.run_id)["content"] if block["type"] == "image")
-    assert shown["path"] in {file.path for file in client.files.list(chat)}
-
-
-def test_its_tools_are_of_runs_alone(client: AgentService) -> None:
-    assert not [tool.name for tool in client.tools.list() if tool.name.startswith(("known_", "strange_"))]
-
-
 def test_the_key_is_in_no_event_and_no_log(client: AgentService, service: RunningService) -> None:
     run = client.runs.start(call("known_key"))
     client.runs.approve(run.run_id, waiting(client, run.run_id))
@@ -145,34 +98,22 @@ def test_the_key_is_in_no_event_and_no_log(client: AgentService, service: Runnin
     assert KEY not in (service.data / "settings.json").read_text()
 
 
-def killed_in(tool: str, service: RunningService, server: RunningToolServer, approve: bool) -> tuple[AgentService, str]:
-    """A run whose service is killed while the server works on a call, and started again."""
-    client = AgentService(service.api_key, service.base_url)
-    before = len(server.calls())
-    run_id = client.runs.start(call(tool)).run_id
-    if approve:
-        client.runs.approve(run_id, waiting(client, run_id))
-    until(lambda: len(server.calls()) > before)
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_call_that_a_crash_cut_off_is_repeated_only_for_a_trusted_server(
+    service: RunningService, server: RunningToolServer, client: AgentService, trusted: bool
+) -> None:
+    run_id = client.runs.start(call("known_hang_safely" if trusted else "strange_hang_safely")).run_id
+    client.runs.approve(run_id, waiting(client, run_id))
+    until(lambda: server.calls() == ["hang_safely x"])
     service.kill()
     service.start()
-    return client, run_id
-
-
-def test_a_call_that_a_crash_cut_off_is_not_repeated(service: RunningService, server: RunningToolServer) -> None:
-    (server.folder / "calls.log").unlink(missing_ok=True)
-    client, run_id = killed_in("strange_hang_safely", service, server, approve=True)
-    with client:
-        assert ended(client, run_id).output == "done"
-        assert "not known" in result(client, run_id)["content"][0]["text"]
-        assert result(client, run_id)["is_error"]
-    assert server.calls() == ["hang_safely x"]
-
-
-def test_one_of_a_trusted_server_that_may_be_repeated_is(service: RunningService, server: RunningToolServer) -> None:
-    (server.folder / "calls.log").unlink(missing_ok=True)
-    client, run_id = killed_in("known_hang_safely", service, server, approve=True)
-    with client:
-        until(lambda: len(server.calls()) == 2)
-        client.runs.cancel(run_id)
-        assert ended(client, run_id).status == "cancelled"
-        assert len(of(client, run_id, "approval.requested")) == 1, "what was approved is not asked again"
+    with AgentService(service.api_key, service.base_url) as again:
+        if trusted:
+            until(lambda: len(server.calls()) == 2)
+            again.runs.cancel(run_id)
+            assert ended(again, run_id).status == "cancelled"
+            assert len(of(again, run_id, "approval.requested")) == 1, "what was approved is not asked again"
+        else:
+            assert ended(again, run_id).output == "done"
+            assert result(again, run_id)["is_error"]
+            assert server.calls() == ["hang_safely x"]

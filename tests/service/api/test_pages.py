@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
-from urllib.parse import quote
+from html import unescape
+from urllib.parse import quote, unquote
 
 import httpx
 import pytest
 
-from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes import V1
-from tests.notebook.test_hostile import HOSTILE
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService
+from tests.notebook.samples import pdf
 from tests.service.api.conftest import Wire
 from tests.service.api.signing import page, signed_in
 from tests.support.waiting import until
 
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</div></details><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)><style>*{display:none}</style>",
+    '" onmouseover="alert(1)',
+    "[a](javascript:alert(1)) <javascript:alert(1)> [b](data:text/html,<script>alert(1)</script>)",
+    "![a](https://evil.example/p.png) <iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "```\n</code></pre><script>alert(1)</script>\n```",
+    "| a |\n|---|\n| <b onclick=alert(1)>x</b> |",
+    "txt\u202egpj.exe \u2066x\u2069 \x1b[31m \x07",
+    "<meta http-equiv=refresh content=0;url=https://evil.example><base href=https://evil.example>",
+)
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
@@ -30,15 +43,7 @@ def browser(service: RunningService) -> Iterator[httpx.Client]:
 
 
 def test_every_page_is_locked_up(browser: httpx.Client) -> None:
-    for path in (
-        "/app",
-        "/app/settings",
-        "/app/feedback",
-        "/app/terms",
-        "/app/sign-in",
-        "/app/x",
-        "/app/static/app.css",
-    ):
+    for path in ("/app", "/app/settings", "/app/feedback", "/app/sign-in", "/app/x", "/app/static/app.css"):
         headers = browser.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -51,59 +56,17 @@ def test_every_page_is_locked_up(browser: httpx.Client) -> None:
         assert not re.search(r"<style|\sstyle=|<[^>]*\son\w+=|<script(?! src=\"/app/static/)", text), path
 
 
-def test_pages_have_an_icon(browser: httpx.Client) -> None:
-    """Without one a browser asks for /favicon.ico, and says in its console that there is none."""
-    (address,) = re.findall(r'<link rel="icon" [^>]*href="([^"]+)"', browser.get("/app").text)
-    icon = browser.get(address)
-    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
-    assert icon.text.startswith("<svg ")
-
-
-def test_only_who_is_signed_in_can_sign_out(service: RunningService, browser: httpx.Client) -> None:
-    assert "Sign out" in page(browser, "/app")
-    with httpx.Client(base_url=service.base_url) as stranger:
-        for path in ("/app/terms", "/app/api", "/app/x"):
-            assert "Sign out" not in stranger.get(path).text
-
-
-def test_an_unknown_page_is_a_page_and_an_unknown_route_json(browser: httpx.Client) -> None:
-    assert "There is no such page" in page(browser, "/app/nothing/here", 404)
-    assert "No such chat" in page(browser, "/app/chats/chat_unknown", 404)
-    page(browser, "/app/chats/not%20a%20chat", 400)
-    page(browser, "/app?before=x", 400)
-    wrong = browser.delete("/app/settings")
-    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
-    assert browser.get("/api/nothing").json()["error"]["code"] == "not_found"
-    assert browser.get("/").headers["location"] == "/app"
-
-
-def test_the_list_shows_the_chats_last_used_first(wire: Wire, browser: httpx.Client) -> None:
-    first, second = (wire.finish(f"say this is {name}")["chat"] for name in ("the first", "the second"))
-    wire.finish("say and again", chat=first)
-    text = page(browser, "/app")
-    assert text.index(first) < text.index(second)
-    assert "say and again" in text
-    assert "say this is the first" not in text, "only the last message"
-
-
-def test_long_lists_go_on_with_links(wire: Wire, browser: httpx.Client) -> None:
-    chat = wire.finish("say turn 0 of many")["chat"]
-    for number in range(1, 32):
-        wire.finish(f"say turn {number} of many", chat=chat)
-    latest = page(browser, f"/app/chats/{chat}")
-    assert "turn 31 of many" in latest
-    assert "turn 1 of many" not in latest
-    (link,) = re.findall(r'href="(\?last=[0-9a-f-]+)"', latest)
-    earlier = page(browser, f"/app/chats/{chat}{link}")
-    assert "turn 1 of many" in earlier
-    assert "turn 31 of many" not in earlier
-
-
 def test_the_address_of_a_run_leads_to_it_also_in_a_long_chat(wire: Wire, browser: httpx.Client) -> None:
     first = wire.finish("say the first of many")
     chat = f"/app/chats/{first['chat']}"
     for number in range(30):
-        last = wire.finish(f"say number {number}", chat=first["chat"])
+        last = wire.finish(f"say number {number}.", chat=first["chat"])
+    latest = page(browser, chat)
+    assert "the first of many" not in latest
+    (link,) = re.findall(r'href="(\?last=[0-9a-f-]+)"', latest)
+    earlier = page(browser, chat + link)
+    assert "the first of many" in earlier
+    assert "number 29." not in earlier
     origin = str(wire.http.base_url).rstrip("/")
     for run, where in ((last, chat), (first, rf"{chat}\?last=[0-9a-f-]+")):
         assert run["app_url"] == f"{origin}{chat}?run={run['run_id']}"
@@ -153,16 +116,6 @@ def test_the_stream_is_read_with_the_session(wire: Wire, browser: httpx.Client) 
     assert browser.get("/app/runs/00000000-0000-0000-0000-000000000000/events", headers=sse).status_code == 404
 
 
-def test_jobs_are_shown(wire: Wire, browser: httpx.Client) -> None:
-    submit = {"chat": "new", "tool": "echo_job", "input": {"steps": 2, "seconds": 0, "files": {"out.txt": "made"}}}
-    job = wire("POST", "/jobs", json=submit).json()
-    text = until(
-        lambda: page(browser, f"/app/chats/{job['chat']}"), lambda found: '<span class="status succeeded">' in found
-    )
-    assert "echo_job" in text
-    assert "out.txt" in text
-
-
 def upload(wire: Wire, chat: str, name: str, data: bytes) -> str:
     answer = wire("POST", "/files", params={"chat_id": chat}, files=[("files", (name, data))])
     assert answer.status_code == 200, answer.text
@@ -175,7 +128,6 @@ def test_only_harmless_pictures_are_shown_in_place(wire: Wire, browser: httpx.Cl
     active = {
         "page.html": b"<!doctype html><html>" + script,
         "drawing.svg": b'<svg xmlns="http://www.w3.org/2000/svg">' + script + b"</svg>",
-        "x.xhtml": b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">' + script,
         "paper.pdf": b"%PDF-1.4\n",
     }
     for name, data in active.items():
@@ -195,26 +147,102 @@ def test_only_harmless_pictures_are_shown_in_place(wire: Wire, browser: httpx.Cl
     assert browser.get(f"/app/chats/{chat}/files?path=nothing").status_code == 404
 
 
-@pytest.fixture(scope="module")
-def hostile_page() -> Iterator[str]:
-    """The page of a chat in which question, answer and file names are hostile."""
-    with running_service() as service, signed_in(service) as browser:
-        http = httpx.Client(base_url=service.base_url, headers={"x-api-key": service.api_key}, timeout=60)
-        with http:
-            sayable = [text for text in HOSTILE if not any("\ud800" <= one <= "\udfff" for one in text)]
-            script = "\n".join(f"say {line}" for text in sayable for line in (*text.splitlines(), ""))
-            run = http.post(f"{V1}/runs", json={"message": script, "sync": True}).json()
-            for text in sayable:
-                body: dict[str, Any] = {"files": [("files", (text.replace("/", "_")[:80], text.encode()))]}
-                http.post(f"{V1}/files", params={"chat_id": run["chat"]}, **body)
-        yield page(browser, f"/app/chats/{run['chat']}")
-
-
-def test_hostile_text_adds_no_markup_of_its_own(hostile_page: str) -> None:
-    ours = re.sub(r'<script src="/app/static/follow.js" defer></script>', "", hostile_page)
-    assert not re.findall(r"<(?:script|iframe|style|svg|object|embed|base|math|video|img|meta (?!charset|name))", ours)
-    assert not re.findall(r"<[a-z][^>]*\s(?:on\w+|style|srcdoc|formaction)\s*=", ours)
-    targets = re.findall(r'<a href="([^"]*)"', ours)
+def test_hostile_text_adds_no_markup_of_its_own(wire: Wire, browser: httpx.Client) -> None:
+    """Neither of a question, an answer, an error nor a file's name and head."""
+    script = "\n".join(f"say {line}" for text in HOSTILE for line in (*text.splitlines(), ""))
+    chat = wire.finish(f"{script}\nfail broke {HOSTILE[0]}")["chat"]
+    for text in HOSTILE:
+        upload(wire, chat, text.replace("/", "_")[:80], text.encode())
+    shown = page(browser, f"/app/chats/{chat}")
+    check_markup(shown)
+    targets = re.findall(r'<a href="([^"]*)"', shown)
     assert targets
     assert all(re.match(r"(https?://|mailto:|/app\b|#main)", target) for target in targets)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", ours)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", shown)
+
+
+def check_markup(text: str) -> None:
+    """The page has no element and no attribute that does something, but our own script."""
+    ours = text.replace('<script src="/app/static/follow.js" defer></script>', "")
+    assert not re.findall(r"<(?:script|iframe|style|svg|object|embed|base|math|video|img|meta (?!charset|name))", ours)
+    assert not re.findall(r"<[a-z][^>]*\s(?:on\w+|style|srcdoc|formaction)\s*=", ours)
+
+
+BRIEF = "# Audience\n\nYoung families in Köln,\n  who cycle to work.\n\n\nThe <b>budget</b> is 5 & more.\n"
+
+
+def text_page(wire: Wire, browser: httpx.Client, name: str, data: bytes, chat: str | None = None) -> str:
+    address = upload(wire, chat or wire.new_chat(), name, data)
+    return page(browser, address.replace("/files?", "/text?"))
+
+
+def lines(text: str) -> list[tuple[str, str]]:
+    """The lines that can be pointed at, with their ids."""
+    return [(id, unescape(line)) for id, line in re.findall(r'<span id="([^"]+)"[^>]*>([^<]*)\n</span>', text)]
+
+
+def test_a_text_has_a_place_for_each_line_and_its_passages(wire: Wire, browser: httpx.Client) -> None:
+    text = text_page(wire, browser, "brief.md", BRIEF.encode())
+    assert lines(text) == [(f"line={number}", line) for number, line in enumerate(BRIEF.splitlines(), 1)]
+    passages = re.findall(r'<span class="passage">(.*?)</span></span>', text, re.DOTALL)
+    assert [re.findall(r"line=(\d)", passage) for passage in passages] == [["1"], ["2"], ["3", "4"], ["5", "6"], ["7"]]
+    assert "<script" not in text
+
+
+def test_a_table_has_a_place_for_each_row(wire: Wire, browser: httpx.Client) -> None:
+    text = text_page(wire, browser, "prices.csv", b'name,note\ntent,"big\nand <b>green</b>"\n\nlamp,1\n')
+    rows = re.findall(r'<tr id="(row=\d)"><td>\d</td><td data-is="name">(\w+)</td>', text)
+    assert rows == [("row=1", "tent"), ("row=2", "lamp")]
+    assert "big\nand &lt;b&gt;green&lt;/b&gt;" in text
+
+
+def test_a_paper_has_a_place_for_each_page_and_its_lines(wire: Wire, browser: httpx.Client) -> None:
+    text = text_page(wire, browser, "paper.pdf", pdf(["The autumn plan", "The winter plan"]))
+    assert re.findall(r'<h2 id="([^"]+)"', text) == ["page=1", "page=2"]
+    assert ("page=2,line=1", "The winter plan") in [(id, line.strip()) for id, line in lines(text)]
+
+
+def test_what_has_no_text_is_shown_or_said(wire: Wire, browser: httpx.Client) -> None:
+    chat = wire.new_chat()
+    address = upload(wire, chat, "dot.png", PNG)
+    assert f'<img class="whole" src="{address}"' in page(browser, address.replace("/files?", "/text?"))
+    assert "not read" in text_page(wire, browser, "x.bin", bytes(range(256)), chat)
+    page(browser, f"/app/chats/{chat}/text?path=nothing", 404)
+
+
+def test_a_long_text_and_a_wide_table_are_cut_and_say_so(wire: Wire, browser: httpx.Client) -> None:
+    chat = wire.new_chat()
+    assert "left out" not in text_page(wire, browser, "all.txt", b"a\n" * 100, chat)
+    long = text_page(wire, browser, "long.txt", b"a\n" * 50_000, chat)
+    assert "left out" in long
+    assert 100 < len(lines(long)) < 50_000
+    for name, columns in (("wide.csv", 300), ("narrow.csv", 200)):
+        header, row = (",".join(f"{word}{number}" for number in range(columns)) for word in "ab")
+        text = text_page(wire, browser, name, f"{header}\n{row}\n{row}\n".encode(), chat)
+        assert (text.count('<th scope="col">'), text.count("<td data-is=")) == (1 + 200, 2 * 200)
+        assert ("left out" in text) is (name == "wide.csv")
+    cut = text_page(wire, browser, "cut.csv", b"name,note\n" + (b"tent," + b"x" * 994 + b"\n") * 1_000, chat)
+    assert "left out" in cut
+    assert cut.count("<tr id=") == 999, "the last row is half there"
+
+
+def test_hostile_files_add_no_markup_of_their_own(wire: Wire, browser: httpx.Client) -> None:
+    chat, hostile = wire.new_chat(), "\n".join(HOSTILE)
+    row = ",".join('"' + text.replace('"', '""') + '"' for text in HOSTILE)
+    for name, data in (("x.md", hostile), ("x.csv", f"{row}\n{row}\n"), ("x.html", f"<!doctype html>{hostile}")):
+        check_markup(text_page(wire, browser, name, data.encode(), chat))
+
+
+def test_a_quoted_passage_leads_to_its_place_from_the_chat(offline_service: RunningService) -> None:
+    with signed_in(offline_service) as browser:
+        name = "the brief & more.md"
+        with AgentService(offline_service.api_key, offline_service.base_url) as client:
+            question = "Who is the audience in Köln?"
+            run = client.runs.start(question, files=[(name, BRIEF.encode())], sync=True)
+        chat = page(browser, f"/app/chats/{run.chat}")
+        address, path = re.findall(r'<a href="([^"]+)"[^>]*><code>([^<]+)</code></a>, line', chat)[0]
+        assert unescape(path) == f"uploads/{name}"
+        where, _, fragment = unescape(address).partition("#")
+        assert where == f"/app/chats/{run.chat}/text?path={quote('uploads/' + name)}"
+        assert "Young families" in dict(lines(page(browser, where)))[unquote(fragment)]
+        assert f'href="{where}"' in chat, "in the list of files, too"

@@ -8,7 +8,6 @@ import pytest
 
 from agentsvc_nb import AgentService
 from tests.service.api.conftest import Wire, code
-from tests.service.api.test_client_tools import of
 
 TONE = "---\nname: tone\ndescription: How we write.\n---\nBe dry."
 
@@ -20,23 +19,18 @@ def facts(project: Any) -> list[tuple[str, str, list[str]]]:
 def test_skills_are_put_listed_replaced_and_taken_away(wire: Wire, client: AgentService) -> None:
     path = f"/projects/{client.projects.create('Autumn').id}"
     other = TONE.replace("tone", "größe")
-    answer = wire(
-        "PATCH", path, json={"skills": {"tone": {"SKILL.md": TONE, "a/b.md": "\0 é"}, "größe": {"SKILL.md": other}}}
-    )
-    assert answer.status_code == 200
-    both = [("größe", "How we write.", ["SKILL.md"]), ("tone", "How we write.", ["SKILL.md", "a/b.md"])]
-    assert facts(answer.json()) == sorted(both)
+    skills = {"tone": {"SKILL.md": TONE, "a/b.md": "\0 é"}, "größe": {"SKILL.md": other}}
+    assert facts(wire("PATCH", path, json={"skills": skills}).json()) == [
+        ("größe", "How we write.", ["SKILL.md"]),
+        ("tone", "How we write.", ["SKILL.md", "a/b.md"]),
+    ]
     changed = TONE.replace("How we write", "Our words")
     assert wire("PATCH", path, json={"skills": {"tone": {"SKILL.md": changed}}}).status_code == 200
     assert wire("PATCH", path, json={"name": "Winter"}).json()["skills"]
     [listed] = [each for each in client.projects.list() if path.endswith(each.id)]
-    assert [(skill.name, skill.description) for skill in listed.skills] == [
-        ("größe", "How we write."),
-        ("tone", "Our words."),
-    ]
-    assert facts(wire("PATCH", path, json={"skills": {"größe": {}, "never": {}}}).json()) == [
-        ("tone", "Our words.", ["SKILL.md"])
-    ]
+    assert [skill.description for skill in listed.skills] == ["How we write.", "Our words."]
+    left = wire("PATCH", path, json={"skills": {"größe": {}, "never": {}}}).json()
+    assert facts(left) == [("tone", "Our words.", ["SKILL.md"])]
 
 
 @pytest.mark.parametrize(
@@ -44,12 +38,9 @@ def test_skills_are_put_listed_replaced_and_taken_away(wire: Wire, client: Agent
     [
         ({"tone": {"SKILL.md": "Be dry."}}, "invalid_skill"),
         ({"tone": {"SKILL.md": TONE}, "Tone": {"SKILL.md": TONE}}, "invalid_skill"),
-        ({"gro\u0308sse": {"SKILL.md": TONE}, "gr\u00f6sse": {}}, "invalid_skill"),
         ({"tone": {"SKILL.md": TONE, "../x": ""}}, "invalid_skill"),
         ({f"n{n}": {"SKILL.md": TONE.replace("tone", f"n{n}")} for n in range(51)}, "invalid_skill"),
         ({"tone": {"SKILL.md": 1}}, "invalid_json"),
-        ({"tone": "Be dry."}, "invalid_json"),
-        ([], "invalid_json"),
     ],
 )
 def test_what_is_no_skill_changes_nothing(wire: Wire, client: AgentService, skills: Any, refused: str) -> None:
@@ -60,24 +51,24 @@ def test_what_is_no_skill_changes_nothing(wire: Wire, client: AgentService, skil
     assert (listed.name, listed.skills) == ("Autumn", [])
 
 
+def results(wire: Wire, run_id: str) -> list[dict[str, Any]]:
+    return [event["payload"] for event in wire.events(run_id) if event["type"] == "tool.result"]
+
+
+def refused(wire: Wire, run_id: str) -> list[bool]:
+    return [result["is_error"] for result in results(wire, run_id)]
+
+
 def test_a_run_reads_the_skills_of_its_project_alone(wire: Wire, client: AgentService) -> None:
     mine, other = (client.projects.create(name).id for name in "ab")
     client.projects.update(mine, skills={"tone": {"SKILL.md": TONE, "words.md": "Tent, not shelter."}})
     calls = ['call read_skill {"name": "tone"}', 'call read_skill {"name": "tone", "path": "words.md", "start": 6}']
     calls += ['call read_skill {"name": "tone", "path": "../words.md"}', 'call read_skill {"name": "../tone"}']
     run = client.runs.wait(client.runs.start("\n".join(calls), project=mine), poll=0.02)
-    told = [
-        result["content"][0]["text"]
-        for result in of(wire, {"run_id": run.run_id}, "tool.result")
-        if not result["is_error"]
-    ]
-    assert told[0] == "Be dry.\n\n[Further files, read by their `path`: words.md (18 characters).]"
-    assert told[1] == "not shelter.\n[characters 6 to 18 of 18]"
-    assert [result["is_error"] for result in of(wire, {"run_id": run.run_id}, "tool.result")] == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    told = [result["content"][0]["text"] for result in results(wire, run.run_id)]
+    assert told[0].startswith("Be dry.\n")
+    assert "words.md" in told[0], "its further files"
+    assert told[1].startswith("not shelter.\n")
+    assert refused(wire, run.run_id) == [False, False, True, True]
     run = client.runs.wait(client.runs.start(calls[0], project=other), poll=0.02)
-    assert [result["is_error"] for result in of(wire, {"run_id": run.run_id}, "tool.result")] == [True]
+    assert refused(wire, run.run_id) == [True]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from agentsvc_nb import AgentService, StefanBrainError
 from agentsvc_nb.testing import RunningService, running_service
 from tests.service.api.conftest import Opened, Wire
+from tests.service.api.leaving import leaving
 from tests.support.contents import incoming
 from tests.support.waiting import until
 from tests.unit.tools.test_sandbox import gone
@@ -22,13 +25,6 @@ from tests.unit.tools.test_sandbox import gone
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 SECRET = b"name,salary\nBoss,999999\n"
 SALES = b"channel,revenue\nsearch,100.50\nsocial,70\n"
-SLOW = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
-
-
-@pytest.fixture(scope="module")
-def tabled() -> Iterator[RunningService]:
-    with running_service() as service:
-        yield service
 
 
 def script(sql: str) -> str:
@@ -68,13 +64,13 @@ def engines(service: RunningService) -> set[int]:
     return {pid for pid in children_of(service.pid) if has_engine(pid)}
 
 
-def test_each_account_asks_its_own_tables_only(tabled: RunningService, opened: Opened) -> None:
-    ours, theirs = opened(tabled, tabled.create_key("ours")), opened(tabled, tabled.create_key("theirs"))
+def test_each_account_asks_its_own_tables_only(service: RunningService, opened: Opened) -> None:
+    ours, theirs = opened(service, service.create_key()), opened(service, service.create_key())
     secret = chat_with(theirs, "secret.csv", SECRET)
     assert "999999" in asked(theirs, secret, "SELECT salary FROM secret")
     own = chat_with(ours, "sales.csv", SALES)
     assert "170.50" in asked(ours, own, "SELECT sum(revenue) FROM sales")
-    kept = tabled.data / "tables" / f"{hashlib.sha256(SECRET).hexdigest()}.csv.duckdb"
+    kept = service.data / "tables" / f"{hashlib.sha256(SECRET).hexdigest()}.csv.duckdb"
     assert kept.exists()
     for sql in (
         "SELECT * FROM secret",
@@ -82,41 +78,20 @@ def test_each_account_asks_its_own_tables_only(tabled: RunningService, opened: O
         f"ATTACH '{kept}' AS o; SELECT * FROM o.t0",
         f"SELECT * FROM read_blob('{kept}')",
         "SELECT * FROM glob('*')",
-        f"SELECT * FROM read_csv('{incoming(tabled).parent}/*/*')",
+        f"SELECT * FROM read_csv('{incoming(service).parent}/*/*')",
     ):
         said = asked(ours, own, sql)
         assert '"is_error": true' in said, (sql, said)
         assert "Boss" not in said
     assert "| 1 |" in asked(ours, own, "SELECT count(*) FROM duckdb_tables()")
-    assert not has_engine(tabled.pid), "the service's own process never imports the engine"
+    assert not has_engine(service.pid), "the service's own process never imports the engine"
 
 
-def test_a_file_that_is_replaced_is_read_anew(tabled: RunningService, opened: Opened) -> None:
-    wire = opened(tabled)
+def test_a_file_that_is_replaced_is_read_anew(wire: Wire) -> None:
     chat = wire.new_chat()
     for number in (41, 42):
         wire.finish(f'write few.json [{{"n": {number}}}, {{"n": 1}}]', chat=chat)
         assert str(number + 1) in asked(wire, chat, "SELECT sum(n) FROM few")
-
-
-def test_a_cancelled_run_takes_its_question_back(tabled: RunningService, opened: Opened) -> None:
-    wire = opened(tabled)
-    chat = chat_with(wire, "sales.csv", SALES)
-    asked(wire, chat, "SELECT 1")
-    before = {pid: _ticks(pid) for pid in engines(tabled)}
-    run = wire.start(script(SLOW), chat=chat)
-    busy = until(lambda: [pid for pid, ticks in before.items() if _ticks(pid) > ticks + 50])
-    wire("POST", f"/runs/{run['run_id']}/cancel")
-    until(lambda: not set(busy) & engines(tabled))
-    assert "170.50" in asked(wire, chat, "SELECT sum(revenue) FROM sales")
-
-
-def _ticks(pid: int) -> int:
-    """The processor time of a process, in hundredths of a second."""
-    try:
-        return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
-    except OSError:
-        return 0
 
 
 def test_children_end_with_a_service_that_is_killed_and_harm_it_not_when_they_are(opened: Opened) -> None:
@@ -135,3 +110,44 @@ def test_children_end_with_a_service_that_is_killed_and_harm_it_not_when_they_ar
         assert list((service.data / "tables").iterdir())
         service.start()
         assert not list((service.data / "tables").iterdir())
+
+
+def check(frames: list[pd.DataFrame], run_id: str) -> None:
+    assert [frame.attrs["path"] for frame in frames] == ["results/Umsätze.csv", "results/b.csv"]
+    first = frames[0]
+    assert [str(kind) for kind in first.dtypes] == ["datetime64[us]", "float64"]
+    assert first["revenue"].sum() == 12.5
+    assert first.attrs["units"] == {"revenue": "€"}
+    assert (first.attrs["title"], first.attrs["run_id"]) == ("Revenue by month", run_id)
+
+
+def test_a_file_says_which_output_it_belongs_to(wire: Wire) -> None:
+    run = wire.finish(leaving("a"))
+    written = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "file.written"]
+    listed = wire("GET", "/files", params={"chat_id": run["chat"]}).json()["files"]
+    outputs = {file["path"]: file["output"] for file in listed}
+    assert outputs["results/a.csv"] == outputs["results/a.schema.json"] == {"id": "table_a", "type": "table"}
+    assert {file["path"]: file.get("output") for file in written} == outputs
+
+
+def test_the_tables_of_a_run_are_dataframes(service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.wait(client.runs.start(leaving("Umsätze", "b")))
+        check(client.runs.tables(run), run.run_id)
+        check(client.runs.tables(run.run_id), run.run_id)
+        check(run.tables, run.run_id)
+        assert run.df.equals(client.runs.get(run.run_id).df)
+        assert pickle.loads(pickle.dumps(run)) == run
+
+
+def test_the_answer_of_an_ask_has_its_tables(service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        answer = client.ask(leaving("Umsätze", "b"), chat="new")
+        check(answer.tables, answer.run_id or "")
+        assert answer.df["revenue"].sum() == 12.5
+        again = pickle.loads(pickle.dumps(answer))
+        assert answer == again
+        with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
+            _ = again.df
+        with pytest.raises(StefanBrainError):
+            _ = client.ask("say hello", chat="new").df

@@ -1,7 +1,8 @@
-"""Structured output over HTTP: schemas with patterns, and schemas that would take for ever."""
+"""Structured output: schemas with patterns, and schemas that would take for ever (docs/api/runs.md)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[R
     """A service, and the file that says what it imports and which processes it starts."""
     log = tmp_path / "log"
     (tmp_path / "sitecustomize.py").write_text(WATCH.format(place=str(log)))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with running_service() as service:
         yield service, log
 
@@ -54,28 +55,19 @@ def test_rows_whose_schema_has_a_pattern_share_two_processes(watched: tuple[Runn
     assert set(happened).isdisjoint({"imported jsonschema", "imported rfc3987_syntax", "imported lark"})
 
 
-@pytest.mark.parametrize("pattern", ["^(a+)+$", "(?=a)^(a+)+$"])
-def test_a_pattern_that_never_ends_stops_nobody_else(pattern: str) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
-    with running_service() as hung, AgentService(hung.api_key, hung.base_url) as client:
-        run = client.runs.start('answer {"a": "' + "a" * 40 + '!"}', output_config=schema)
-        assert client.runs.start("say beside it", sync=True).output == "beside it"
-        fine = client.runs.start('answer {"a": "aaa"}', output_config=schema, sync=True)
-        assert (fine.status, fine.structured_output) == ("completed", {"a": "aaa"})
-        failed = client.runs.wait(run.run_id)
-        assert (failed.status, failed.last_error) == ("failed", "output_schema_mismatch")
-
-
 def test_an_answer_is_not_judged_by_a_pattern_for_ever(client: AgentService) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=.*z)a"}}}
-    run = client.runs.start('answer {"a": "' + "a" * 500_000 + '"}', output_config=schema, sync=True)
-    assert (run.status, run.last_error) == ("failed", "output_schema_mismatch")
-    assert "takes too long" in str(run.last_error_message)
+    run = client.runs.start('answer {"a": "' + "a" * 500_000 + '"}', output_config=schema)
+    assert client.runs.start("say beside it", sync=True).output == "beside it"
+    fine = client.runs.start('answer {"a": "az"}', output_config=schema, sync=True)
+    assert (fine.status, fine.structured_output) == ("completed", {"a": "az"})
+    failed = client.runs.wait(run.run_id)
+    assert (failed.status, failed.last_error) == ("failed", "output_schema_mismatch")
 
 
 def test_a_schema_that_fans_out_is_refused_at_the_start(client: AgentService) -> None:
     parts = {f"A{n}": {"allOf": [{"$ref": f"#/$defs/A{n + 1}"}] * 2} for n in range(30)}
     schema = {"type": "object", "$defs": {**parts, "A30": {"type": "object"}}, "allOf": [{"$ref": "#/$defs/A0"}]}
-    with pytest.raises(AgentServiceError, match="takes too long to check") as refused:
+    with pytest.raises(AgentServiceError, match="too long") as refused:
         client.runs.start("answer {}", output_config=schema)
     assert (refused.value.status, refused.value.code) == (400, "invalid_output_config")
