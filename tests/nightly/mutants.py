@@ -352,7 +352,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         (("an answer's HTML is shown", '{"html": False}', '{"html": True}'),),
     ),
     (
-        "tests/service/api/test_hostile_pages.py tests/service/api",
+        "tests/service/api/test_pages.py tests/service/api",
         "service/web/__init__.py",
         (("a page is not escaped", "autoescape=True", "autoescape=False"),),
     ),
