@@ -1,26 +1,62 @@
-"""A network of literal bytes: a client whose requests get scripted answers, under a clock that only sleeping moves."""
+"""A client whose requests get scripted answers, under a clock that only sleeping moves."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import random
-import sys
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, tzinfo
+from datetime import date
 from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, StefanBrainError
-from tests.unit.independent.faces import FACES, Call
+from agentsvc_nb import AgentService, AsyncAgentService, AsyncEventStream, EventStream, StefanBrainError
+from agentsvc_nb.client.transport.http import Clocks
 
 KEY = "svc_sk_top-secret"
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
 HOST = "http://service.test"
+V1 = "/api/developers/v1"
 Scripted = httpx.Response | Exception
+Call = Callable[[Any], Any]
+
+
+# -- the two clients -------------------------------------------------------------------------------------------------
+
+
+def blocking(base_url: str, call: Call, **options: Any) -> Any:
+    """Make a call with a blocking client; read streams and pages to their end."""
+    with AgentService(KEY, base_url, **options) as client:
+        value = call(client)
+        if isinstance(value, EventStream):
+            with value:
+                return list(value)
+        return list(value) if hasattr(value, "first") else value
+
+
+def awaited(base_url: str, call: Call, **options: Any) -> Any:
+    """Do the same with the client for asyncio, in an event loop of its own."""
+
+    async def use() -> Any:
+        async with AsyncAgentService(KEY, base_url, **options) as client:
+            value = call(client)
+            if hasattr(value, "__await__") and not hasattr(value, "__aenter__"):
+                value = await value
+            if hasattr(value, "__aenter__") and not isinstance(value, AsyncEventStream):
+                async with value as stream:
+                    return [event async for event in stream]
+            return [each async for each in value] if hasattr(value, "__aiter__") else value
+
+    return asyncio.run(use())
+
+
+FACES: dict[str, Callable[..., Any]] = {"blocking": blocking, "async": awaited}
+
+
+# -- time ------------------------------------------------------------------------------------------------------------
 
 
 class Clock:
@@ -43,22 +79,17 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace sleeping, the monotonic clock, the date and the dice; a random wait is the longest that it can be."""
+    """Replace sleeping, the monotonic clock, the day and the dice; a random wait is the longest that it can be."""
     clock = Clock()
-
-    class Today(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> Any:
-            return datetime(clock.day.year, clock.day.month, clock.day.day, 12, tzinfo=tz or UTC)
-
     monkeypatch.setattr(time, "sleep", clock.sleep)
     monkeypatch.setattr(time, "monotonic", clock.monotonic)
     monkeypatch.setattr(asyncio, "sleep", clock.sleep_async)
     monkeypatch.setattr(random, "random", lambda: 1.0)
-    for name, module in list(sys.modules.items()):
-        if name.startswith("agentsvc_nb.client") and getattr(module, "datetime", None) is datetime:
-            monkeypatch.setattr(module, "datetime", Today)
+    monkeypatch.setattr(Clocks, "today", lambda clocks: clock.day)
     return clock
+
+
+# -- scripted answers --------------------------------------------------------------------------------------------------
 
 
 class Network:
@@ -84,14 +115,14 @@ class Network:
         except httpx.ResponseNotRead:  # its body is made while it is read
             return httpx.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
 
-    def call(self, work: Call, **options: Any) -> Any:
-        """Do the work with a client of either face, made with the options; return its result."""
-        return FACES[self._face](HOST, work, KEY, transport=self.transport, **options)
+    def call(self, call: Call, **options: Any) -> Any:
+        """Make a call with a client of this face that has these options."""
+        return FACES[self._face](HOST, call, transport=self.transport, **options)
 
-    def error(self, work: Call, **options: Any) -> Any:
-        """Do the same with work that must fail; return the error."""
+    def error(self, call: Call, **options: Any) -> Any:
+        """Make a call that must fail; return its error."""
         with pytest.raises(StefanBrainError) as caught:
-            self.call(work, **options)
+            self.call(call, **options)
         return caught.value
 
     @property
@@ -111,9 +142,7 @@ def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Respons
     return httpx.Response(status, json=body if body is not None else {}, headers=given)
 
 
-def failure(
-    code: str, status: int, message: str = "No.", top: dict[str, Any] | None = None, **headers: str
-) -> httpx.Response:
+def failure(code: str, status: int, message: str = "No.", top: Any = None, **headers: str) -> httpx.Response:
     return answer(status, {"error": {"message": message, "type": "api_error", "code": code}, **(top or {})}, **headers)
 
 
@@ -127,7 +156,7 @@ def network(clock: Clock) -> Networks:
     return lambda *answers: Network(answers, clock)
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=FACES)
 def both(request: pytest.FixtureRequest, clock: Clock) -> Networks:
     """The same for each face: `both(answer(200), ...).call(lambda client: client.runs.get("..."))`."""
     return lambda *answers: Network(answers, clock, request.param)

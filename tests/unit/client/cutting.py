@@ -1,19 +1,24 @@
-"""Event streams for tests: their bytes, and a real TCP server that cuts them at random places."""
+"""Event streams: their bytes, and a real server that stalls where it is told to."""
 
 from __future__ import annotations
 
 import json
-import random
-from typing import Any
+import select
+import socket
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
 
 import httpx
 
-from tests.unit.client.conftest import run
-from tests.unit.independent.mock import Fault, Mock, Reply, Seen, Wire
-from tests.unit.independent.mock import answer as reply
+from tests.support.waiting import until
+from tests.unit.client.conftest import V1, run
 
 TEXTS = ("plain", "ünïcödé", "line\nbreak", "data: id: 9", "\u2028", "x" * 300)
-HEAD = Reply(200, b"", {"Content-Type": "text/event-stream"}).head(Connection="close")
+STALL_SECONDS = 10.0
+"""A stall ends after this time: what should have ended before by itself then fails."""
 
 
 def events(count: int) -> list[dict[str, Any]]:
@@ -28,66 +33,134 @@ def frames(given: list[dict[str, Any]]) -> bytes:
     return "".join(lines).encode()
 
 
-def sse(*pieces: bytes) -> httpx.Response:
-    """Make a streamed answer whose body comes in these pieces."""
-    return httpx.Response(200, stream=_Pieces(pieces), headers={"content-type": "text/event-stream; charset=utf-8"})
+class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that comes in pieces; a piece that is an exception is raised."""
 
-
-class _Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
-    def __init__(self, pieces: tuple[bytes, ...]) -> None:
+    def __init__(self, *pieces: bytes | BaseException) -> None:
         self._pieces = pieces
+        self.closed = False
 
     def __iter__(self) -> Any:
-        yield from self._pieces
-
-    async def __aiter__(self) -> Any:
         for piece in self._pieces:
+            if isinstance(piece, BaseException):
+                raise piece
             yield piece
 
+    async def __aiter__(self) -> Any:
+        for piece in self:
+            yield piece
 
-class CuttingServer(Mock):
-    """Serve one run of `count` events. The first `cuts` streams are cut; `silent` leaves streams open before the end.
+    def close(self) -> None:
+        self.closed = True
 
-    Each stream ends after `each` events.
-    """
+    async def aclose(self) -> None:
+        self.closed = True
 
-    def __init__(self, count: int, cuts: int = 0, seed: int = 0, silent: bool = False, each: int | None = None) -> None:
-        super().__init__(self.answer_to)
-        self.events, self.cuts, self.silent, self.each = events(count), cuts, silent, each
-        self.counts = lambda seen: seen.header("accept") == "text/event-stream"
-        self._dice = random.Random(seed)
-        self._cut_at = -1
-        self._in_vain = 0
 
-    def answer_to(self, seen: Seen) -> Reply | Fault:
-        """Answer as the service does for a run with these events."""
-        if self.counts(seen):
-            return Fault("stream", self._stream)
-        if not seen.path.endswith("/events"):
-            return reply(run("running" if self.silent else "completed"), Connection="close")
-        after = int(seen.query.get("after", 0))
-        page = [event for event in self.events if event["id"] > after][:100]
-        more = {"next_after": after + len(page), "has_more": False, "status": "completed"}
-        return reply({"data": page, **more}, Connection="close")
+def sse(*pieces: bytes | BaseException, **headers: str) -> httpx.Response:
+    """Make a streamed answer whose body comes in these pieces."""
+    more = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(
+        200, stream=Body(*pieces), headers={"content-type": "text/event-stream; charset=utf-8", **more}
+    )
 
-    def body(self, after: int) -> bytes:
-        """Make the body of the stream that goes on after this event."""
-        left = [event for event in self.events[: -1 if self.silent else None] if event["id"] > after]
-        return b"retry: 0\n\n" + frames(left[: self.each])
 
-    def _stream(self, wire: Wire, seen: Seen, good: Reply) -> None:
-        after = int(seen.header("last-event-id") or 0)
-        whole = HEAD + self.body(after)
-        if not self.cuts:
-            wire.send(whole)
-            if self.silent:
-                wire.rest(60)
-            return
-        self.cuts -= 1
-        # Up to a random byte, then an end or a reset; after three cuts in vain, one that lets an event through.
-        self._in_vain = self._in_vain + 1 if after == self._cut_at else 0
-        self._cut_at = after
-        merciful = self._in_vain > 2
-        wire.send(whole[: self._dice.randrange(800 if merciful else 0, 1_500)])
-        if not merciful and self._dice.random() < 0.5:
-            wire.reset()
+class Exchange(BaseHTTPRequestHandler):
+    """A request to a `Server`, and the ways to answer it."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.seen.append(f"{self.command} {self.path.removeprefix(V1)}")
+        self.server.answers(self)
+
+    do_POST = do_CONNECT = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.open.add(self)
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        finally:
+            self.server.open.discard(self)
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except OSError:  # the client has gone
+            self.close_connection = True
+
+    def read_body(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+
+    def json(self, document: Any, status: int = 200) -> None:
+        self.read_body()
+        body = json.dumps(document).encode()
+        self.begin("application/json", status, content_length=str(len(body)), x_request_id="req_1")
+        self.wfile.write(body)
+
+    def begin(self, kind: str, status: int = 200, **headers: str) -> None:
+        """Send the head of an answer. Without a length the connection ends with the answer."""
+        self.send_response(status)
+        for name, value in {"content_type": kind, **(headers or {"connection": "close"})}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def stall(self, drip: bytes = b"") -> None:
+        """Say nothing, or `drip` now and then, until the client has gone."""
+        self.close_connection = True
+        self.read_body()
+        for _ in range(int(STALL_SECONDS / 0.02)):
+            if self.server.stopping.is_set():
+                return
+            if select.select([self.connection], [], [], 0.02)[0] and not self.connection.recv(1, socket.MSG_PEEK):
+                return
+            self.wfile.write(drip)
+
+
+class Server(ThreadingHTTPServer):
+    """A service on a real port that answers as its function says; use it in a `with` statement."""
+
+    daemon_threads = True
+
+    def __init__(self, answers: Callable[[Exchange], Any]) -> None:
+        self.answers, self.seen, self.open = answers, list[str](), set[Exchange]()
+        self.stopping = threading.Event()
+        super().__init__(("127.0.0.1", 0), Exchange)
+        self.origin = f"http://127.0.0.1:{self.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stopping.set()
+        self.shutdown()
+        self.server_close()
+
+    def asked(self, where: str) -> None:
+        """Wait until a request with `where` in its first line has come."""
+        until(lambda: any(where in seen for seen in self.seen), patience=20)
+
+    def left(self) -> None:
+        """Wait until the client has let go of every connection."""
+        until(lambda: not self.open, patience=5)
+
+
+def silent_run(exchange: Exchange) -> None:
+    """Answer for a run of two events that goes on without a word; the run `silent` is not answered at all."""
+    if "/runs/silent" in exchange.path:
+        exchange.stall()
+    elif "event-stream" in exchange.headers.get("accept", ""):
+        exchange.begin("text/event-stream")
+        after = int(exchange.headers.get("last-event-id", 0))
+        exchange.wfile.write(b"retry: 0\n\n" + frames(events(3)[after:2]))
+        exchange.stall()
+    else:
+        exchange.json(run("running"))

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import pickle
-import re
 from typing import Any
 
 import httpx
@@ -28,13 +27,10 @@ from agentsvc_nb.client.events import OtherEvent, TextDelta, parse_event
 from agentsvc_nb.client.options import RetryNotice, WaitNotice
 from agentsvc_nb.wire.files import Project, StagedFile
 from agentsvc_nb.wire.runs import Event, EventType
-from tests.unit.client.conftest import HOST, KEY, RUN_ID, Network, Networks, answer, failure, run
+from tests.unit.client.conftest import FACES, HOST, KEY, RUN_ID, V1, Network, Networks, answer, failure, run
 from tests.unit.client.cutting import sse
-from tests.unit.independent.faces import FACES
 
-RUN_PATH = f"/api/developers/v1/runs/{RUN_ID}"
-FACE_CLASSES: list[Any] = [AgentService, AsyncAgentService]
-DOWNLOAD = "/api/developers/v1/files/download"
+DOWNLOAD = f"{V1}/files/download"
 
 
 def read(client: Any) -> Any:
@@ -44,7 +40,7 @@ def read(client: Any) -> Any:
 # -- key and address -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("face", FACE_CLASSES)
+@pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 def test_without_a_key_there_is_no_client(face: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SERVICE_API_KEY", raising=False)
     with pytest.raises(AuthenticationError, match="SERVICE_API_KEY"):
@@ -64,39 +60,41 @@ def test_a_key_that_cannot_be_sent_is_not_shown_either(key: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("face", ["blocking", "async"])
 @pytest.mark.parametrize(
     "address",
     [
-        "", "service.test", "ftp://x", "http://", "http://user:pw@x", "http://x:0", "http://x:y", "http://x/?q", "h", 5,
-        "http://x /", "http://a..b", f"http://{'a' * 64}.com", "http://\u2603.net", "http://.", "http://..",
-        "http://[::1", "http://[::1]x", "http://[v1.x]", "http://xn--a", "http://xn--zzzzzz--", "http://a\u0301.x",
-        "http://h\\x", "http://\uff11\uff12\uff17.0.0.1", "http://host:99999", "http://u@h", "http://h?",
+        "", "service.test", "ftp://x", "http://", "http://user:pw@x", "http://x:0", "http://x:y", "http://x/?q", 5,
+        "http://x /", "http://a..b", f"http://{'a' * 64}.com", "http://[::1", "http://[::1]x", "http://xn--a",
+        "http://h\\x", "http://\uff11\uff12\uff17.0.0.1", "http://host:99999",
     ],
 )  # fmt: skip
-def test_odd_addresses_are_refused_before_anything_is_sent(face: str, address: Any) -> None:
+def test_odd_addresses_are_refused_before_anything_is_sent(address: Any) -> None:
+    transport = httpx.MockTransport(lambda request: answer(200, run()))
     with pytest.raises(StefanBrainError, match=r"base URL|no address"):
-        FACES[face](address, read, transport=httpx.MockTransport(lambda request: answer(200, run())))
+        FACES["blocking"](address, read, transport=transport)
 
 
 @pytest.mark.parametrize("base_url", ["http://service.test/", "https://host/prefix/", "http://[::1]:8787"])
 def test_where_requests_go(network: Networks, base_url: str) -> None:
-    net = network(answer(200, run()))
-    AgentService(KEY, base_url, transport=net.transport).runs.get(RUN_ID)
-    assert str(net.requests[0].url) == base_url.rstrip("/") + RUN_PATH
+    net = network(answer(200, run(), set_cookie="a=b; Path=/"), answer(200, run()))
+    client = AgentService(KEY, base_url, transport=net.transport)
+    for _ in "ab":
+        client.runs.get(RUN_ID)
+    assert str(net.requests[0].url) == f"{base_url.rstrip('/')}{V1}/runs/{RUN_ID}"
     assert net.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert net.requests[0].headers["user-agent"] == f"agentsvc-nb/{agentsvc_nb.__version__}"
+    assert "cookie" not in net.requests[1].headers
 
 
 @pytest.mark.parametrize(
     ("location", "named"),
     [
-        ("https://elsewhere.test:8443/x?token=1", "to https://elsewhere.test:8443; the client follows no redirects"),
-        ("//elsewhere.test/x", "to //elsewhere.test;"),
-        ("/sign-in", "to another path;"),
-        ("http://[", "to an address that cannot be read;"),
-        ("javascript:1", "redirected to an address that cannot be read;"),
-        (None, "correct the base URL"),
+        ("https://elsewhere.test:8443/x?token=1", "https://elsewhere.test:8443"),
+        ("//elsewhere.test/x", "//elsewhere.test"),
+        ("/sign-in", "another path"),
+        ("http://[", "cannot be read"),
+        ("javascript:1", "cannot be read"),
+        (None, "base URL"),
     ],
 )
 def test_the_key_does_not_follow_redirects(both: Networks, location: str | None, named: str) -> None:
@@ -122,9 +120,9 @@ def test_the_key_does_not_follow_redirects(both: Networks, location: str | None,
         ),
     ],
 )  # fmt: skip
-def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(both: Networks, link: str, asked: str) -> None:
+def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(network: Networks, link: str, asked: str) -> None:
     """The service may name any address; the key goes to the configured origin alone."""
-    net = both(sse(b"x"), answer(404))
+    net = network(sse(b"x"), answer(404))
     file = WorkspaceFile(id="", path="a", download_url=link)
     assert net.call(lambda client: client.files.download(file, chat="c")) == b"x"
     url = net.requests[0].url
@@ -134,35 +132,22 @@ def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(both: Network
 
 
 @pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Cookie", "Host"])
-def test_a_credential_is_no_header_of_the_callers(both: Networks, name: str) -> None:
-    net = both()
-    assert "is set by the client" in str(net.error(lambda client: client.runs.get(RUN_ID, headers={name: "x"})))
-
-
-def test_a_set_cookie_is_not_kept(network: Networks) -> None:
-    net = network(answer(200, run(), set_cookie="a=b; Path=/"), answer(200, run()))
-    net.client.runs.get(RUN_ID)
-    net.client.runs.get(RUN_ID)
-    assert "cookie" not in net.requests[1].headers
+def test_a_credential_is_no_header_of_the_callers(network: Networks, name: str) -> None:
+    net = network()
+    assert name.lower() in str(net.error(lambda c: c.runs.get(RUN_ID, headers={name: "x"}))).lower()
+    assert net.requests == []
 
 
 # -- a client of the caller's own ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "named"),
-    [
-        ("http_client", httpx.AsyncClient(), "http_client must be an httpx.Client here, not httpx.AsyncClient"),
-        ("http_client", object(), "http_client must be an httpx.Client here, not builtins.object"),
-        ("transport", httpx.AsyncHTTPTransport(), "transport must be an httpx.BaseTransport here"),
-    ],
-)
-def test_what_is_of_another_library_is_refused(name: str, wrong: Any, named: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(named)):
-        AgentService(KEY, **{name: wrong})
+def test_what_is_of_another_library_is_refused() -> None:
+    for wrong in ({"http_client": httpx.AsyncClient()}, {"http_client": 5}, {"transport": httpx.AsyncHTTPTransport()}):
+        with pytest.raises(TypeError, match=next(iter(wrong))):
+            AgentService(KEY, **wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("face", ["blocking", "async"])
+@pytest.mark.parametrize("face", FACES)
 def test_ones_own_client_is_used_and_left_open(face: str) -> None:
     """Its proxies, hooks, headers and cookies count; its redirects, timeouts, authentication and keys do not."""
     sent: list[httpx.Request] = []
@@ -181,14 +166,21 @@ def test_ones_own_client_is_used_and_left_open(face: str) -> None:
         timeout=9,
     )
     own.cookies.set("site", "a")
-    FACES[face](HOST, read, KEY, http_client=own)
+    FACES[face](HOST, read, http_client=own)
     with pytest.raises(StefanBrainError, match="redirected"):
-        FACES[face](HOST, read, KEY, http_client=own)
+        FACES[face](HOST, read, http_client=own)
     assert not own.is_closed
     assert len(sent) == 2
     assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
     assert sent[0].headers["cookie"] == "site=a"
     assert sent[0].extensions["timeout"]["read"] == 60
+
+
+def test_the_blocking_client_works_inside_an_event_loop(network: Networks) -> None:
+    async def call() -> str:
+        return network(answer(200, run())).client.runs.get(RUN_ID).run_id
+
+    assert asyncio.run(call()) == RUN_ID
 
 
 # -- options ---------------------------------------------------------------------------------------------------------
@@ -239,17 +231,16 @@ def test_an_attempt_may_take_what_is_left(both: Networks) -> None:
     assert [read_timeout(net, at) for at in range(3)] == pytest.approx([3, 2.5, 1.5])
 
 
-def test_a_wait_that_would_pass_it_raises_the_last_error_at_once(both: Networks) -> None:
-    net = both(failure("request_per_minute", 429, retry_after="20"))
+def test_a_wait_that_would_pass_it_raises_the_last_error_at_once(network: Networks) -> None:
+    net = network(failure("request_per_minute", 429, retry_after="20"))
     error = net.error(lambda client: client.runs.get(RUN_ID, deadline=19.5))
     assert (type(error), error.retry_after_seconds, error.late, net.slept) == (RateLimitError, 20, True, [])
 
 
-def test_nothing_is_sent_after_it(both: Networks) -> None:
-    net = both()
+def test_nothing_is_sent_after_it(network: Networks) -> None:
+    net = network()
     error = net.error(lambda client: client.runs.get(RUN_ID, deadline=0))
-    assert "deadline passed" in str(error)
-    assert (error.timed_out, error.sent, net.requests) == (True, False, [])
+    assert (error.timed_out, error.sent, error.late, net.requests) == (True, False, True, [])
 
 
 def test_it_holds_for_a_whole_wait(both: Networks) -> None:
@@ -271,9 +262,9 @@ def test_a_submit_without_an_answer_in_time_has_no_job_id(network: Networks) -> 
     assert "may have started" in str(error)
 
 
-def test_a_calls_deadline_stands_for_all_its_requests(both: Networks) -> None:
+def test_a_calls_deadline_stands_for_all_its_requests(network: Networks) -> None:
     """Also where the client has one of its own."""
-    net = both(answer(202, {"type": "tool_job", "family": "echo", "job_id": "j", "chat": "c"}), RUNNING, DONE, DONE)
+    net = network(answer(202, {"type": "tool_job", "family": "echo", "job_id": "j", "chat": "c"}), RUNNING, DONE, DONE)
     net.call(lambda client: client.jobs.submit_and_wait("echo_job", {}), deadline=5)
     assert [read_timeout(net, at) for at in range(4)] == [5, 5, 3, 3]
 
@@ -281,8 +272,8 @@ def test_a_calls_deadline_stands_for_all_its_requests(both: Networks) -> None:
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_retry_is_told_before_it_is_waited_for(both: Networks) -> None:
-    net = both(failure("brain_unavailable", 503), answer(200, run()))
+def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
+    net = network(failure("brain_unavailable", 503), answer(200, run()))
     told: list[Any] = []
     net.call(read, on_retry=lambda notice: told.append((notice, len(net.slept))))
     [(notice, slept)] = told
@@ -290,8 +281,8 @@ def test_a_retry_is_told_before_it_is_waited_for(both: Networks) -> None:
     assert facts == ("runs.get", 1, 0.5, "brain_unavailable", 0)
 
 
-def test_waits_are_told(both: Networks) -> None:
-    net = both(RUNNING, RUNNING, DONE)
+def test_waits_are_told(network: Networks) -> None:
+    net = network(RUNNING, RUNNING, DONE)
     told: list[WaitNotice] = []
     net.call(lambda client: client.jobs.wait("j", chat="chat_1"), on_wait=told.append)
     assert told == [WaitNotice("job", "j", "running", 2), WaitNotice("job", "j", "running", 3)]
@@ -311,25 +302,13 @@ def test_a_hook_may_be_a_coroutine_function_of_the_async_client() -> None:
     told: list[str] = []
 
     async def tell(notice: RetryNotice) -> None:
-        await asyncio.sleep(0)
         told.append(notice.operation)
 
     FACES["async"](HOST, read, transport=httpx.MockTransport(lambda request: next(answers)), on_retry=tell)
     assert told == ["runs.get"]
 
 
-# -- ids of requests, records in place of ids -------------------------------------------------------------------------
-
-
-def test_the_id_of_its_request_is_on_a_result(both: Networks) -> None:
-    net = both(answer(200, run(), x_request_id="req_1"), answer(200, {"data": []}, x_request_id="req_2"))
-    found = net.call(read)
-    assert found._request_id == "req_1"
-    assert "_request_id" not in found.model_dump()
-    assert found == type(found)(**run())
-    assert pickle.loads(pickle.dumps(found))._request_id == "req_1"
-    assert net.call(lambda client: client.tools.list())._request_id == "req_2"
-    assert type(found)(**run())._request_id is None
+# -- records -----------------------------------------------------------------------------------------------------------
 
 
 def test_records_stand_for_their_ids(network: Networks) -> None:
@@ -348,12 +327,9 @@ def test_records_stand_for_their_ids(network: Networks) -> None:
         "message": "x", "chat": "chat_1", "project": "proj_1", "file_ids": ["upload_1"]
     }  # fmt: skip
     assert json.loads(net.requests[3].content)["chat"] == "chat_3"
-    paths = [request.url.path.removeprefix("/api/developers/v1") for request in net.requests]
+    paths = [request.url.path.removeprefix(V1) for request in net.requests]
     assert [paths[1], *paths[4:]] == [f"/runs/{RUN_ID}", f"/runs/{RUN_ID}/calls/call_1/approval", "/jobs/job_1"]
     assert net.requests[5].url.params["chat"] == "chat_2"
-
-
-# -- events ----------------------------------------------------------------------------------------------------------
 
 
 def test_every_known_type_has_a_class_of_its_own() -> None:
@@ -373,7 +349,6 @@ def test_the_fields_of_an_event_are_those_of_its_payload() -> None:
     with pytest.raises(AttributeError, match=r"brand\.new"):
         _ = new.missing
     assert pickle.loads(pickle.dumps(new)) == new != Event(2, "brand.new", "", {"who": "me"})
-    assert event == Event(1, "text.delta", "", {"text": "a", "new": 1})
 
 
 # -- the log ---------------------------------------------------------------------------------------------------------

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import traceback
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -26,11 +24,10 @@ from agentsvc_nb import (
 from agentsvc_nb.client import errors
 from agentsvc_nb.wire.codes import CODES, STATUSES, Code
 from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
-from tests.unit.client.conftest import KEY, RUN_ID, Networks, Scripted, answer, failure, run
-from tests.unit.client.cutting import events, frames, sse
-from tests.unit.independent.faces import Call
+from tests.unit.client.conftest import FACES, HOST, KEY, RUN_ID, V1, Call, Networks, Scripted, answer, failure, run
+from tests.unit.client.cutting import Body, events, frames, sse
 
-V1 = "/api/developers/v1"
+RESET = httpx.ReadError("reset")
 
 
 def read(client: Any) -> Any:
@@ -61,63 +58,56 @@ def test_without_a_known_code_the_status_decides(status: int, network: Networks)
 
 @pytest.mark.parametrize(
     "body",
-    [
-        b"", b"<html>Bad Gateway</html>", b"\xff\xfe", b"[]", b'"x"', b'{"error": "x"}', b'{"error": {"code": 7}}',
-        b"[" * 9999,
-    ],
-)  # fmt: skip
-def test_any_body_is_survived(body: bytes, both: Networks) -> None:
-    error = both(httpx.Response(502, content=body, headers={"content-type": "text/html; charset=x"})).error(read)
-    assert str(error) == "The service answered 502 without an explanation (text/html)."
+    [b"", b"<html>Bad Gateway</html>", b"\xff\xfe", b"[]", b'{"error": "x"}', b'{"error": {"code": 7}}', b"[" * 9999],
+)
+def test_any_body_is_survived(body: bytes, network: Networks) -> None:
+    error = network(httpx.Response(502, content=body, headers={"content-type": "text/html; charset=x"})).error(read)
+    assert (error.status, error.code) == (502, None)
 
 
 def test_a_long_body_is_kept_in_part_only(network: Networks) -> None:
     assert network(httpx.Response(500, text="é" * 9_000)).error(read).body == "é" * 2_000
 
 
+@pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("status", [200, 500])
-@pytest.mark.parametrize("deadline", [None, 60.0])
-def test_an_answer_that_does_not_end_is_not_all_read(both: Networks, deadline: float | None, status: int) -> None:
-    class Long(httpx.SyncByteStream, httpx.AsyncByteStream):
+def test_an_answer_that_does_not_end_is_not_all_read(face: str, status: int) -> None:
+    class Long(Body):
         made = 0
 
-        def __iter__(self) -> Iterator[bytes]:
+        def __iter__(self) -> Any:
             while self.made < 200:
                 self.made += 1
                 yield b" " * MIB
 
-        async def __aiter__(self) -> Any:
-            for piece in self:
-                yield piece
-
     body = Long()
-    error = both(httpx.Response(status, stream=body)).error(read, deadline=deadline)
-    assert "more than 64 MiB" in str(error)
+    transport = httpx.MockTransport(lambda request: httpx.Response(status, stream=body))
+    with pytest.raises(StefanBrainError, match="more than 64 MiB"):
+        FACES[face](HOST, read, transport=transport)
     assert body.made == ANSWER_BYTES // MIB + 1
 
 
-@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"[1]", b"7", b""])
-def test_an_answer_of_something_else(both: Networks, body: bytes) -> None:
-    assert "check the base URL" in str(both(httpx.Response(200, content=body)).error(read))
+@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"[1]", b"null", b"", b'{"run_id": "' + b"9" * 6_000])
+def test_an_answer_of_something_else(network: Networks, body: bytes) -> None:
+    assert network(httpx.Response(200, content=body)).error(read).status == 200
 
 
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        (run(steps="many"), "`steps`: Input should be a valid integer"),
-        (run(usage={"input_tokens": []}), "`usage.input_tokens`: Input should be a valid integer"),
-        ({"status": "queued"}, "`run_id`: Field required"),
+        (run(steps="many"), "`steps`"),
+        (run(usage={"input_tokens": []}), "`usage.input_tokens`"),
+        ({"status": "queued"}, "`run_id`"),
     ],
 )
 def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], named: str) -> None:
     error = network(answer(200, wrong, x_request_id="req-1")).error(read)
     assert named in str(error)
-    assert f"http://service.test{V1}/runs/{RUN_ID} answered a field" in error.message
     assert (error.status, error.request_id, error.method) == (200, "req-1", "GET")
 
 
-def test_fields_and_states_that_are_new_are_kept(both: Networks) -> None:
-    record = both(answer(200, run("paused", mood="good", usage={"cache": 7}))).call(read)
+def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
+    record = network(answer(200, run("paused", mood="good", usage={"cache": 7}))).call(read)
     assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
     assert record.mood == "good"
 
@@ -147,20 +137,8 @@ def test_spent_money_has_no_reset(code: str, network: Networks) -> None:
 # -- about which request ---------------------------------------------------------------------------------------------
 
 
-def broken(begun: bytes) -> httpx.Response:
-    """A stream that breaks after these bytes."""
-
-    def pieces() -> Iterator[bytes]:
-        yield begun
-        raise httpx.ReadError("reset")
-
-    headers = {"content-type": "text/event-stream", "x-request-id": "req_9"}
-    return httpx.Response(200, content=pieces(), headers=headers)
-
-
 TOOL_FAILED = {"tool": "t", "is_error": True, "error": {"code": "c", "message": "No."}}
 JOB = {"job_id": "j", "chat": "c"}
-UNREADABLE_END = b'id: 1\ndata: {"id": 1, "type": "run.ended", "payload": {"run": {"run_id": 5}}}\n\n'
 GET, EVENTS, JOB_PATH = f"{V1}/runs/{RUN_ID}", f"{V1}/runs/{RUN_ID}/events", f"{V1}/jobs/j"
 REQUESTS: dict[str, tuple[list[Scripted], Call, type[StefanBrainError], str, int]] = {
     "a refusal": ([failure("run_not_found", 404)], read, StefanBrainError, GET, 1),
@@ -180,10 +158,13 @@ REQUESTS: dict[str, tuple[list[Scripted], Call, type[StefanBrainError], str, int
         lambda c: c.jobs.wait("j", chat="c", timeout=0), JobTimeoutError, JOB_PATH, 1
     ),
     "an event that is no JSON": ([answer(200, run()), sse(b"id: 1\ndata: {\n\n")], follow, StefanBrainError, EVENTS, 1),
-    "a last record of a wrong type": (
-        [answer(200, run()), sse(UNREADABLE_END)], follow, StefanBrainError, EVENTS, 1
+    "a stream that broke": (
+        [answer(200, run()), sse(frames(events(3))[:200], RESET)], follow, APIConnectionError, EVENTS, 1
     ),
-    "no stream at all": ([answer(200, run()), answer(200, {})], follow, StefanBrainError, EVENTS, 1),
+    "a download that broke": (
+        [sse(b"x", RESET)], lambda c: c.files.download("a", chat="c", max_retries=0),
+        APIConnectionError, f"{V1}/files/download", 1
+    ),
     "other content than listed": (
         [sse(b"x")],
         lambda c: c.files.download(WorkspaceFile(id="0" * 64, path="a"), chat="c", max_retries=0),
@@ -193,30 +174,15 @@ REQUESTS: dict[str, tuple[list[Scripted], Call, type[StefanBrainError], str, int
 
 
 @pytest.mark.parametrize("case", REQUESTS)
-def test_an_error_names_its_request(case: str, both: Networks) -> None:
+def test_an_error_names_its_request(case: str, network: Networks) -> None:
     answers, call, kind, path, attempts = REQUESTS[case]
     for each in answers:
         assert isinstance(each, httpx.Response)
         each.headers["x-request-id"] = "req_9"
-    error = both(*answers).error(call)
+    error = network(*answers).error(call)
     assert type(error) is kind
     method = "POST" if kind is ToolResultError else "GET"
     assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", method, path, attempts)
-
-
-@pytest.mark.parametrize(
-    ("begun", "call", "path"),
-    [
-        (b"x", lambda c: c.files.download("a", chat="c", max_retries=0), f"{V1}/files/download"),
-        (frames(events(3))[:5], follow, EVENTS),
-        (frames(events(3))[:200], follow, EVENTS),
-    ],
-)
-def test_an_answer_that_broke_names_its_request(network: Networks, begun: bytes, call: Call, path: str) -> None:
-    answers = [broken(begun)] if path != EVENTS else [answer(200, run()), broken(begun)]
-    error = network(*answers).error(call)
-    assert type(error) is APIConnectionError
-    assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", "GET", path, 1)
 
 
 @pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])
@@ -227,7 +193,7 @@ def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> Non
         net.client.runs.get(RUN_ID)
     except StefanBrainError as error:
         shown = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
-    assert "http://service.test" in shown
+    assert HOST in shown
     assert KEY not in shown
     assert "During handling" not in shown
     assert "direct cause" not in shown
@@ -277,7 +243,6 @@ def page(event: bytes) -> httpx.Response:
         b'{"id":"1","type":"x"}',
         b'{"id":1.0,"type":"x","created_at":null,"payload":null}',
         b'{"id":1,"type":"x","payload":{"a":NaN,"b":"\\ud800"}}',
-        b'{"id":1,"type":"x","payload":{"a":' + b"[" * 300 + b"]" * 300 + b"}}",
     ],
 )
 def test_pages_and_the_stream_accept_the_same_events(network: Networks, event: bytes) -> None:
@@ -290,20 +255,10 @@ def test_pages_and_the_stream_accept_the_same_events(network: Networks, event: b
 @pytest.mark.parametrize(
     "event",
     [
-        b'{"id":1e400,"type":"x"}', b'{"id":true,"type":"x"}', b'{"id":1.5,"type":"x"}', b'{"id":null,"type":"x"}',
-        b'{"id":1}', b'{"id":1,"type":5}', b'{"id":1,"type":"x","payload":[]}', b'{"id":1,"type":"x","payload":0}',
-        b"[1]", b'{"id":1,"type":"x","created_at":5}', b'{"id":1,"type":"x","payload":' + b"[" * 100_000 + b"}",
-        b"\xff", b"{",
+        b'{"id":1e400,"type":"x"}', b'{"id":true,"type":"x"}', b'{"id":1.5,"type":"x"}', b'{"id":1}',
+        b'{"id":1,"type":"x","payload":[]}', b"[1]", b'{"id":1,"type":"x","payload":' + b"[" * 100_000 + b"}", b"\xff",
     ],
 )  # fmt: skip
 def test_pages_and_the_stream_refuse_the_same_events(network: Networks, event: bytes) -> None:
     assert network(*streamed(event)).error(follow)
     assert network(page(event)).error(lambda c: c.runs.events(RUN_ID))
-
-
-@pytest.mark.parametrize("hint", [-5, 10**400])
-def test_an_interval_that_cannot_be_slept(network: Networks, hint: int) -> None:
-    body = json.dumps(JOB | {"status": "running", "recommended_poll_after_ms": hint})
-    net = network(httpx.Response(200, content=body.encode()), answer(200, JOB | {"status": "succeeded"}))
-    assert net.call(lambda c: c.jobs.wait("j", chat="c", timeout=None)).ended
-    assert 0 <= net.slept[0] <= 3_600

@@ -14,111 +14,87 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from agentsvc_nb.client import errors
+from agentsvc_nb.client import errors, files, runs
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.wire.codes import CODES
 from tests.notebook.shells import NO_HISTORY
-from tests.service.api.operations import operations_of
 from tests.unit.client.conftest import KEY
+from tests.unit.client.test_requests import operations_of
 
 OPERATIONS = sorted(operations_of(AgentService(KEY)))
-WITH_OPERATIONS = pytest.mark.parametrize("name", OPERATIONS)
-FACES = pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 VARIADIC = {"files.upload": {"files"}}
 OPTIONS = (
     "Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
 )
 OF_WAITS = "Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
-BUILT_IN = {"ImportError", "OSError", "TypeError"}
 
 
-@WITH_OPERATIONS
-@FACES
-def test_a_signature_names_every_parameter_with_its_type(face: type[Any], name: str) -> None:
-    signature = inspect.signature(attrgetter(name)(face(KEY)))
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_signature_names_every_parameter_with_its_type(name: str) -> None:
+    """The same in both faces, but for streams and pages."""
+    plain, awaited = (attrgetter(name)(face(KEY)) for face in (AgentService, AsyncAgentService))
+    signature, other = inspect.signature(plain), inspect.signature(awaited)
     parameters = signature.parameters.values()
     assert {"deadline", "max_retries", "headers", "timeout"} <= set(signature.parameters)
     assert not [parameter.name for parameter in parameters if parameter.annotation is parameter.empty]
     loose = {p.name for p in parameters if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     assert loose == VARIADIC.get(name, set())
-    assert signature.return_annotation is not signature.empty
+    assert (plain.__doc__, signature.parameters) == (awaited.__doc__, other.parameters)
+    returned, later = (str(each.return_annotation).partition("[")[0] for each in (signature, other))
+    assert later in (returned, f"Async{returned}", "AsyncStreamStart")
 
 
-def test_both_faces_show_the_same_but_for_streams_and_pages() -> None:
-    for name in OPERATIONS:
-        plain, awaited = (attrgetter(name)(face(KEY)) for face in (AgentService, AsyncAgentService))
-        assert plain.__doc__ == awaited.__doc__
-        assert inspect.signature(plain).parameters == inspect.signature(awaited).parameters
-        returned = str(inspect.signature(plain).return_annotation)
-        later = str(inspect.signature(awaited).return_annotation).partition("[")[0]
-        assert later in (returned.partition("[")[0], f"Async{returned.partition('[')[0]}", "AsyncStreamStart")
-
-
-@WITH_OPERATIONS
-def test_an_example_calls_the_operation_as_its_signature_says(name: str) -> None:
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_docstring_has_an_example_what_is_raised_and_the_options(name: str) -> None:
     operation = attrgetter(name)(AgentService(KEY))
-    calls = [call for call in _calls(operation.__doc__) if ast.unparse(call.func) == f"client.{name}"]
+    signature, text = inspect.signature(operation), operation.__doc__
+    calls = [call for call in calls_in(text) if ast.unparse(call.func) == f"client.{name}"]
     assert calls
     for call in calls:
-        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        bound = inspect.signature(operation).bind(*call.args, **given)  # raises what the call would raise
-        assert set(given) <= set(bound.arguments)
+        signature.bind(*call.args, **{keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    names = list(signature.parameters)
+    raised = text.partition("Raises")[2].partition(">>>")[0]
+    codes = set(re.findall(r"`([a-z]+_[a-z_]+)`", raised))
+    assert codes - {*names, "job_id", "active_run_id"} <= set(CODES)
+    classes = set(re.findall(r"\b[A-Z]\w+Error\b", raised))
+    assert classes <= {*vars(errors), "ImportError", "OSError", "TypeError"}
+    assert classes or re.search(r"\bas `\w+`", raised)
+    waits = names.index("timeout") < names.index("deadline")  # then `timeout` is an argument of its own
+    assert [line.strip() for line in text.splitlines() if "Options: " in line] == [OF_WAITS if waits else OPTIONS]
 
 
-def _calls(text: str) -> Iterator[ast.Call]:
+def calls_in(text: str) -> Iterator[ast.Call]:
     for example in doctest.DocTestParser().get_examples(text):
         yield from (node for node in ast.walk(ast.parse(example.source)) if isinstance(node, ast.Call))
 
 
-@WITH_OPERATIONS
-def test_what_is_raised_is_said_in_words_that_exist(name: str) -> None:
-    text = attrgetter(name)(AgentService(KEY)).__doc__
-    _, found, raised = text.partition("Raises")
-    assert found
-    raised = raised.partition(">>>")[0]
-    codes = {word for word in re.findall(r"`([a-z_]+)`", raised) if word.count("_") and word not in _parameters(name)}
-    assert codes <= set(CODES)
-    classes = set(re.findall(r"\b[A-Z]\w+Error\b", raised))
-    assert classes <= {kind for kind in vars(errors) if kind.endswith("Error")} | BUILT_IN
-    assert classes or re.search(r"\bas `\w+`", raised)
+def test_a_question_mark_and_completion_show_operations_and_options() -> None:
+    shell = InteractiveShell(config=NO_HISTORY)
+    shell.user_ns |= {"client": AgentService(KEY), "AgentService": AgentService}
 
-
-def _parameters(name: str) -> set[str]:
-    """What a docstring may name in backticks that is no code."""
-    return {*inspect.signature(attrgetter(name)(AgentService(KEY))).parameters, "job_id", "active_run_id"}
-
-
-@WITH_OPERATIONS
-def test_the_options_of_every_call_are_explained(name: str) -> None:
-    """An editor shows the docstring as it stands in the source, so nothing can be added to it here."""
-    operation = attrgetter(name)(AgentService(KEY))
-    [options] = [line.strip() for line in operation.__doc__.splitlines() if "Options: " in line]
-    names = list(inspect.signature(operation).parameters)
-    waits = names.index("timeout") < names.index("deadline")  # then `timeout` is an argument of its own
-    assert options == (OF_WAITS if waits else OPTIONS)
-
-
-@pytest.fixture(scope="module")
-def shell() -> InteractiveShell:
-    made = InteractiveShell(config=NO_HISTORY)
-    made.user_ns |= {"client": AgentService(KEY), "AgentService": AgentService}
-    return made
-
-
-@WITH_OPERATIONS
-def test_a_question_mark_shows_signature_and_example(shell: InteractiveShell, name: str) -> None:
-    shown = shell.object_inspect(f"client.{name}", detail_level=0)
-    assert "deadline: 'float | None' = None" in shown["definition"]
-    assert ">>> " in shown["docstring"]
-
-
-def test_completion_offers_operations_and_options(shell: InteractiveShell) -> None:
     def offered(line: str) -> set[str]:
         with provisionalcompleter():
             return {found.text for found in shell.Completer.completions(line, len(line))}
 
+    shown = shell.object_inspect("client.runs.start", detail_level=0)
+    assert "deadline: 'float | None' = None" in shown["definition"]
+    assert ">>> " in shown["docstring"]
     assert any(match.endswith("start_and_stream") for match in offered("client.runs.start_"))
     assert "on_busy=" in offered("client.runs.start('x', on_b")
     assert "deadline=" in offered("client.files.list('chat_1', dead")
     assert "max_retries=" in offered("AgentService(max_r")
     assert "on_wait=" in offered("client.with_options(on_w")
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "named"),
+    [
+        ("runs.start", runs.StartArguments, {"message", "output_config"}),
+        ("runs.start_and_stream", runs.StreamArguments, {"message", "output_config"}),
+        ("runs.wait", runs.WaitArguments, {"run_id"}),
+        ("files.download", files.DownloadArguments, {"path", "to"}),
+    ],
+)
+def test_type_checkers_are_told_what_the_operation_takes(operation: str, arguments: Any, named: set[str]) -> None:
+    shown = inspect.signature(attrgetter(operation)(AgentService(KEY)))
+    assert set(shown.parameters) - named == set(arguments.__optional_keys__)

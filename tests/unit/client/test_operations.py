@@ -1,12 +1,7 @@
-"""Each operation: the bytes it sends, and what it makes of the answer."""
+"""What operations make of answers: waits, walks over pages, downloads, and results of tools."""
 
 from __future__ import annotations
 
-import gzip
-import inspect
-import io
-import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,20 +9,17 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.api import AgentService, AsyncAgentService
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.approvals import waiting_calls
-from agentsvc_nb.client.errors import APIConnectionError, JobFailedError, JobTimeoutError, StefanBrainError
-from agentsvc_nb.client.faces import Pages
+from agentsvc_nb.client.errors import JobFailedError, JobTimeoutError, RateLimitError, StefanBrainError, ToolResultError
 from agentsvc_nb.client.options import WaitNotice
-from agentsvc_nb.client.uploads import FileInput
-from tests.unit.client.conftest import KEY, RUN_ID, Network, answer, failure, run
-from tests.unit.client.cutting import events, frames
+from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.wire.resources import Transcript
+from agentsvc_nb.wire.tools import JobAccepted, ToolResult
+from tests.unit.client.conftest import FACES, HOST, RUN_ID, Networks, answer, failure, run
+from tests.unit.client.cutting import events, frames, sse
 
-Networks = Callable[..., Network]
-
-
-def part_names(request: httpx.Request) -> list[tuple[str, str]]:
-    return re.findall(r'name="(\w+)"; filename="([^"]*)"', request.content.decode("utf-8", "replace"))
+RESET = httpx.ReadError("reset")
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -42,55 +34,9 @@ def test_how_long_a_start_may_take(network: Networks, sync: bool, timeout: float
     assert net.requests[0].extensions["timeout"]["read"] == allowed
 
 
-def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(network: Networks, tmp_path: Path) -> None:
-    (tmp_path / "plan.md").write_bytes(b"# Plan\r\n")
-    net = network(httpx.ReadError("reset"), answer(202, run()))
-    with (tmp_path / "plan.md").open("rb") as opened:
-        attached: list[FileInput] = [
-            str(tmp_path / "plan.md"),
-            ("a/b.txt", b"bytes"),
-            ("c.bin", io.BytesIO(b"io")),
-            opened,
-        ]
-        net.client.runs.start("hello", files=attached, idempotency_key="k")
-    for request in net.requests:
-        assert part_names(request) == [("files", name) for name in ("plan.md", "b.txt", "c.bin", "plan.md")]
-        assert b'name="payload"\r\n\r\n{"message":"hello"}' in request.content
-        assert request.content.count(b"# Plan\r\n") == 2
-        assert request.headers["content-length"] == str(len(request.content))
-
-
-def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"from a pipe")
-    os.close(writing)
-    net = network(httpx.ReadError("reset"))
-    with os.fdopen(reading, "rb") as pipe, pytest.raises(APIConnectionError):
-        net.client.files.upload(("p.txt", pipe))
-    assert b"from a pipe" in net.requests[0].content
-
-
-def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> None:
-    """Its size on disk is not what it gives to read."""
-    with gzip.open(tmp_path / "x.gz", "wb") as file:
-        file.write(b"unpacked " * 100)
-    net = network(answer(200, {"files": []}))
-    with gzip.open(tmp_path / "x.gz", "rb") as opened:
-        net.client.files.upload(("x.txt", opened))  # type: ignore[arg-type]
-    assert b"unpacked " * 100 in net.requests[0].content
-    assert net.requests[0].headers["content-length"] == str(len(net.requests[0].content))
-
-
-@pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7])
-def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
-    with pytest.raises(TypeError, match="opened with 'rb'"):
-        network().client.files.upload(wrong)
-
-
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"message": ""}, "message_required"),
         ({"message": " \n"}, "message_required"),
         ({"message": "x", "idempotency_key": "a b"}, "invalid_idempotency_key"),
         ({"message": "x", "idempotency_key": "k" * 129}, "invalid_idempotency_key"),
@@ -99,13 +45,8 @@ def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
 )
 def test_what_cannot_work_is_refused_before_it_is_sent(network: Networks, given: dict[str, Any], code: str) -> None:
     net = network()
-    with pytest.raises(StefanBrainError) as caught:
-        net.client.runs.start(**given)
-    assert (caught.value.code, caught.value.status, net.requests) == (code, None, [])
-
-
-def streamed(*given: dict[str, Any]) -> httpx.Response:
-    return httpx.Response(200, content=iter([frames(list(given))]), headers={"content-type": "text/event-stream"})
+    error = net.error(lambda client: client.runs.start(**given))
+    assert (error.code, error.status, net.requests) == (code, None, [])
 
 
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
@@ -113,26 +54,23 @@ def test_wait_reads_at_once_and_follows_the_events(network: Networks, end: str) 
     net = network(answer(200, run(end)))
     assert net.client.runs.wait(RUN_ID).status == end
     ended = {"id": 2, "type": "run.ended", "created_at": "", "payload": {"run": run(end, output="so far")}}
-    net = network(answer(200, run("queued")), streamed(*events(2)[:1], ended))
+    net = network(answer(200, run("queued")), sse(frames([events(2)[0], ended])))
     told: list[WaitNotice] = []
     assert net.client.with_options(on_wait=told.append).runs.wait(RUN_ID).output == "so far"
     assert (net.slept, told) == ([], [WaitNotice("run", RUN_ID, "queued")])
 
 
-@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
 @pytest.mark.parametrize("no_stream", [failure("not_found", 404), answer(200, {"data": []})])
-def test_wait_reads_every_three_seconds_where_there_is_no_stream(
-    network: Networks, end: str, no_stream: httpx.Response
-) -> None:
-    states = [answer(200, run(state)) for state in ("queued", "news", end)]
-    net = network(states[0], no_stream, *states[1:])
-    assert net.client.runs.wait(RUN_ID).status == end
+def test_wait_reads_every_three_seconds_where_there_is_no_stream(both: Networks, no_stream: httpx.Response) -> None:
+    states = [answer(200, run(state)) for state in ("queued", "news", "completed")]
+    net = both(states[0], no_stream, *states[1:])
+    assert net.call(lambda client: client.runs.wait(RUN_ID)).status == "completed"
     assert net.slept == [3.0, 3.0]
 
 
 def test_wait_reads_on_when_its_stream_is_lost_for_good(network: Networks) -> None:
     lost = [httpx.ConnectError("refused")] * 2  # two attempts after the stream's own end
-    net = network(answer(200, run("running")), streamed(*events(3)[:1]), *lost, answer(200, run("completed")))
+    net = network(answer(200, run("running")), sse(frames(events(3)[:1])), *lost, answer(200, run("completed")))
     assert net.client.runs.wait(RUN_ID).status == "completed"
 
 
@@ -143,113 +81,130 @@ def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> N
     assert (caught.value.job_id, caught.value.chat, net.slept) == (RUN_ID, "chat_1", [3, 3, 1])
 
 
-def test_events_are_walked_until_the_run_ends(network: Networks) -> None:
-    given = events(4)
-    net = network(
-        answer(200, {"data": given[:2], "next_after": 2, "has_more": True, "status": "running"}),
+# -- pages ---------------------------------------------------------------------------------------------------------
+
+
+def test_events_are_walked_until_the_run_ends(both: Networks) -> None:
+    """Once and in order, also where pages repeat some."""
+    one, two, three, four = events(4)
+    net = both(
+        answer(200, {"data": [two, one, two], "next_after": 2, "has_more": True, "status": "running"}),
         answer(200, {"data": [], "next_after": 2, "status": "running"}),
-        answer(200, {"data": given[2:], "next_after": 4, "status": "completed"}),
+        answer(200, {"data": [two, three, four], "next_after": 4, "status": "completed"}),
     )
-    assert [event.id for event in net.client.runs.iterate_events(RUN_ID)] == [1, 2, 3, 4]
+    assert [event.id for event in net.call(lambda client: client.runs.iterate_events(RUN_ID))] == [1, 2, 3, 4]
     assert [request.url.params["after"] for request in net.requests] == ["0", "2", "2"]
     assert net.slept == [3.0]
 
 
-def test_events_that_come_twice_or_out_of_order_are_walked_once_and_in_order(network: Networks) -> None:
-    one, two, three, four = events(4)
-    net = network(
-        answer(200, {"data": [two, one, two], "next_after": 2, "has_more": True, "status": "completed"}),
-        answer(200, {"data": [one, two, three, four], "next_after": 4, "status": "completed"}),
-    )
-    assert [event.id for event in net.client.runs.iterate_events(RUN_ID)] == [1, 2, 3, 4]
+WALKS: dict[str, tuple[Callable[[AgentService], Any], type[int] | type[str]]] = {
+    "events": (lambda client: client.runs.iterate_events(RUN_ID).all(), int),
+    "tables": (lambda client: client.runs.tables(RUN_ID), int),
+    "approvals": (lambda client: waiting_calls(client, RUN_ID), int),
+    "files": (lambda client: client.files.list("chat_1").all(), str),
+}
 
 
+@pytest.mark.parametrize("walk", WALKS)
 @pytest.mark.parametrize("cursors", [[1, 1], [2, 1, 2]])
-def test_pages_that_go_round_in_a_circle_end(network: Networks, cursors: list[int]) -> None:
+def test_pages_that_go_round_in_a_circle_end(network: Networks, walk: str, cursors: list[int]) -> None:
     """Otherwise the walk would never end."""
-    walks: list[Callable[[AgentService], Pages[Any]]] = [
-        lambda client: client.runs.iterate_events(RUN_ID),
-        lambda client: client.files.list("chat_1"),
-    ]
-    for walk, items, kind in zip(walks, (events(3)[:2], []), (int, str), strict=True):
-        pages = [{"data": items, "files": items, "next_after": kind(cursor), "has_more": True} for cursor in cursors]
-        net = network(*[answer(200, {**page, "status": "completed"}) for page in pages])
-        with pytest.raises(StefanBrainError, match="round in a circle"):
-            walk(net.client).all()
+    call, kind = WALKS[walk]
+    page = {"files": [], "has_more": True, "status": "completed", "data": [] if walk == "files" else events(3)[:2]}
+    first = [answer(200, run("running"))] * (walk == "tables")
+    net = network(*first, *[answer(200, {**page, "next_after": kind(cursor)}) for cursor in cursors])
+    assert "circle" in str(net.error(call))
 
 
-@pytest.mark.parametrize("cursors", [[0], [1, 1], [2, 1, 2]])
-def test_events_that_are_read_whole_end_too(network: Networks, cursors: list[int]) -> None:
-    """Their tables, and the calls that wait for approval."""
-    page = {"data": events(3)[:2], "has_more": True, "status": "running"}
-    reads: list[Callable[[AgentService], Any]] = [
-        lambda client: client.runs.tables(client.runs.get(RUN_ID)),
-        lambda client: waiting_calls(client, RUN_ID),
-    ]
-    for read, first in zip(reads, ([answer(200, run("running"))], []), strict=True):
-        net = network(*first, *[answer(200, {**page, "next_after": cursor}) for cursor in cursors])
-        with pytest.raises(StefanBrainError, match="round in a circle"):
-            read(AgentService(KEY, "http://service.test", transport=net.transport))
+def test_files_are_walked_over_pages_and_first_reads_one_only(both: Networks) -> None:
+    first = answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"})
+    second = answer(200, {"files": [{"id": "2", "path": "b"}]})
+    net = both(first, second, first)
+    assert [file.path for file in net.call(lambda client: client.files.list("chat_1"))] == ["a", "b"]
+    assert net.requests[1].url.params["after"] == "a"
+    assert net.call(lambda client: client.files.list("chat_1").first()).path == "a"
 
 
-def test_a_walk_from_past_the_end(network: Networks) -> None:
-    net = network(answer(200, {"data": [], "next_after": 9, "status": "failed"}))
-    assert net.client.runs.iterate_events(RUN_ID, after=9).first() is None
-
-
-# -- files ---------------------------------------------------------------------------------------------------------
-
-
-def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
-    assert network().client.files.upload() == []
-    with pytest.raises(StefanBrainError, match="too_many_files"):
-        network().client.files.upload(*[("a", b"")] * 11)
-
-
-def test_first_reads_one_page_only(network: Networks) -> None:
-    net = network(answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"}))
-    first = net.client.files.list("chat_1").first()
-    assert first is not None
-    assert first.path == "a"
+# -- downloads -----------------------------------------------------------------------------------------------------
 
 
 HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+OTHER = "5" * 64
 
 
-def content(*chunks: bytes, sha256: str = HELLO) -> httpx.Response:
-    return httpx.Response(200, content=iter(chunks), headers={"etag": f'"{sha256}"'})
+def content(data: bytes, sha256: str = HELLO, **headers: str) -> httpx.Response:
+    return sse(data, etag=f'"{sha256}"', **headers)
 
 
-def broken(*chunks: bytes) -> httpx.Response:
-    def body() -> Any:
-        yield from chunks
-        raise httpx.ReadError("reset")
+def rest(of: str, data: bytes) -> httpx.Response:
+    part = content(data, content_range=of)
+    part.status_code = 206
+    return part
 
-    return httpx.Response(200, content=body())
+
+def broken() -> httpx.Response:
+    return sse(b"he", RESET, etag=f'"{HELLO}"')
+
+
+CUT = broken()
+DOWNLOADS: dict[str, tuple[list[Any], bytes | None]] = {
+    "the rest": ([CUT, rest("bytes 2-4/5", b"llo")], b"hello"),
+    "the whole again": ([CUT, content(b"hello")], b"hello"),
+    "a 503 in between": ([CUT, failure("brain_unavailable", 503), rest("bytes 2-4/5", b"llo")], b"hello"),
+    "content that is not that of its hash": ([content(b"hellO")], None),
+    "a rest from elsewhere": ([CUT, *[rest("bytes 1-4/5", b"ello")] * 2], None),
+    "404 while it goes on": ([CUT, failure("file_not_found", 404)], None),
+}
+
+
+@pytest.mark.parametrize("to", ["bytes", "file"])
+@pytest.mark.parametrize("case", DOWNLOADS)
+def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path, case: str, to: str) -> None:
+    """A download is right or an error, and never some of each; what was there before stays."""
+    answers, expected = DOWNLOADS[case]
+    (tmp_path / "b.txt").write_text("before")
+    net = network(*answers)
+    place = {"to": tmp_path} if to == "file" else {}
+    if expected is None:
+        assert net.error(lambda client: client.files.download("a/b.txt", chat="chat_1", **place))
+        assert (tmp_path / "b.txt").read_text() == "before"
+    else:
+        got = net.call(lambda client: client.files.download("a/b.txt", chat="chat_1", **place))
+        assert (got.read_bytes() if isinstance(got, Path) else got) == expected
+    if answers[0] is CUT:
+        again = net.requests[1].headers
+        assert (again["range"], again["if-range"]) == ("bytes=2-", f'"{HELLO}"')
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_broken_download_goes_on_in_the_next_call(face: str, tmp_path: Path) -> None:
+    replies = iter([broken(), content(b"hello"), rest("bytes 2-4/5", b"llo")])
+    seen: list[httpx.Request] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return next(replies)
+
+    def download(client: Any) -> Any:
+        return client.files.download("b.txt", chat="chat_1", to=f"{tmp_path}/new/", max_retries=0)
+
+    with pytest.raises(StefanBrainError):
+        FACES[face](HOST, download, transport=httpx.MockTransport(reply))
+    assert FACES[face](HOST, download, transport=httpx.MockTransport(reply)) == tmp_path / "new" / "b.txt"
+    assert (seen[2].headers["range"], seen[2].headers["if-range"]) == ("bytes=2-", f'"{HELLO}"')
+    assert [(path.name, path.read_bytes()) for path in (tmp_path / "new").iterdir()] == [("b.txt", b"hello")]
+
+
+def test_a_listed_file_has_its_listed_content(network: Networks) -> None:
+    file = WorkspaceFile(id=OTHER, path="a", size_bytes=5)
+    assert network(content(b"hello")).error(lambda c: c.files.download(file, chat="c", max_retries=0))
 
 
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
     """The service of this test knows no ranges, and breaks off where nobody should read any more."""
-    net = network(broken(b"he"), broken(b"he", b"llo"))
+    net = network(sse(b"he", RESET), sse(b"he", b"llo", RESET))
     assert net.client.files.head("a.txt", 4, chat="chat_1") == b"hell"
     assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
-    with pytest.raises(StefanBrainError, match="from 1 on"):
-        net.client.files.head("a.txt", 0, chat="chat_1")
-
-
-@pytest.mark.parametrize("to", ["", "new/folder/", "own-name.txt"])
-def test_download_to_a_place(network: Networks, tmp_path: Path, to: str) -> None:
-    net = network(broken(b"he"), content(b"he", b"llo"))
-    place = net.client.files.download("a/b.txt", chat="chat_1", to=f"{tmp_path}/{to}")
-    assert place == tmp_path / (to if to.endswith(".txt") else f"{to}b.txt")
-    assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [b"hello"]
-
-
-def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path) -> None:
-    (tmp_path / "b.txt").write_text("before")
-    with pytest.raises(StefanBrainError, match=r"a/b\.txt does not match its SHA-256"):
-        network(content(b"hellO")).client.files.download("a/b.txt", chat="chat_1", to=tmp_path)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("b.txt", "before")]
 
 
 # -- jobs and tools ------------------------------------------------------------------------------------------------
@@ -259,32 +214,32 @@ def job(status: str, **more: Any) -> httpx.Response:
     return answer(200, {"job_id": "j", "chat": "chat_1", "status": status, **more})
 
 
-ACCEPTED = {"type": "tool_job", "tool": "echo_job", "family": "echo", "job_id": "j", "chat": "chat_1"}
+ACCEPTED = {"type": "tool_job", "tool": "t", "family": "f", "job_id": "job_1", "chat": "chat_1", "status": "queued"}
 
 
 def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
-    net = network(*[job("running")] * 7, job("succeeded"))
+    """A state of the future is not the end."""
+    net = network(job("a_new_state"), *[job("running")] * 6, job("succeeded"))
     net.client.jobs.wait("j", chat="chat_1")
     assert net.slept == [2.0, 3.0, 4.5, 6.75, 10.125, 15.0, 15.0]
 
 
-def test_the_service_recommends_an_interval(network: Networks) -> None:
-    net = network(job("running", recommended_poll_after_ms=250), job("succeeded"))
-    net.client.jobs.wait("j", project="proj_1", session="s")
-    assert net.slept == [0.25]
-    assert dict(net.requests[0].url.params) == {"project": "proj_1", "session": "s"}
+@pytest.mark.parametrize(("hint", "waited"), [(250, 0.25), (-5, 2), (10**400, 3_600)])
+def test_the_service_recommends_an_interval(network: Networks, hint: int, waited: float) -> None:
+    net = network(job("running", recommended_poll_after_ms=hint), job("succeeded"))
+    net.client.jobs.wait("j", project="proj_1", session="s", timeout=None)
+    assert 0 <= net.slept[0] <= waited
+    assert hint != 250 or net.slept == [waited]
 
 
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
-def test_a_job_that_failed_is_raised_with_its_record(network: Networks, end: str) -> None:
-    error = {"code": "not_configured", "message": "Set X."}
-    answers = [job("running"), job(end, is_error=True, error=error)]
+def test_a_job_that_failed_is_raised_with_its_record(both: Networks, end: str) -> None:
+    answers = [job("running"), job(end, is_error=True, error={"code": "not_configured", "message": "Set X."})]
     for number, reply in enumerate(answers):
         reply.headers["x-request-id"] = f"req_{number}"
-    net = network(*answers)
-    with pytest.raises(JobFailedError, match=r"Set X\. \(200 not_configured, request req_1\)") as caught:
-        net.client.jobs.wait("j", chat="chat_1")
-    assert (caught.value.job.status, caught.value.request_id, caught.value.method) == (end, "req_1", "GET")
+    error = both(*answers).error(lambda client: client.jobs.wait("j", chat="chat_1"))
+    assert isinstance(error, JobFailedError)
+    assert (error.job.status, error.code, error.request_id, error.method) == (end, "not_configured", "req_1", "GET")
 
 
 def test_a_job_that_takes_too_long(network: Networks) -> None:
@@ -294,32 +249,33 @@ def test_a_job_that_takes_too_long(network: Networks) -> None:
     assert (caught.value.job_id, caught.value.chat, net.slept) == ("j", "chat_1", [2, 2])
 
 
-# -- faces ---------------------------------------------------------------------------------------------------------
+def test_a_report_too_many_is_not_waited_for(network: Networks) -> None:
+    net = network(failure("feedback_rate_limited", 429, retry_after="7"))
+    with pytest.raises(RateLimitError) as caught:
+        net.client.feedback.send("x")
+    assert (caught.value.retry_after_seconds, net.slept) == (7, [])
 
 
-def test_faces_show_the_operations_signature_and_docstring() -> None:
-    client = AgentService(KEY)
-    shown = inspect.signature(client.runs.wait)
-    options = "deadline: 'float | None' = None, max_retries: 'int | None' = None"
-    options += ", headers: 'Mapping[str, str] | None' = None, extra_body: 'Mapping[str, Any] | None' = None"
-    waits = "timeout: 'float | None' = 1200, poll: 'float' = 3.0"
-    assert str(shown) == f"(run_id: 'RunRef', *, {waits}, {options}) -> 'Run[Any]'"
-    assert str(inspect.signature(client.runs.get)) == (
-        f"(run_id: 'RunRef', *, {options}, timeout: 'float | None' = None) -> 'Run[Any]'"
-    )
-    assert inspect.signature(client.runs.attach).return_annotation == "EventStream"
-    assert inspect.signature(AsyncAgentService(KEY).files.list).return_annotation == "AsyncPages[WorkspaceFile]"
-    assert (client.runs.wait.__doc__ or "").startswith("Wait until the run has completed")
-    assert client.tools.list.__name__ == "list"
+def test_a_call_is_its_result_or_an_acceptance(network: Networks) -> None:
+    net = network(
+        answer(200, {"tool": "t", "data": {"n": 1}, "chat": "chat_1"}), answer(202, ACCEPTED),
+        answer(200, {"media_id": "media_1", "text": "hi"}), answer(202, ACCEPTED),
+    )  # fmt: skip
+    result, accepted = (net.client.tools.invoke("t", {}) for _ in "ab")
+    stored, made = (net.client.media.transcribe("media_1") for _ in "ab")
+    assert isinstance(result, ToolResult)
+    assert isinstance(stored, Transcript)
+    assert isinstance(accepted, JobAccepted)
+    assert isinstance(made, JobAccepted)
+    assert (result.data, stored.text, accepted.job_id) == ({"n": 1}, "hi", "job_1")
 
 
-@pytest.mark.parametrize("group", ["runs", "files", "jobs", "tools"])
-def test_both_faces_have_the_same_operations(group: str) -> None:
-    faces = [getattr(client, group) for client in (AgentService(KEY), AsyncAgentService(KEY))]
-    names = [{name for name in dir(face) if not name.startswith("_")} for face in faces]
-    assert names[0] == names[1] != set()
-
-
-def test_what_is_awaited_is_a_coroutine_function() -> None:
-    assert inspect.iscoroutinefunction(AsyncAgentService(KEY).runs.get)
-    assert not inspect.iscoroutinefunction(AgentService(KEY).runs.get)
+@pytest.mark.parametrize("error", [{"code": "not_configured", "message": "Set X."}, None])
+def test_a_result_that_is_an_error_is_raised_whole(network: Networks, error: Any) -> None:
+    body = {"tool": "t", "is_error": True, "error": error, "content": [{"type": "text", "text": "x"}], "more": 1}
+    found = network(answer(200, body, x_request_id="req_7")).error(lambda client: client.tools.invoke("t", {}))
+    assert isinstance(found, ToolResultError)
+    assert (found.code, found.status, found.request_id) == (error and "not_configured", 200, "req_7")
+    assert (found.method, found.path.rpartition("/v1")[2]) == ("POST", "/tools/t/invoke")
+    assert (found.body["content"], found.body["more"]) == (body["content"], 1)
+    assert ("Set X." in found.message) is (error is not None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,18 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.client.errors import APIConnectionError
-from agentsvc_nb.client.uploads import parts
-from tests.unit.client.conftest import KEY, Network, answer
+from agentsvc_nb import AgentService, RequestTooLargeError
+from tests.unit.client.conftest import FACES, HOST, KEY, Networks, answer, failure, run
+from tests.unit.client.cutting import Exchange, Server
 
-Networks = Callable[..., Network]
 PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
+RESET = httpx.ReadError("reset")
+LISTED = answer(200, {"files": []})
 
 
 def sent(network: Networks, *given: Any) -> list[tuple[str, bytes]]:
     """Name and content of each file in the body."""
-    net = network(answer(200, {"files": []}))
+    net = network(LISTED)
     net.client.files.upload(*given)
     return contents(net.requests[0])
 
@@ -35,33 +36,75 @@ def contents(request: httpx.Request) -> list[tuple[str, bytes]]:
     found = []
     for piece in request.content.split(b"--" + boundary)[1:-1]:
         head, _, body = piece.partition(b"\r\n\r\n")
-        name = re.search(rb'filename="([^"]*)"', head)
-        assert name
-        found.append((name[1].decode(), body.removesuffix(b"\r\n")))
+        if name := re.search(rb'filename="([^"]*)"', head):
+            found.append((name[1].decode(), body.removesuffix(b"\r\n")))
     return found
 
 
-class Sizes(httpx.BaseTransport):
-    """Keeps the sizes of the pieces in which a body is sent."""
+def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(both: Networks, tmp_path: Path) -> None:
+    """An open file goes from where it stands, also the second time."""
+    (tmp_path / "plan.md").write_bytes(b"# Plan\r\n")
+    net = both(RESET, answer(202, run()))
+    with (tmp_path / "plan.md").open("rb") as opened:
+        opened.read(2)
+        files = [str(tmp_path / "plan.md"), ("a/b.txt", b"bytes"), ("c.bin", io.BytesIO(b"io")), opened]
+        net.call(lambda client: client.runs.start("hello", files=files, idempotency_key="k"))
+    expected = [("plan.md", b"# Plan\r\n"), ("b.txt", b"bytes"), ("c.bin", b"io"), ("plan.md", b"Plan\r\n")]
+    assert len(net.requests) == 2
+    for request in net.requests:
+        assert contents(request) == expected
+        assert b'name="payload"\r\n\r\n{"message":"hello"}' in request.content
 
-    def __init__(self) -> None:
-        self.seen: list[int] = []
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        assert isinstance(request.stream, httpx.SyncByteStream)
-        self.seen += map(len, request.stream)
-        return answer(200, {"files": []})
+def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"from a pipe")
+    os.close(writing)
+    net = network(RESET)
+    with os.fdopen(reading, "rb") as pipe:
+        net.error(lambda client: client.files.upload(("p.txt", pipe)))
+    assert b"from a pipe" in net.requests[0].content
+
+
+def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> None:
+    """Its size on disk is not what it gives to read."""
+    with gzip.open(tmp_path / "x.gz", "wb") as file:
+        file.write(b"unpacked " * 100)
+    with gzip.open(tmp_path / "x.gz", "rb") as opened:
+        assert sent(network, ("x.txt", opened)) == [("x.txt", b"unpacked " * 100)]
 
 
 @pytest.mark.parametrize("kind", ["bytes", "file", "path"])
 def test_much_goes_in_pieces(tmp_path: Path, kind: str) -> None:
     """One large piece is copied several times over before the deadline is looked at again."""
-    content, network = bytes(1_000_000), Sizes()
+    sizes: list[int] = []
+
+    class Sizes(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            assert isinstance(request.stream, httpx.SyncByteStream)
+            sizes.extend(map(len, request.stream))
+            return answer(200, {"files": []})
+
+    content = bytes(1_000_000)
     (tmp_path / "a.bin").write_bytes(content)
     given: dict[str, Any] = {"bytes": content, "file": io.BytesIO(content), "path": tmp_path / "a.bin"}
-    AgentService(KEY, "http://service.test", transport=network).files.upload(given[kind])
-    assert sum(network.seen) > 1_000_000
-    assert max(network.seen) <= 256 * 1024
+    AgentService(KEY, HOST, transport=Sizes()).files.upload(given[kind])
+    assert sum(sizes) > 1_000_000
+    assert max(sizes) <= 256 * 1024
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_an_upload_that_is_refused_while_it_goes_out_is_told_and_not_repeated(face: str) -> None:
+    def refuse(exchange: Exchange) -> None:
+        body = failure("attachment_too_large", 413).content
+        exchange.begin("application/json", 413, content_length=str(len(body)))
+        exchange.wfile.write(body)
+        exchange.close_connection = True
+        exchange.read_body()
+
+    with Server(refuse) as server, pytest.raises(RequestTooLargeError):
+        FACES[face](server.origin, lambda client: client.files.upload(("a.bin", b"q" * 3_000_000)))
+    assert len(server.seen) == 1
 
 
 def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> None:
@@ -72,79 +115,56 @@ def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> Non
             net.slept.append(10.0)
             return super().to_csv(*args, **options)
 
-    sends: list[Callable[[], Any]] = [
-        lambda: net.client.files.upload(Large(PRICES), deadline=5),
-        lambda: net.client.runs.start("x", files=[Large(PRICES)], deadline=5),
-    ]
-    for send in sends:
-        with pytest.raises(APIConnectionError, match="deadline passed"):
-            send()
+    assert "deadline" in str(net.error(lambda client: client.files.upload(Large(PRICES), deadline=5)))
+    assert "deadline" in str(net.error(lambda client: client.runs.start("x", files=[Large(PRICES)], deadline=5)))
     assert net.requests == []
 
 
 def test_a_dataframe_goes_as_csv(network: Networks) -> None:
+    """With an index that says something."""
     csv = "product,price\nlamp,12.5\nchäir,80.0\n".encode()
-    assert sent(network, PRICES, ("prices.csv", PRICES), PRICES["price"]) == [
+    assert sent(network, PRICES, ("prices.csv", PRICES), PRICES["price"], PRICES.set_index("product")) == [
         ("table.csv", csv),
         ("prices.csv", csv),
         ("table-2.csv", b"price\n12.5\n80.0\n"),
+        ("table-3.csv", csv),
     ]
 
 
-def test_an_index_that_says_something_goes_along(network: Networks) -> None:
-    [(_, csv)] = sent(network, PRICES.set_index("product"))
-    assert csv.decode() == "product,price\nlamp,12.5\nchäir,80.0\n"
-
-
-def test_a_picture_goes_as_png(network: Networks) -> None:
-    picture = Image.new("RGB", (2, 3), "red")
-    [(name, png), (other, _)] = sent(network, picture, ("red.png", picture))
-    assert (name, other) == ("image.png", "red.png")
-    assert Image.open(io.BytesIO(png)).size == (2, 3)
-
-
-def test_a_figure_goes_as_png(network: Networks) -> None:
+def test_pictures_and_figures_go_as_png(network: Networks) -> None:
     """matplotlib is no dependency: a figure is an object with `savefig`."""
 
     class Figure:
         def savefig(self, to: io.BytesIO, format: str, bbox_inches: str) -> None:
             Image.new("L", (1, 1)).save(to, format)
 
-    [(name, png), (second, _)] = sent(network, Figure(), Figure())
-    assert (name, second, png[:4]) == ("figure.png", "figure-2.png", b"\x89PNG")
+    picture = Image.new("RGB", (2, 3), "red")
+    files = sent(network, picture, ("red.png", picture), Figure(), Figure())
+    assert [name for name, _ in files] == ["image.png", "red.png", "figure.png", "figure-2.png"]
+    assert Image.open(io.BytesIO(files[0][1])).size == (2, 3)
+    assert files[2][1].startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
     ("content", "name"),
     [
         (b"plain w\xc3\xb6rds", "text.txt"),
-        (b"", "text.txt"),
         (b"\xff\x00\x01", "data.bin"),
-        (b"nul\0", "data.bin"),
         (b"%PDF-1.7 ...", "document.pdf"),
         (b"\x89PNG\r\n\x1a\n...", "image.png"),
         (b"\xff\xd8\xff\xe0", "image.jpg"),
-        (b"RIFF0000WEBPVP8 ", "image.webp"),
     ],
 )
 def test_bytes_are_named_by_what_they_are(network: Networks, content: bytes, name: str) -> None:
     assert sent(network, content, bytearray(content)) == [(name, content), (name.replace(".", "-2."), content)]
 
 
-def test_an_open_file_goes_from_where_it_stands_also_the_second_time(network: Networks, tmp_path: Path) -> None:
-    (tmp_path / "log.txt").write_bytes(b"header\nrest")
-    net = network(httpx.ReadError("reset"), answer(200, {"files": []}))
-    with (tmp_path / "log.txt").open("rb") as opened:
-        opened.readline()
-        net.client.files.upload(opened)
-    assert [contents(request) for request in net.requests] == [[("log.txt", b"rest")]] * 2
+@pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7, {"a": 1}, pd])
+def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        network().client.files.upload(wrong)
 
 
-def test_a_file_without_a_name(network: Networks) -> None:
-    assert sent(network, io.BytesIO(b"a"), io.BytesIO(b"b")) == [("file", b"a"), ("file-2", b"b")]
-
-
-@pytest.mark.parametrize("wrong", [{"a": 1}, [b"x"], object(), pd])
-def test_what_is_no_file_says_what_would_be(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=rf"Cannot send a {type(wrong).__name__}: give a path, bytes, a DataFrame"):
-        parts([wrong], "too_many_files")
+def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
+    assert network().client.files.upload() == []
+    assert network().error(lambda client: client.files.upload(*[("a", b"")] * 11)).code == "too_many_files"

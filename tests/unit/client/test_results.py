@@ -1,47 +1,23 @@
-"""Lists as tables: their columns and types."""
+"""Results as tables with fixed columns and types, and how they show themselves: harmless, and short."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from agentsvc_nb.client import errors, models
-from agentsvc_nb.client.events import Event
-from agentsvc_nb.client.models import Job, Listing, Run
+from agentsvc_nb.client.events import Event, EventPage
+from agentsvc_nb.client.models import Answer, FileSearch, Job, Listing, Run
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
 from agentsvc_nb.wire.resources import FeedbackReport
-from agentsvc_nb.wire.tools import ToolDescription
-from tests.unit.client.conftest import RUN_ID, Network, answer
+from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
+from tests.unit.client.conftest import RUN_ID, Networks, answer
 
-Networks = Callable[..., Network]
 FILE = {"id": "a" * 64, "path": "out/a.png", "file_name": "a.png", "size_bytes": 12, "kind": "output"}
-
-TYPES = {
-    WorkspaceFile: {
-        "id": "string",
-        "path": "string",
-        "file_name": "string",
-        "name": "string",
-        "kind": "category",
-        "media_type": "string",
-        "size_bytes": "Int64",
-        "updated_at": "datetime64[ns, UTC]",
-        "run_id": "string",
-        "output": "object",
-        "unreadable": "string",
-        "version": "Int64",
-        "download_url": "string",
-    },
-    Event: {"id": "Int64", "type": "category", "created_at": "datetime64[ns, UTC]", "payload": "object"},
-}
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_the_columns_of_a_model(kind: type) -> None:
-    assert models.columns(kind) == TYPES[kind]
 
 
 @pytest.mark.parametrize("kind", [WorkspaceFile, SearchResult, Event, Job, ToolDescription, FeedbackReport, Run])
@@ -53,6 +29,13 @@ def test_an_empty_table_has_the_types_of_a_full_one(kind: type) -> None:
     full = Listing([record], kind).to_frame()[list(empty.columns)]
     assert [str(each) for each in empty.dtypes] == [str(each) for each in full.dtypes]
     assert list(models.columns(kind).values()) == [str(each) for each in empty.dtypes]
+    expected = {
+        "size_bytes": "Int64",
+        "updated_at": "datetime64[ns, UTC]",
+        "path": "string",
+        "created_at": "datetime64[ns, UTC]",
+    }
+    assert all(models.columns(kind).get(name, dtype) == dtype for name, dtype in expected.items())
 
 
 def test_a_listing_over_its_pages(network: Networks) -> None:
@@ -78,20 +61,74 @@ def test_a_search_and_a_page_of_events(network: Networks) -> None:
 def test_lists_are_lists_that_know_their_model(network: Networks) -> None:
     listed = network(answer(200, {"data": [{"name": "web_search"}]})).client.tools.list()
     assert [tool.name for tool in listed] == ["web_search"]
-    assert network(answer(200, {"data": []})).client.tools.list().to_frame()["asynchronous"].dtype == "boolean"
     again = pickle.loads(pickle.dumps(listed))
     assert (again, again.kind) == (listed, ToolDescription)
 
 
 def test_a_value_that_a_column_cannot_hold_names_it(network: Networks) -> None:
-    net = network(answer(200, {"files": [FILE | {"size_bytes": 2**70}]}))
-    listed = net.client.files.list("chat_1").all()
+    listed = network(answer(200, {"files": [FILE | {"size_bytes": 2**70}]})).client.files.list("chat_1").all()
     assert listed[0].size_bytes == 2**70
-    with pytest.raises(errors.StefanBrainError, match="sent a `size_bytes` that is no Int64"):
+    with pytest.raises(errors.StefanBrainError, match="`size_bytes`"):
         listed.to_frame()
+    wrong = network(answer(200, {"files": [FILE | {"size_bytes": "many"}]}))
+    assert "`files.0.size_bytes`" in str(wrong.error(lambda client: client.files.list("chat_1")))
 
 
-def test_a_value_of_another_type_is_no_record(network: Networks) -> None:
-    net = network(answer(200, {"files": [FILE | {"size_bytes": "many"}]}))
-    with pytest.raises(errors.StefanBrainError, match=r"a field that cannot be read: `files\.0\.size_bytes`"):
-        net.client.files.list("chat_1").all()
+# -- in a notebook -----------------------------------------------------------------------------------------------------
+
+
+def shown(value: Any) -> tuple[str, str]:
+    bundle, _ = DisplayFormatter().format(value)
+    return bundle["text/plain"], bundle["text/html"]
+
+
+HOSTILE = "</td></pre><script>alert(1)</script><img src=x onerror=alert(1)>\x1b]0;x\x07\u202e"
+
+
+def test_whatever_the_service_says_is_text() -> None:
+    text = HOSTILE
+    file = WorkspaceFile(id=text, path=text, file_name=text, name=text, media_type=text)
+    search = {"path": text, "id": text, "match": text, "snippets": [[{"text": text, "match": True}]]}
+    job: Any = {"error": {"code": text, "message": text}, "progress": {"done": 1, "total": 2, "message": text}}
+    error = errors.StefanBrainError(text, code=text, request_id=text, hint=text)
+    error.path = text
+    everything = [
+        Run(run_id=text, status=text, chat=text, output=text, last_error=text, started_at=text),
+        Job(job_id=text, status=text, tool=text, files=[file], **job),
+        Answer(answer=text, chat=text, app_url=text, run_id=text),
+        Listing([file], WorkspaceFile),
+        Listing([ToolDescription(name=text, description=text)], ToolDescription),
+        FileSearch(chat=text, results=[search]),
+        EventPage(data=[Event(1, text, text, {text: text})]),
+        Listing([JobAccepted(family=text, job_id=text, chat=text)], JobAccepted),
+        error,
+        errors.JobFailedError(Job(job_id=text, status=text)),
+    ]
+    for value in everything:
+        plain, html = shown(value)
+        assert not [tag for tag in ("<script", "<img", "</td></pre>") if tag in html], html
+        assert "&lt;script&gt;" in html
+        assert not {"\x1b", "\x07", "\u202e"} & {*plain, *html}
+
+
+def test_a_run_as_a_card() -> None:
+    done = Run(run_id=RUN_ID, status="completed", chat="chat_1", output="**42** <b>", steps=3)
+    plain, html = shown(done)
+    assert plain == f"Run completed\n  run: {RUN_ID}\n  chat: chat_1\n  steps: 3\n**42** <b>"
+    assert "<td>chat_1</td>" in html
+    assert "**42** &lt;b&gt;</pre>" in html
+    plain, html = shown(Run(run_id=RUN_ID, status="completed", output="x" * 9_000))
+    assert plain.endswith("(9,000 characters)")
+    assert max(len(plain), len(html)) < 2_500
+
+
+def test_a_table_shows_its_first_rows_and_how_many_there_are() -> None:
+    _, html = shown(Listing([WorkspaceFile(**FILE | {"path": f"f{n}"}) for n in range(1_234)], WorkspaceFile))
+    assert "Files (1,234)" in html
+    assert "1,214 more" in html
+    assert (html.count("<tr>"), html.count("f19"), html.count("f20")) == (21, 1, 0)
+    assert "<table" not in shown(Listing([], WorkspaceFile))[1]
+
+
+def test_an_error_as_a_card() -> None:
+    assert "<td>message_required</td>" in shown(errors.refused("message_required"))[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.models import Run
-from tests.unit.client.conftest import RUN_ID, Network, answer, failure, run
-
-Networks = Callable[..., Network]
+from tests.unit.client.conftest import RUN_ID, Networks, answer, failure, run
 
 
 class Item(BaseModel):
@@ -43,8 +40,8 @@ class Tree(BaseModel):
     children: list[Tree] = []
 
 
-def finished(data: dict[str, Any] | None, status: str = "completed") -> dict[str, Any]:
-    return run(status, structured_output=data, output="{}")
+def finished(data: dict[str, Any]) -> dict[str, Any]:
+    return run("completed", structured_output=data, output="{}")
 
 
 OFFER = {"items": [{"name": "lamp", "price": 12}]}
@@ -87,26 +84,19 @@ def first_name(run: Run[Any]) -> Any:
     return run.data.items[0].name
 
 
-def test_a_stream_keeps_the_shape(network: Networks) -> None:
-    net = network(answer(202, run()), answer(200, finished(OFFER)))
-    stream = net.client.runs.start_and_stream("go", output_config=Offer)
+def test_streams_waits_and_later_starts_keep_the_shape(network: Networks) -> None:
+    done = answer(200, finished(OFFER))
+    stream = network(answer(202, run()), done).client.runs.start_and_stream("go", output_config=Offer)
     stream.close()
     assert first_name(stream.final_status()) == "lamp"
-
-
-def test_a_wait_for_a_run_keeps_its_shape(network: Networks) -> None:
-    net = network(answer(202, run()), answer(200, finished(OFFER)), answer(200, finished(OFFER)))
+    net = network(answer(202, run()), done, done)
     started = net.client.runs.start("go", output_config=Offer)
     assert first_name(net.client.runs.wait(started)) == "lamp"
     assert net.client.runs.wait(RUN_ID).data == OFFER
-
-
-def test_a_start_that_waited_for_the_chat_has_its_shape(network: Networks) -> None:
     busy = failure("agent_run_rejected", 409, top={"activeRunId": "other"})
     net = network(busy, answer(200, run("completed")), answer(202, finished(OFFER)))
     started = net.client.runs.start("go", chat="chat_1", on_busy="wait", output_config=Offer)
     assert first_name(started) == "lamp"
-    assert json.loads(net.requests[-1].content)["output_config"]["title"] == "Offer"
 
 
 def test_a_run_that_is_read_anew_is_parsed(network: Networks) -> None:
@@ -118,29 +108,25 @@ def test_a_run_that_is_read_anew_is_parsed(network: Networks) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"items": [{"name": "lamp", "price": -1}]}, r"items\.0\.price: Input should be greater than or equal to 0"),
-        ({"items": []}, "items: Value error, an offer has items"),
-        ({}, "items: Field required"),
+        ({"items": [{"name": "lamp", "price": -1}]}, r"items\.0\.price"),
+        ({"items": []}, "an offer has items"),
+        ({}, "items"),
     ],
 )
 def test_what_does_not_fit_is_named(data: dict[str, Any], said: str) -> None:
-    with pytest.raises(errors.StefanBrainError, match=f"The answer does not fit Offer: {said}"):
+    with pytest.raises(errors.StefanBrainError, match=f"Offer: .*{said}"):
         Run(run_id=RUN_ID, status="completed", structured_output=data).parse(Offer)
 
 
 def test_without_an_answer_there_is_no_data() -> None:
     failed = Run(run_id=RUN_ID, status="failed", last_error="model_required")
     assert failed.with_shape(Offer).data is None
-    with pytest.raises(errors.StefanBrainError, match=r"\(failed\) has no structured output: model_required"):
+    with pytest.raises(errors.StefanBrainError, match="model_required"):
         failed.parse(Offer)
 
 
-@pytest.mark.parametrize(
-    ("shape", "said"),
-    [(Tree, "Tree refers to itself"), (int, "int is no object"), (Callable, "No JSON Schema can be made")],
-)
-def test_a_shape_that_no_answer_can_have_is_not_sent(network: Networks, shape: Any, said: str) -> None:
+@pytest.mark.parametrize("shape", [Tree, int, Callable])
+def test_a_shape_that_no_answer_can_have_is_not_sent(network: Networks, shape: Any) -> None:
     net = network()
-    with pytest.raises(errors.StefanBrainError, match=said) as caught:
-        net.client.runs.start("go", output_config=shape)
-    assert (caught.value.code, net.requests) == ("invalid_output_config", [])
+    error = net.error(lambda client: client.runs.start("go", output_config=shape))
+    assert (error.code, net.requests) == ("invalid_output_config", [])

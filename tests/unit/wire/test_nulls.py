@@ -32,11 +32,11 @@ def least(model: type[Model]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model.__name__))
-def test_null_is_as_if_the_field_were_not_there(model: type[Model]) -> None:
-    given = least(model)
-    optional = {name: None for name, field in model.model_fields.items() if not field.is_required()}
-    assert model.read(json.dumps(given | optional)) == model.read(json.dumps(given))
+def test_null_is_as_if_the_field_were_not_there() -> None:
+    for model in MODELS:
+        given = least(model)
+        optional = {name: None for name, field in model.model_fields.items() if not field.is_required()}
+        assert model.read(json.dumps(given | optional)) == model.read(json.dumps(given)), model
 
 
 def test_null_is_read_so_in_what_a_record_holds() -> None:

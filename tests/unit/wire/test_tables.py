@@ -5,36 +5,30 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from starlette.routing import Route as StarletteRoute
 
 import agentsvc_nb
 from agentsvc_nb.client import errors
 from agentsvc_nb.service.http.routing import routes
-from agentsvc_nb.wire.codes import CODES, FAILURES, STATUSES, Code
-from agentsvc_nb.wire.routes import ROUTES, Route
+from agentsvc_nb.wire.codes import CODES, FAILURES, STATUSES
+from agentsvc_nb.wire.routes import ROUTES
 
 PACKAGE = Path(agentsvc_nb.__file__).parent
 
 
-@pytest.mark.parametrize("row", CODES.values(), ids=CODES)
-def test_a_code_says_what_happened_what_to_do_and_what_the_client_raises(row: Code) -> None:
-    assert re.fullmatch(r"[a-z_]+", row.code)
-    assert row.status in STATUSES
-    assert row.cause.endswith(".")
-    assert row.hint.endswith(".")
-    assert issubclass(getattr(errors, row.raises), errors.StefanBrainError)
+def test_a_code_says_what_happened_what_to_do_and_what_the_client_raises() -> None:
+    for row in CODES.values():
+        assert re.fullmatch(r"[a-z_]+", row.code)
+        assert row.status in STATUSES
+        assert row.cause.endswith("."), row.code
+        assert row.hint.endswith("."), row.code
+        assert issubclass(getattr(errors, row.raises), errors.StefanBrainError)
 
 
-SAFE_POSTS = ("runs.cancel", "runs.answer", "jobs.cancel", "files.upload", "files.restore")
-
-
-@pytest.mark.parametrize("row", ROUTES.values(), ids=ROUTES)
-def test_a_route_says_who_may_call_it(row: Route) -> None:
-    assert row.path.startswith("/")
-    assert {*row.errors, *(code for parameter in row.parameters for code in parameter.errors)} <= set(CODES)
-    assert (row.access == "key") == bool(row.scopes)
-    assert row.resend != "always" or row.method != "POST" or row.name in SAFE_POSTS
+def test_a_route_says_who_may_call_it() -> None:
+    for row in ROUTES.values():
+        assert {*row.errors, *(code for parameter in row.parameters for code in parameter.errors)} <= set(CODES)
+        assert (row.access == "key") == bool(row.scopes), row.name
 
 
 def test_no_two_routes_are_the_same() -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client import files, runs
-from tests.service.api.operations import operations_of
 from tests.unit.client.conftest import KEY
+from tests.unit.client.test_requests import operations_of
 
 USER_CODE = Path(__file__).with_name("user_code.py")
 MISTAKES = Path(__file__).with_name("user_mistakes.py")
@@ -65,21 +62,6 @@ def test_pyright_knows_the_same(tmp_path: Path) -> None:
     wrong = {number for name, number in places if name == MISTAKES.name}
     assert not {place for place in places if place[0] == USER_CODE.name}
     assert {number for number, _ in expectations(MISTAKES.read_text())} <= wrong
-
-
-@pytest.mark.parametrize(
-    ("operation", "arguments", "named"),
-    [
-        ("runs.start", runs.StartArguments, {"message", "output_config"}),
-        ("runs.start_and_stream", runs.StreamArguments, {"message", "output_config"}),
-        ("runs.wait", runs.WaitArguments, {"run_id"}),
-        ("files.download", files.DownloadArguments, {"path", "to"}),
-    ],
-)
-def test_type_checkers_are_told_what_the_operation_takes(operation: str, arguments: Any, named: set[str]) -> None:
-    group, name = operation.split(".")
-    shown = inspect.signature(getattr(getattr(AgentService(KEY), group), name))
-    assert set(shown.parameters) - named == set(arguments.__optional_keys__)
 
 
 def test_the_user_code_uses_every_operation_of_both_clients() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import AgentService
-from tests.service.api.operations import operations_of
+from tests.nightly.client.editor import Editor
 from tests.unit.client.conftest import KEY
-from tests.unit.client.editor import Editor
+from tests.unit.client.test_requests import operations_of
 
 OPERATIONS = sorted(operations_of(AgentService(KEY)))
 HEAD = [
