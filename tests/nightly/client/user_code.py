@@ -1,4 +1,4 @@
-"""Code as users write it, with every operation of both clients: `test_typing` has mypy --strict read it as theirs.
+"""Code as users write it, with every operation of the client: `test_typing` has mypy --strict read it as theirs.
 
 It is never run. `assert_type` says what an editor knows of each answer.
 """
@@ -218,7 +218,7 @@ def errors(client: AgentService) -> float | None:
 
 
 async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
-    """The same, awaited."""
+    """Where the client for asyncio differs: streams, pages and answers by what is given."""
     assert_type(client.with_options(on_retry=tell_later), AsyncAgentService)
     assert_type(await client.ask("x"), Answer)
     assert_type(await client.map(table, "{{text}}", schema=Offer, max_cents=5), pd.DataFrame)
@@ -226,15 +226,8 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(run, Run[Offer])
     assert_type(run.parse(Offer), Offer)
     assert_type(await client.runs.wait(run), Run[Offer])
-    assert_type(await client.runs.get(run.run_id), Run[Any])
-    assert_type(await client.runs.sent(run.run_id), Listing[SentCall])
     assert_type([run.message async for run in client.runs.list()], list[str])
-    assert_type(await client.runs.cancel(run.run_id), Run[Any])
-    assert_type(await client.runs.approve(run.run_id, "call_1"), CallApproval)
-    assert_type(await client.runs.refuse(run.run_id, "call_1", reason="Not yet."), CallApproval)
-    assert_type(await client.runs.events(run.run_id), EventPage)
     assert_type(client.runs.iterate_events(run.run_id), AsyncPages[RunEvent])
-    assert_type(await client.runs.tables(run), list[pd.DataFrame])
     async with client.runs.start_and_stream("x") as stream:
         assert_type(stream, AsyncEventStream)
         assert_type([piece async for piece in stream.text], list[str])
@@ -243,40 +236,5 @@ async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     assert_type(await client.runs.attach(run.run_id), AsyncEventStream)
     assert_type(await client.files.upload(table), Listing[StagedFile])
     assert_type(await client.files.list("chat_1").first(), WorkspaceFile | None)
-    assert_type(await client.files.search("x", chat="chat_1"), FileSearch)
     assert_type(await client.files.download("a", chat="chat_1"), bytes)
     assert_type(await client.files.download("a", chat="chat_1", to="a"), Path)
-    assert_type(await client.files.head("a.csv", 1000, chat="chat_1"), bytes)
-    assert_type(await client.files.rename("a", "b", chat="chat_1"), WorkspaceFile)
-    assert_type(await client.files.versions("a", chat="chat_1"), Listing[WorkspaceFile])
-    assert_type(await client.files.restore("a", 1, chat="chat_1"), WorkspaceFile)
-
-
-async def awaited_too(client: AsyncAgentService) -> None:
-    accepted = await client.jobs.submit("create_images", {})
-    assert_type([job.job_id async for job in client.jobs.list()], list[str])
-    assert_type(await client.jobs.status(accepted.job_id), Job)
-    assert_type(await client.jobs.wait(accepted.job_id), Job)
-    assert_type(await client.jobs.result(accepted.job_id), Job)
-    assert_type(await client.jobs.cancel(accepted.job_id), Job)
-    assert_type(await client.jobs.submit_and_wait("create_images", {}), Job)
-    assert_type(await client.jobs.download_artifacts("job_1", chat="chat_1", to="."), list[Path])
-    assert_type(await client.tools.list(), Listing[ToolDescription])
-    assert_type(await client.tools.describe("x"), ToolDescription)
-    assert_type(await client.tools.invoke("x", {}), ToolResult | JobAccepted)
-    assert_type(await client.feedback.send("x"), FeedbackReceipt)
-    assert_type(await client.feedback.from_last_error("x"), FeedbackReceipt)
-    assert_type(await client.feedback.list(), Listing[FeedbackReport])
-    assert_type(await client.feedback.get("fb_1"), FeedbackReport)
-    assert_type(await client.media.get("media_1"), AdMedia)
-    assert_type(await client.media.transcribe("media_1"), Transcript | JobAccepted)
-    assert_type(await client.labels.list(), Listing[Label])
-    assert_type(await client.labels.get("page_1"), LandingPage)
-    assert_type(await client.labels.write("page_1", {}, expected_version=1), LandingPage)
-    assert_type(await client.projects.create("Autumn"), Project)
-    assert_type(await client.projects.update("proj_1", instructions="x"), Project)
-    assert_type(await client.projects.list(), Listing[Project])
-    assert_type(await client.models.list(), Listing[ModelInfo])
-    assert_type(await client.runs.resume("run_1"), Run[Any])
-    assert_type(await client.chats.retire("chat_1"), RetiredChat)
-    await client.close()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import time
-from collections.abc import Callable, Iterable
-from datetime import date
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime
 from typing import Any
 
 import httpx
 import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService, AsyncEventStream, EventStream, StefanBrainError
-from agentsvc_nb.client.transport.http import Clocks
+from agentsvc_nb.client.transport.aio import AsyncIO
+from agentsvc_nb.clock import SystemClock, replaced
 
 KEY = "svc_sk_top-secret"
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
@@ -59,7 +59,7 @@ FACES: dict[str, Callable[..., Any]] = {"blocking": blocking, "async": awaited}
 # -- time ------------------------------------------------------------------------------------------------------------
 
 
-class Clock:
+class Clock(SystemClock):
     """Time as the client sees it: `sleep` moves it and returns at once. `day` is today in UTC."""
 
     def __init__(self) -> None:
@@ -70,23 +70,25 @@ class Clock:
     def monotonic(self) -> float:
         return sum(self.slept, 1_000.0) + self.skipped
 
+    def time_ns(self) -> int:
+        return int(datetime(self.day.year, self.day.month, self.day.day, 12, tzinfo=UTC).timestamp()) * 10**9
+
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    async def sleep_async(self, seconds: float) -> None:
-        self.sleep(seconds)
-
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace sleeping, the monotonic clock, the day and the dice; a random wait is the longest that it can be."""
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """Replace the clock, also of asyncio's waits, and the dice: a random wait is the longest that it can be."""
     clock = Clock()
-    monkeypatch.setattr(time, "sleep", clock.sleep)
-    monkeypatch.setattr(time, "monotonic", clock.monotonic)
-    monkeypatch.setattr(asyncio, "sleep", clock.sleep_async)
+
+    async def sleep(io: AsyncIO, seconds: float) -> None:
+        clock.sleep(seconds)
+
+    monkeypatch.setattr(AsyncIO, "sleep", sleep)
     monkeypatch.setattr(random, "random", lambda: 1.0)
-    monkeypatch.setattr(Clocks, "today", lambda clocks: clock.day)
-    return clock
+    with replaced(clock):
+        yield clock
 
 
 # -- scripted answers --------------------------------------------------------------------------------------------------

@@ -102,28 +102,10 @@ def test_a_start_waits_for_the_turn_that_holds_the_chat(both: Networks) -> None:
     assert net.slept == []
 
 
-def test_an_ask_waits_too(network: Networks) -> None:
-    net = network(busy(), answer(200, run("completed")), answer(200, RESULT))
-    assert net.call(lambda client: client.ask("?", on_busy="wait")).answer == "42"
-
-
 def test_start_and_stream_waits_too(both: Networks) -> None:
     net = both(busy(), answer(200, run("completed")), answer(202, run()), sse(frames(events(2))))
     got = net.call(lambda client: client.runs.start_and_stream("hello", chat="chat_1", on_busy="wait"))
     assert [event.id for event in got] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    "between",
-    [[busy(None)], [busy(), failure("run_not_found", 404)], [busy(), answer(200, run("completed")), busy()]],
-    ids=["unknown", "not to be seen", "busy although it has ended"],
-)
-def test_a_chat_whose_holder_cannot_be_followed_is_asked_again_later(
-    network: Networks, between: list[httpx.Response]
-) -> None:
-    net = network(*between, answer(202, run()))
-    assert net.call(start).run_id == RUN_ID
-    assert net.slept == [3]
 
 
 @pytest.mark.parametrize("call", [start, lambda client: client.ask("hello", chat="chat_1", on_busy="wait")])

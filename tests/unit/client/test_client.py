@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import pickle
 from typing import Any
 
 import httpx
@@ -23,10 +22,10 @@ from agentsvc_nb import (
     ToolResult,
     WorkspaceFile,
 )
-from agentsvc_nb.client.events import OtherEvent, TextDelta, parse_event
-from agentsvc_nb.client.options import RetryNotice, WaitNotice
+from agentsvc_nb.client.events import OtherEvent, parse_event
+from agentsvc_nb.client.options import RetryNotice
 from agentsvc_nb.wire.files import Project, StagedFile
-from agentsvc_nb.wire.runs import Event, EventType
+from agentsvc_nb.wire.runs import EventType
 from tests.unit.client.conftest import FACES, HOST, KEY, RUN_ID, V1, Network, Networks, answer, failure, run
 from tests.unit.client.cutting import sse
 
@@ -141,12 +140,6 @@ def test_a_credential_is_no_header_of_the_callers(network: Networks, name: str) 
 # -- a client of the caller's own ------------------------------------------------------------------------------------
 
 
-def test_what_is_of_another_library_is_refused() -> None:
-    for wrong in ({"http_client": httpx.AsyncClient()}, {"http_client": 5}, {"transport": httpx.AsyncHTTPTransport()}):
-        with pytest.raises(TypeError, match=next(iter(wrong))):
-            AgentService(KEY, **wrong)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("face", FACES)
 def test_ones_own_client_is_used_and_left_open(face: str) -> None:
     """Its proxies, hooks, headers and cookies count; its redirects, timeouts, authentication and keys do not."""
@@ -249,26 +242,6 @@ def test_it_holds_for_a_whole_wait(both: Networks) -> None:
     assert (type(error), error.job_id, error.chat, net.slept) == (JobTimeoutError, "j", "chat_1", [2, 2])
 
 
-def test_a_submit_without_an_answer_in_time_has_no_job_id(network: Networks) -> None:
-    net = network()
-
-    def time_out(request: httpx.Request) -> httpx.Response:
-        net.clock.skipped += 5
-        raise httpx.ReadTimeout("")
-
-    net.transport.handler = time_out
-    error = net.error(lambda client: client.jobs.submit_and_wait("echo_job", {}, chat="chat_1", timeout=5))
-    assert (type(error), error.job_id, error.chat) == (JobTimeoutError, None, "chat_1")
-    assert "may have started" in str(error)
-
-
-def test_a_calls_deadline_stands_for_all_its_requests(network: Networks) -> None:
-    """Also where the client has one of its own."""
-    net = network(answer(202, {"type": "tool_job", "family": "echo", "job_id": "j", "chat": "c"}), RUNNING, DONE, DONE)
-    net.call(lambda client: client.jobs.submit_and_wait("echo_job", {}), deadline=5)
-    assert [read_timeout(net, at) for at in range(4)] == [5, 5, 3, 3]
-
-
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
@@ -281,13 +254,6 @@ def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
     assert facts == ("runs.get", 1, 0.5, "brain_unavailable", 0)
 
 
-def test_waits_are_told(network: Networks) -> None:
-    net = network(RUNNING, RUNNING, DONE)
-    told: list[WaitNotice] = []
-    net.call(lambda client: client.jobs.wait("j", chat="chat_1"), on_wait=told.append)
-    assert told == [WaitNotice("job", "j", "running", 2), WaitNotice("job", "j", "running", 3)]
-
-
 def test_a_hook_that_raises_ends_the_call(both: Networks) -> None:
     def stop(notice: RetryNotice) -> None:
         raise KeyError(notice.operation)
@@ -295,17 +261,6 @@ def test_a_hook_that_raises_ends_the_call(both: Networks) -> None:
     net = both(failure("brain_unavailable", 503))
     with pytest.raises(KeyError, match=r"files\.upload"):
         net.call(lambda client: client.files.upload(("a", b"")), on_retry=stop)
-
-
-def test_a_hook_may_be_a_coroutine_function_of_the_async_client() -> None:
-    answers = iter([failure("brain_unavailable", 503, retry_after="0"), answer(200, run())])
-    told: list[str] = []
-
-    async def tell(notice: RetryNotice) -> None:
-        told.append(notice.operation)
-
-    FACES["async"](HOST, read, transport=httpx.MockTransport(lambda request: next(answers)), on_retry=tell)
-    assert told == ["runs.get"]
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
@@ -336,19 +291,6 @@ def test_every_known_type_has_a_class_of_its_own() -> None:
     made = [parse_event({"id": 1, "type": kind, "payload": {}}) for kind in EventType.__args__]  # type: ignore[attr-defined]
     assert len({type(event) for event in made}) == len(made)
     assert OtherEvent not in map(type, made)
-
-
-def test_the_fields_of_an_event_are_those_of_its_payload() -> None:
-    event = parse_event({"id": 1, "type": "text.delta", "payload": {"text": "a", "new": 1}})
-    assert isinstance(event, TextDelta)
-    assert (event.text, event.payload["new"]) == ("a", 1)
-    assert parse_event({"id": 1, "type": "text.delta"}).text == ""  # type: ignore[union-attr]
-    new = parse_event({"id": 2, "type": "brand.new", "payload": {"who": "me"}, "since": 3})
-    assert isinstance(new, OtherEvent)
-    assert (new.who, new.model_extra) == ("me", {"since": 3})
-    with pytest.raises(AttributeError, match=r"brand\.new"):
-        _ = new.missing
-    assert pickle.loads(pickle.dumps(new)) == new != Event(2, "brand.new", "", {"who": "me"})
 
 
 # -- the log ---------------------------------------------------------------------------------------------------------

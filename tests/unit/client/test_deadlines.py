@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from agentsvc_nb import AgentService, APIConnectionError, JobTimeoutError
-from tests.unit.client.conftest import FACES, KEY, RUN_ID, run
+from agentsvc_nb import APIConnectionError, JobTimeoutError
+from tests.unit.client.conftest import FACES, RUN_ID, run
 from tests.unit.client.cutting import Exchange, Server, events, frames
 
 SECONDS = 0.1
@@ -94,8 +93,3 @@ def test_it_ends_an_upload_that_nobody_takes(face: str, tmp_path: Path) -> None:
             FACES[face](server.origin, lambda client: client.files.upload(tmp_path / "a.bin", deadline=SECONDS))
         assert caught.value.late
         assert len(server.seen) == 1
-
-
-def test_a_client_of_ones_own_keeps_it_too() -> None:
-    with stalling("/events", endless_body) as server, httpx.Client() as http, pytest.raises(JobTimeoutError):
-        WAIT(AgentService(KEY, server.origin, http_client=http), SECONDS)

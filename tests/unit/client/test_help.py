@@ -8,13 +8,12 @@ import inspect
 import re
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from agentsvc_nb.client import errors, files, runs
+from agentsvc_nb.client import errors
 from agentsvc_nb.client.api import AgentService, AsyncAgentService
 from agentsvc_nb.wire.codes import CODES
 from tests.notebook.shells import NO_HISTORY
@@ -84,17 +83,3 @@ def test_a_question_mark_and_completion_show_operations_and_options() -> None:
     assert "deadline=" in offered("client.files.list('chat_1', dead")
     assert "max_retries=" in offered("AgentService(max_r")
     assert "on_wait=" in offered("client.with_options(on_w")
-
-
-@pytest.mark.parametrize(
-    ("operation", "arguments", "named"),
-    [
-        ("runs.start", runs.StartArguments, {"message", "output_config"}),
-        ("runs.start_and_stream", runs.StreamArguments, {"message", "output_config"}),
-        ("runs.wait", runs.WaitArguments, {"run_id"}),
-        ("files.download", files.DownloadArguments, {"path", "to"}),
-    ],
-)
-def test_type_checkers_are_told_what_the_operation_takes(operation: str, arguments: Any, named: set[str]) -> None:
-    shown = inspect.signature(attrgetter(operation)(AgentService(KEY)))
-    assert set(shown.parameters) - named == set(arguments.__optional_keys__)

@@ -67,23 +67,12 @@ def test_models_are_built_at_first_use_also_by_many_threads() -> None:
     assert "pydantic" in loaded_by(FIRST_USE)
 
 
-def test_telling_what_is_to_be_sent_loads_nothing() -> None:
-    known = "from agentsvc_nb.client.uploads import parts; parts([b'x', io.BytesIO(b'x')], 'too_many_files')"
-    assert not loaded_by(f"import io\n{known}") & {*HEAVY, "matplotlib"}
-
-
 def test_public_names_are_there() -> None:
     for name in agentsvc_nb.__all__:
         assert getattr(agentsvc_nb, name)
         assert name in dir(agentsvc_nb)
     with pytest.raises(AttributeError, match="nonsense"):
         agentsvc_nb.nonsense  # noqa: B018
-
-
-def test_a_dataframe_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"agentsvc-nb\[frames\]"):
-        agentsvc_nb.AgentService("svc_sk_x", "http://service.test").history.to_frame()
 
 
 def test_the_version_of_the_specification() -> None:

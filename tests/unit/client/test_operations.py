@@ -11,11 +11,9 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.approvals import waiting_calls
-from agentsvc_nb.client.errors import JobFailedError, JobTimeoutError, RateLimitError, StefanBrainError, ToolResultError
+from agentsvc_nb.client.errors import JobFailedError, JobTimeoutError, StefanBrainError, ToolResultError
 from agentsvc_nb.client.options import WaitNotice
 from agentsvc_nb.wire.files import WorkspaceFile
-from agentsvc_nb.wire.resources import Transcript
-from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.unit.client.conftest import FACES, HOST, RUN_ID, Networks, answer, failure, run
 from tests.unit.client.cutting import events, frames, sse
 
@@ -23,30 +21,6 @@ RESET = httpx.ReadError("reset")
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("sync", "timeout", "allowed"), [(False, None, 60), (True, None, 130), (True, 5, 5), (False, 7, 7)]
-)
-def test_how_long_a_start_may_take(network: Networks, sync: bool, timeout: float | None, allowed: float) -> None:
-    net = network(answer(202, run()))
-    net.client.runs.start("hello", sync=sync, timeout=timeout)
-    assert net.requests[0].extensions["timeout"]["read"] == allowed
-
-
-@pytest.mark.parametrize(
-    ("given", "code"),
-    [
-        ({"message": " \n"}, "message_required"),
-        ({"message": "x", "idempotency_key": "a b"}, "invalid_idempotency_key"),
-        ({"message": "x", "idempotency_key": "k" * 129}, "invalid_idempotency_key"),
-        ({"message": "x", "files": [("a", b"")] * 6, "file_ids": ["upload_1"] * 5}, "too_many_attachments"),
-    ],
-)
-def test_what_cannot_work_is_refused_before_it_is_sent(network: Networks, given: dict[str, Any], code: str) -> None:
-    net = network()
-    error = net.error(lambda client: client.runs.start(**given))
-    assert (error.code, error.status, net.requests) == (code, None, [])
 
 
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
@@ -66,12 +40,6 @@ def test_wait_reads_every_three_seconds_where_there_is_no_stream(both: Networks,
     net = both(states[0], no_stream, *states[1:])
     assert net.call(lambda client: client.runs.wait(RUN_ID)).status == "completed"
     assert net.slept == [3.0, 3.0]
-
-
-def test_wait_reads_on_when_its_stream_is_lost_for_good(network: Networks) -> None:
-    lost = [httpx.ConnectError("refused")] * 2  # two attempts after the stream's own end
-    net = network(answer(200, run("running")), sse(frames(events(3)[:1])), *lost, answer(200, run("completed")))
-    assert net.client.runs.wait(RUN_ID).status == "completed"
 
 
 def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> None:
@@ -247,27 +215,6 @@ def test_a_job_that_takes_too_long(network: Networks) -> None:
     with pytest.raises(JobTimeoutError) as caught:
         net.client.jobs.wait("j", chat="chat_1", timeout=4)
     assert (caught.value.job_id, caught.value.chat, net.slept) == ("j", "chat_1", [2, 2])
-
-
-def test_a_report_too_many_is_not_waited_for(network: Networks) -> None:
-    net = network(failure("feedback_rate_limited", 429, retry_after="7"))
-    with pytest.raises(RateLimitError) as caught:
-        net.client.feedback.send("x")
-    assert (caught.value.retry_after_seconds, net.slept) == (7, [])
-
-
-def test_a_call_is_its_result_or_an_acceptance(network: Networks) -> None:
-    net = network(
-        answer(200, {"tool": "t", "data": {"n": 1}, "chat": "chat_1"}), answer(202, ACCEPTED),
-        answer(200, {"media_id": "media_1", "text": "hi"}), answer(202, ACCEPTED),
-    )  # fmt: skip
-    result, accepted = (net.client.tools.invoke("t", {}) for _ in "ab")
-    stored, made = (net.client.media.transcribe("media_1") for _ in "ab")
-    assert isinstance(result, ToolResult)
-    assert isinstance(stored, Transcript)
-    assert isinstance(accepted, JobAccepted)
-    assert isinstance(made, JobAccepted)
-    assert (result.data, stored.text, accepted.job_id) == ({"n": 1}, "hi", "job_1")
 
 
 @pytest.mark.parametrize("error", [{"code": "not_configured", "message": "Set X."}, None])

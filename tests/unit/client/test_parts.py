@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
@@ -14,8 +13,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb import AgentService, RequestTooLargeError
-from tests.unit.client.conftest import FACES, HOST, KEY, Networks, answer, failure, run
+from agentsvc_nb import RequestTooLargeError
+from tests.unit.client.conftest import FACES, Networks, answer, failure, run
 from tests.unit.client.cutting import Exchange, Server
 
 PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
@@ -64,33 +63,6 @@ def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
     with os.fdopen(reading, "rb") as pipe:
         net.error(lambda client: client.files.upload(("p.txt", pipe)))
     assert b"from a pipe" in net.requests[0].content
-
-
-def test_a_gzip_file_is_sent_as_it_reads(network: Networks, tmp_path: Path) -> None:
-    """Its size on disk is not what it gives to read."""
-    with gzip.open(tmp_path / "x.gz", "wb") as file:
-        file.write(b"unpacked " * 100)
-    with gzip.open(tmp_path / "x.gz", "rb") as opened:
-        assert sent(network, ("x.txt", opened)) == [("x.txt", b"unpacked " * 100)]
-
-
-@pytest.mark.parametrize("kind", ["bytes", "file", "path"])
-def test_much_goes_in_pieces(tmp_path: Path, kind: str) -> None:
-    """One large piece is copied several times over before the deadline is looked at again."""
-    sizes: list[int] = []
-
-    class Sizes(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            assert isinstance(request.stream, httpx.SyncByteStream)
-            sizes.extend(map(len, request.stream))
-            return answer(200, {"files": []})
-
-    content = bytes(1_000_000)
-    (tmp_path / "a.bin").write_bytes(content)
-    given: dict[str, Any] = {"bytes": content, "file": io.BytesIO(content), "path": tmp_path / "a.bin"}
-    AgentService(KEY, HOST, transport=Sizes()).files.upload(given[kind])
-    assert sum(sizes) > 1_000_000
-    assert max(sizes) <= 256 * 1024
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -27,6 +27,7 @@ START = {"chat": "chat_1", "project": "proj_1", "model": "m", "effort": "low", "
 KEYED = {"idempotency_key": "a-key:1.x_Y"}
 TURN = {**EVERYTHING, "data": {"answer": "42", "chat": "chat_1"}}
 CONTENT = sse(b"product,price\n" * 9)
+ANSWER = answer(200, EVERYTHING)
 JOB = answer(200, {**EVERYTHING, "status": "succeeded"})
 BYTES = "GET /files/download?chat_id=chat_1&path=a%2Fb.txt"
 
@@ -38,7 +39,7 @@ class Sent(NamedTuple):
     request: str
     body: Any = None
     again: bool = True
-    answer: httpx.Response = answer(200, EVERYTHING)
+    answer: httpx.Response = ANSWER
 
     def answers(self, name: str) -> list[Scripted]:
         """Return an answer for each request of the call."""
@@ -159,7 +160,7 @@ def test_an_operation_sends_its_request(name: str, both: Networks) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name != "map"])  # its rows tell their own errors
-def test_a_lost_request_is_sent_again_only_where_that_is_safe(name: str, network: Networks) -> None:
+def test_each_route_is_sent_again_as_its_row_says(name: str, network: Networks) -> None:
     """Reads, cancels and staging always; starts with a key; what would be done twice never."""
     sent = REQUESTS[name]
     net = network(httpx.ReadError("reset"), *sent.answers(name))

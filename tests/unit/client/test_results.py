@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pandas as pd
@@ -46,23 +45,6 @@ def test_a_listing_over_its_pages(network: Networks) -> None:
     assert list(table.columns) == [*models.columns(WorkspaceFile), "new"]
     assert table["updated_at"][0] == pd.Timestamp("2026-11-21T06:00:00.123Z")
     assert table["new"][1] == {"x": 1}
-
-
-def test_a_search_and_a_page_of_events(network: Networks) -> None:
-    snippets = [[{"text": "the ", "match": False}, {"text": "price", "match": True}]]
-    found = answer(200, {"chat": "chat_1", "results": [FILE | {"match": "content", "snippets": snippets}]})
-    table = network(found).client.files.search("price", chat="chat_1").to_frame()
-    assert (table["match"][0], table.attrs) == ("content", {"chat": "chat_1"})
-    page = answer(200, {"data": [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "queued"}}]})
-    events = network(page).client.runs.events(RUN_ID).to_frame()
-    assert (events["id"][0], events["payload"][0]) == (1, {"status": "queued"})
-
-
-def test_lists_are_lists_that_know_their_model(network: Networks) -> None:
-    listed = network(answer(200, {"data": [{"name": "web_search"}]})).client.tools.list()
-    assert [tool.name for tool in listed] == ["web_search"]
-    again = pickle.loads(pickle.dumps(listed))
-    assert (again, again.kind) == (listed, ToolDescription)
 
 
 def test_a_value_that_a_column_cannot_hold_names_it(network: Networks) -> None:

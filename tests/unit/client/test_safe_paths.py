@@ -77,9 +77,3 @@ def test_a_name_of_the_service_never_leads_out_of_the_folder(
         network(done, sse(b"x")).client.jobs.download_artifacts("j", chat="c", to=into)
     [made] = [each for each in tmp_path.rglob("*") if each.is_file()]
     assert made.parent == into
-
-
-def test_a_folder_is_made_where_one_is_meant(tmp_path: Path) -> None:
-    assert uploads.download_target(f"{tmp_path}/new/", "a/b.txt") == tmp_path / "new" / "b.txt"
-    assert uploads.download_target(tmp_path, "a/b.txt") == tmp_path / "b.txt"
-    assert uploads.download_target(tmp_path / "c.txt", "a/b.txt") == tmp_path / "c.txt"

@@ -148,10 +148,3 @@ def test_an_endless_event_of_short_lines_is_refused(both: Networks) -> None:
     line = b"data: " + b"x" * 8_192 + b"\n"
     net = both(answer(200, run()), sse(*[line] * (2 * EVENT_MAX_BYTES // len(line))))
     assert str(EVENT_MAX_BYTES) in str(net.error(lambda client: client.runs.attach(RUN_ID)))
-
-
-def test_an_event_just_within_the_limit_is_read(network: Networks) -> None:
-    begin, end = b'{"id": 1, "type": "x", "payload": {"text": "', b'"}}'
-    text = b"x" * (EVENT_MAX_BYTES - len(b"data: ") - len(begin) - len(end))
-    stream = network(answer(200, run()), sse(b"data: " + begin + text + end, b"\n\n")).client.runs.attach(RUN_ID)
-    assert len(next(stream).payload["text"]) == len(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -95,14 +94,6 @@ def test_events_come_once_and_in_order_however_they_are_sent(order: str, network
     assert net.call(attach) == [parse_event(event) for event in S]
 
 
-def test_what_a_service_does_not_have_is_not_waited_for(network: Networks) -> None:
-    """Ids have no gaps; where a page has none either, the events that are there come all the same."""
-    rest = S[:2] + S[4:]
-    page = answer(200, {"data": rest, "next_after": 6, "status": "completed"})
-    net = network(answer(200, run()), sse(frames(rest)), page)
-    assert ids(net.call(attach)) == [1, 2, 5, 6]
-
-
 # -- leaving ---------------------------------------------------------------------------------------------------------
 
 
@@ -172,33 +163,9 @@ def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
     assert "last-event-id" not in net.requests[1].headers
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_the_text_of_a_stream_alone(face: str) -> None:
-    """An async stream is entered without a second await; it may be awaited, too (the tests above)."""
-
-    def sync(client: Any) -> Any:
-        with client.runs.attach(RUN_ID) as stream:
-            return "".join(stream.text), stream.final_status().output
-
-    async def awaited(client: Any) -> Any:
-        async with client.runs.attach(RUN_ID) as stream:
-            return "".join([piece async for piece in stream.text]), (await stream.final_status()).output
-
-    replies = iter([answer(200, run()), sse(frames(S))])
-    transport = httpx.MockTransport(lambda request: next(replies))
-    spoken = "".join(event["payload"].get("text", "") for event in S)
-    assert FACES[face](HOST, awaited if face == "async" else sync, transport=transport) == (spoken, "done")
-
-
 def test_a_finished_replay_streams_all_events(both: Networks) -> None:
     net = both(answer(200, run("completed")), sse(frames(events(4))))
     assert len(net.call(lambda client: client.runs.start_and_stream("hello", idempotency_key="k"))) == 4
-
-
-def test_a_stream_from_past_the_end_ends(network: Networks) -> None:
-    net = network(answer(200, run("completed")), sse(b""), answer(200, {"data": [], "status": "completed"}))
-    assert net.call(lambda client: client.runs.attach(RUN_ID, after=4)) == []
-    assert net.requests[1].headers["last-event-id"] == "4"
 
 
 def test_final_status_of_a_closed_stream_waits_for_the_run(network: Networks) -> None:
@@ -278,17 +245,6 @@ def test_without_retries_a_lost_stream_is_raised_at_once(network: Networks, lost
     assert next(stream, None) is None
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [failure("run_not_found", 404), failure("unauthorized", 401), answer(200, {"data": []}), sse(b"data: x\n\n")],
-    ids=["404", "401", "no stream", "no json"],
-)
-def test_what_no_reconnect_helps_is_raised_at_once(network: Networks, reply: httpx.Response) -> None:
-    net = network(answer(200, run()), reply)
-    assert net.error(attach)
-    assert net.slept == []
-
-
 def test_the_deadline(both: Networks) -> None:
     net = both(answer(202, run()), *[RESET] * 3)
     error = net.error(lambda client: client.runs.start_and_stream("hello", timeout=2, max_retries=3))
@@ -316,15 +272,3 @@ def test_events_of_new_types_are_passed_on(network: Networks) -> None:
     found = network(answer(200, run()), sse(frames([news, events(2)[1]]))).call(attach)
     moods = [(event.type, event.payload.get("mood")) for event in found]
     assert moods == [("mood.changed", "good"), ("run.ended", None)]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
-        ({"id": 1, "type": "text.delta", "payload": [1]}, "payload"),
-        ({"id": "x", "type": "text.delta"}, "`id`"),
-        ({"id": 1, "type": "run.ended", "payload": {"run": run(steps="many")}}, "`steps`"),
-    ],
-)
-def test_an_event_of_a_wrong_type_is_named(network: Networks, wrong: dict[str, Any], named: str) -> None:
-    assert named in str(network(answer(200, run()), sse(f"data: {json.dumps(wrong)}\n\n".encode())).error(attach))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.models import Run
-from tests.unit.client.conftest import RUN_ID, Networks, answer, failure, run
+from tests.unit.client.conftest import RUN_ID, Networks, answer, run
 
 
 class Item(BaseModel):
@@ -67,44 +67,6 @@ def test_the_answer_is_read_into_the_shape_that_was_asked_for(
     assert sent is None if shape is None else sent["type"] == "object"
 
 
-def test_the_schema_that_is_sent(network: Networks) -> None:
-    net = network(answer(202, run()))
-    net.client.runs.start("go", output_config=Plain)
-    count = {"default": 0, "title": "Count", "type": "integer"}
-    assert net.bodies[0]["output_config"] == {
-        "title": "Plain",
-        "type": "object",
-        "properties": {"name": {"title": "Name", "type": "string"}, "count": count},
-        "required": ["name"],
-    }
-
-
-def first_name(run: Run[Any]) -> Any:
-    assert run.data is not None
-    return run.data.items[0].name
-
-
-def test_streams_waits_and_later_starts_keep_the_shape(network: Networks) -> None:
-    done = answer(200, finished(OFFER))
-    stream = network(answer(202, run()), done).client.runs.start_and_stream("go", output_config=Offer)
-    stream.close()
-    assert first_name(stream.final_status()) == "lamp"
-    net = network(answer(202, run()), done, done)
-    started = net.client.runs.start("go", output_config=Offer)
-    assert first_name(net.client.runs.wait(started)) == "lamp"
-    assert net.client.runs.wait(RUN_ID).data == OFFER
-    busy = failure("agent_run_rejected", 409, top={"activeRunId": "other"})
-    net = network(busy, answer(200, run("completed")), answer(202, finished(OFFER)))
-    started = net.client.runs.start("go", chat="chat_1", on_busy="wait", output_config=Offer)
-    assert first_name(started) == "lamp"
-
-
-def test_a_run_that_is_read_anew_is_parsed(network: Networks) -> None:
-    done = network(answer(200, finished(OFFER))).client.runs.get(RUN_ID)
-    assert done.data == OFFER
-    assert done.parse(Offer).items[0].price == 12
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -116,13 +78,6 @@ def test_a_run_that_is_read_anew_is_parsed(network: Networks) -> None:
 def test_what_does_not_fit_is_named(data: dict[str, Any], said: str) -> None:
     with pytest.raises(errors.StefanBrainError, match=f"Offer: .*{said}"):
         Run(run_id=RUN_ID, status="completed", structured_output=data).parse(Offer)
-
-
-def test_without_an_answer_there_is_no_data() -> None:
-    failed = Run(run_id=RUN_ID, status="failed", last_error="model_required")
-    assert failed.with_shape(Offer).data is None
-    with pytest.raises(errors.StefanBrainError, match="model_required"):
-        failed.parse(Offer)
 
 
 @pytest.mark.parametrize("shape", [Tree, int, Callable])
