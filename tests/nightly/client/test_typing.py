@@ -52,8 +52,7 @@ def test_pyright_knows_the_same(tmp_path: Path) -> None:
     """Of basedpyright, which comes with its own Node, in the mode that is pyright's own."""
     for file in (USER_CODE, MISTAKES):
         shutil.copy(file, tmp_path)
-    # `_request_id` begins with an underscore because the service's fields are attributes, too.
-    settings = {"typeCheckingMode": "strict", "enableTypeIgnoreComments": False, "reportPrivateUsage": False}
+    settings = {"typeCheckingMode": "strict", "enableTypeIgnoreComments": False}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
     done = subprocess.run([*command, "--project", str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)

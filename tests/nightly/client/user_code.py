@@ -66,7 +66,6 @@ def runs(client: AgentService) -> None:
     assert_type(run, Run[Offer])
     assert_type(run.data, Offer | None)
     assert_type(run.chat, str)
-    assert_type(run._request_id, str | None)
     assert_type(client.runs.start("x").data, dict[str, Any] | None)
     assert_type(client.runs.start("x", chat=run, extra_body={"model": "m"}), Run)
     assert_type(run.parse(Offer), Offer)

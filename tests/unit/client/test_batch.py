@@ -86,11 +86,3 @@ def test_an_interrupt_ends_a_map_at_once_and_keeps_what_is_there() -> None:
     partial: Any = caught.value.partial
     assert partial.answer.tolist()[0] == "yes"
     release.set()
-
-
-def test_a_version_of_files_takes_the_place_of_their_contents(network: Networks) -> None:
-    net = network(*(ended("yes") for _ in range(3)))
-    for version in ("v1", "v1", "v2"):
-        net.client.map(ONE, "{{text}}", files_from="chat_b", files_version=version)
-    first, same, other = (request.headers["idempotency-key"] for request in net.requests)
-    assert first == same != other

@@ -61,7 +61,6 @@ CASES: list[tuple[str, Callable[[Exchange], None], Operation]] = [
 BLOCKING: list[tuple[str, Callable[[Exchange], None], Operation]] = [
     ("POST", silence, lambda c, most: c.runs.start_and_stream("x", timeout=most)),
     ("/invoke", silence, lambda c, most: c.ask("x", timeout=most)),
-    ("/result", silence, lambda c, most: c.jobs.submit_and_wait("echo", {}, timeout=most)),
 ]
 
 

@@ -84,15 +84,6 @@ def test_pages_that_go_round_in_a_circle_end(network: Networks, walk: str, curso
     assert "circle" in str(net.error(call))
 
 
-def test_files_are_walked_over_pages_and_first_reads_one_only(both: Networks) -> None:
-    first = answer(200, {"files": [{"id": "1", "path": "a"}], "next_after": "a"})
-    second = answer(200, {"files": [{"id": "2", "path": "b"}]})
-    net = both(first, second, first)
-    assert [file.path for file in net.call(lambda client: client.files.list("chat_1"))] == ["a", "b"]
-    assert net.requests[1].url.params["after"] == "a"
-    assert net.call(lambda client: client.files.list("chat_1").first()).path == "a"
-
-
 # -- downloads -----------------------------------------------------------------------------------------------------
 
 

@@ -72,14 +72,6 @@ def test_an_answer_of_the_proxy_is_no_connection(
             FACES[face](url, read, max_retries=0)
 
 
-def test_an_answer_of_the_service_through_a_proxy_stays_its_own(environment: pytest.MonkeyPatch) -> None:
-    with Server(lambda exchange: exchange.json({"error": {"code": "unavailable"}}, 503)) as proxy:
-        environment.setenv("HTTP_PROXY", proxy.origin)
-        with pytest.raises(StefanBrainError) as raised:
-            FACES["blocking"]("http://far.test", read, max_retries=0)
-        assert (raised.value.status, raised.value.code) == (503, "unavailable")
-
-
 @contextmanager
 def tls_host(pem: Path) -> Iterator[tuple[Server, list[bytes]]]:
     """Run a proxy that leads to a service behind TLS; give it, and the requests that came to the service."""

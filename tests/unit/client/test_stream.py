@@ -168,14 +168,6 @@ def test_a_finished_replay_streams_all_events(both: Networks) -> None:
     assert len(net.call(lambda client: client.runs.start_and_stream("hello", idempotency_key="k"))) == 4
 
 
-def test_final_status_of_a_closed_stream_waits_for_the_run(network: Networks) -> None:
-    net = network(answer(200, run("running")), answer(200, run("running")), answer(200, run("failed")))
-    stream = net.client.runs.attach(RUN_ID)
-    stream.close()
-    assert stream.final_status().status == "failed"
-    assert net.slept[0] == 3.0
-
-
 def test_an_end_that_was_too_large_gets_its_record(network: Networks) -> None:
     """Also when that could not be had at first: the end is not handed out without."""
     every = events(2)
