@@ -1,18 +1,14 @@
 """Programs that try to get out of the sandbox of `run_python`, as data: what each tries, and what must be true then.
 
-All but those in `short_*.py` were written from what Linux offers, before anyone of those who wrote them had read the
-sandbox. Each begins with `PRELUDE`, which has `host` (what lies outside, by name), `numbers` (of system calls) and
-`attempt`. The checks from outside, which hold after every one, stand beside the tests that run them.
+Each begins with `PRELUDE`, which has `host` (what lies outside, by name) and `attempt`. The numbers of system calls are
+those of x86_64.
 """
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
-
-from agentsvc_nb.tools.programs import syscalls
 
 
 @dataclass(frozen=True)
@@ -30,30 +26,19 @@ class Escape:
     then: str = ""
     """A second program of another run in the same chat, which must find nothing that the first left."""
 
-    ends: tuple[str, ...] = ()
-    """How it may end (`Ending.how`), where that is certain."""
-
     seconds: int = 0
     """How long it may take, where it can't be told from what is expected."""
 
     @property
     def patience(self) -> int:
-        """The limit of time that it gets. What is refused ends by itself, and what another limit ends by that."""
-        return self.seconds or (4 if self.expected != "refused" and self.ends in ((), ("time",)) else 60)
+        """The limit of time that it gets. What is refused ends by itself."""
+        return self.seconds or (60 if self.expected == "refused" else 4)
 
     def sources(self, host: Mapping[str, object]) -> list[str]:
         """The program, and the one that comes after it, if there is one."""
-        known = f"host = {dict(host)!r}\nnumbers = {NUMBERS!r}\n{PRELUDE}"
+        known = f"host = {dict(host)!r}\n{PRELUDE}"
         return [known + program for program in (self.program, self.then) if program]
 
-
-NUMBERS: Final = {
-    name: int(pair[syscalls.MACHINES[platform.machine()].column])
-    for line in syscalls._TABLE.splitlines()
-    if line and not line.startswith("#")
-    for name, *pair in map(str.split, line.split(", "))
-    if "-" not in pair
-} | ({"clone": 56, "capget": 125} if platform.machine() == "x86_64" else {"clone": 220, "capget": 90})
 
 SIGN: Final = "through:"
 """What a program prints that got what it wanted; it also writes that into `THROUGH`, for what is printed is cut."""
@@ -86,41 +71,14 @@ def attempt(what, function, *args):
     else:
         through(what, found)
 
-def denied(function, *args):
-    "Refused is whatever is not done."
-    try:
-        found = function(*args)
-    except BaseException as error:
-        print("refused:", type(error).__name__, error)
-    else:
-        through(function, found)
-
 def call(name, *args):
-    "A function of the C library, or a system call of x86-64 by its number; its error as an exception."
+    "A function of the C library, or a system call by its number; its error as an exception."
     function = getattr(libc, name) if isinstance(name, str) else libc.syscall
     ctypes.set_errno(0)
     result = function(*args) if isinstance(name, str) else function(name, *args)
     if result == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
-
-def syscall(number, *given):
-    found = libc.syscall(number, *given)
-    if found == -1:
-        print("refused:", number, errno.errorcode.get(ctypes.get_errno()))
-    else:
-        through(number, found)
-
-def in_child(function, *args):
-    "Run in a child: a filter may kill it."
-    child = os.fork()
-    if child == 0:
-        try:
-            function(*args)
-        except BaseException as error:
-            print("child:", error, flush=True)
-        os._exit(0)
-    return os.waitpid(child, 0)[1]
 
 def below(*tops):
     "Every path below, without following links."

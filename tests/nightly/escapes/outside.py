@@ -73,7 +73,7 @@ class Outside:
 @contextlib.contextmanager
 def outside(data: Path, service_pid: int) -> Iterator[Outside]:
     with tempfile.TemporaryDirectory(prefix="outside-") as made, contextlib.ExitStack() as held:
-        addresses: tuple[Any, ...] = (("0.0.0.0", 0), f"{made}/socket", f"\0{TOKEN}")
+        addresses: tuple[Any, ...] = (("0.0.0.0", 0), f"{made}/socket", f"\0{TOKEN}-{data.name}")
         listeners = (
             socket.create_server(("0.0.0.0", 0)),
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
