@@ -1,64 +1,103 @@
-"""Ads measured in their pixels: a brand's colours in their roles, texts within the part that platforms leave free,
-words parted at syllables, and nothing cut that a smaller type would hold."""
+"""Ads measured in their pixels: texts within their zone, whole, and readable; a brand's colours in their roles; and no
+letter missing: what no font draws is refused before anything is drawn."""
 
 from __future__ import annotations
 
 import io
+import itertools
+import random
+from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final
 
 import pytest
 from PIL import Image, ImageChops
 
-from agentsvc_nb.tools.ads import colors, layout
-from agentsvc_nb.tools.ads.colors import color
-from agentsvc_nb.tools.ads.creating import designs, produce
-from agentsvc_nb.tools.ads.fitting import Fitted, Parting, Type, fit, joints
+from agentsvc_nb.tools.ads import colors, fonts, layout, pictures
+from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, Color, color, contrast
+from agentsvc_nb.tools.ads.creating import Design, designs, produce
+from agentsvc_nb.tools.ads.fitting import Parting, Type, fit, joints
 from agentsvc_nb.tools.ads.fonts import OWN
-from agentsvc_nb.tools.ads.models import SIZES, ImageRequest, SizeName
-from agentsvc_nb.tools.ads.shapes import frame, whole
+from agentsvc_nb.tools.ads.layout import Block
+from agentsvc_nb.tools.ads.models import SIZES, ImageRequest
+from agentsvc_nb.tools.port import Outcome
+from tests.unit.service.agents_harness import MemoryToolContext
+from tests.unit.service.site import serving
 from tests.unit.service.tooling import call, made, task
-from tests.unit.tools.test_static_ad_measured import drawn, pixels
+from tests.unit.tools.briefs import BRIEFS, EVERY_SIZE, request
 
-BRIEF = "Headline: Pack light\nSubline: Tents under two kilos.\nCTA: Shop tents\nBrand: Northpeak\n"
-LONG = (
-    "Headline: Kraftfahrzeughaftpflichtversicherungsvergleich\n"
-    "Subline: Rechtsschutzversicherungsgesellschaften im unabhängigen Vergleich, für die ganze Familie.\n"
-    "CTA: Jetzt unverbindliches Angebot anfordern und sofort sparen\nBrand: Sicher AG\n"
-)
-BRANDS = (
-    ["#ffffff", "#14213d", "#fca311"],
-    ["#14213d", "#fca311", "#ffffff"],
-    ["#d7263d", "#ffffff", "#14151a"],
-    ["#808080", "#ff00ff", "#00ff00"],
-)
+SLACK: Final = 0.02
+"""Of the frame: how far a veil may reach beyond the words that it lies under."""
 
 
-def requested(brief: str, count: int, **more: Any) -> ImageRequest:
-    return ImageRequest.model_validate({"brief": brief, "outputs": {"count": count}, **more})
+def drawn(design: Design) -> tuple[Image.Image, Image.Image, list[Block]]:
+    """The background, the picture, and the blocks of words that make the difference."""
+    words = layout.lay_out(design.scene, design.frame, design.words, design.language)
+    before = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
+    return before, layout.draw(before.copy(), design.palette, words).image, words.blocks
 
 
-@pytest.mark.parametrize("brand", BRANDS, ids="-".join)
-def test_a_brands_colours_are_seen_in_the_order_given(brand: list[str]) -> None:
+def pixels(image: Image.Image) -> Counter[Color]:
+    found: Any = image.getcolors(image.width * image.height)
+    return Counter({pixel: count for count, pixel in found})
+
+
+@pytest.mark.parametrize("scene", range(6))
+@pytest.mark.parametrize("name", ["plain", "long words", "right to left", "middle grey"])
+def test_texts_are_whole_in_their_zone_and_can_be_read(name: str, scene: int) -> None:
+    """Each scene in a size of its own: within its zone, where no platform covers them, on what is under them."""
+    size = EVERY_SIZE[(scene + list(BRIEFS).index(name)) % len(EVERY_SIZE)]
+    design = designs(request(name, 6, [size]))[scene]
+    before, after, blocks = drawn(design)
+    assert [block.name for block in blocks] == ["brand", "headline", "subline", "call to action"]
+    assert not any(block.fitted.cut for block in blocks)
+    assert all(a.box[3] <= b.box[1] for a, b in itertools.pairwise(blocks)), "one upon the other"
+    box = ImageChops.difference(before, after).getbbox()
+    assert box is not None
+    left, top, right, bottom = design.scene.zone(design.frame)
+    wide, high = SLACK * design.frame.width, SLACK * design.frame.height
+    edges = SIZES[size]  # type: ignore[index]
+    assert max(left - wide, edges.left) <= box[0] < box[2] <= min(right + wide, edges.width - edges.right)
+    assert max(top - high, edges.top) <= box[1] < box[3] <= min(bottom + high, edges.height - edges.bottom)
+    for block in blocks:
+        under, ink = _apart(before, after, block)
+        worst = min(contrast(ink, ground) for ground in under)
+        assert worst >= CONTRAST_MIN - 0.2, (block.name, ink)  # some ink is blended
+
+
+def _apart(before: Image.Image, after: Image.Image, block: Block) -> tuple[list[Color], Color]:
+    """The colours under a text, and the colour of most of its ink."""
+    left, top, right, bottom = block.box
+    inner = block.box
+    if block.button:
+        inset = (bottom - top) // 2
+        inner = (left + inset, top + 2, right - inset, bottom - 2)
+    shown = pixels(after.crop(inner))
+    corner = after.getpixel((inner[0], inner[1]))
+    veiled = corner != before.getpixel((inner[0], inner[1]))
+    under = [corner] if veiled else list(pixels(before.crop(inner)))
+    for ground in under:
+        del shown[ground]
+    return under, shown.most_common(1)[0][0]  # type: ignore[return-value]
+
+
+def test_a_brands_colours_are_seen_in_the_order_given() -> None:
     """The first is most of each picture, and each of the others is there as it is."""
-    for design in designs(requested(BRIEF, 6, brand_colors=brand)):
+    brand = ["#14213d", "#fca311", "#ffffff"]
+    given = ImageRequest.model_validate({**BRIEFS["plain"], "outputs": {"count": 3}, "brand_colors": brand})
+    for design in designs(given):
         shown = pixels(Image.open(io.BytesIO(produce(design).data)).convert("RGB"))
         ground, accent, second = map(color, brand)
         assert shown.most_common(1)[0][0] == ground, design.scene.name
-        for one in (accent, second):
-            assert shown[one] > 2_000, (design.scene.name, colors.code(one))
+        assert min(shown[accent], shown[second]) > 2_000, design.scene.name
 
 
 @pytest.mark.parametrize(
     ("brief", "ground", "accent", "ink"),
     [
         ("white, then #2456e6 and orange", "#fafafa", "#2456e6", None),
-        ("Accent: #fca311. Background: #14213d. Text: #ffffff.", "#14213d", "#fca311", "#ffffff"),
         ("Text: #ffffff\nAccent: #fca311\nBackground: #14213d", "#14213d", "#fca311", "#ffffff"),
-        ("A navy background with orange buttons and white text", "#14213d", "#f26b21", "#fafafa"),
-        ("Farben: #fca311 als Akzent, #14213d für den Hintergrund", "#14213d", "#fca311", None),
         ("Never use red. No #00ff00 either. Navy, please.", "#14213d", None, None),
-        ("---\ncolors:\n  - '#0b6e4f'\n  - '#ffd166'\n---\nOats.", "#0b6e4f", "#ffd166", None),
     ],
 )
 def test_colours_of_a_brief_by_order_or_by_role(brief: str, ground: str, accent: str | None, ink: str | None) -> None:
@@ -68,46 +107,11 @@ def test_colours_of_a_brief_by_order_or_by_role(brief: str, ground: str, accent:
     assert found.ink == (color(ink) if ink else None)
 
 
-def test_a_colour_for_texts_is_used_where_it_can_be_read() -> None:
-    for ink, used in (("#ffe08a", True), ("#1a2a4a", False)):
-        (design,) = designs(requested(BRIEF, 1, brand_colors=["#14213d", "#fca311", "#ffffff", ink]))
-        before, after, blocks = drawn(design)
-        headline = next(block for block in blocks if block.name == "headline")
-        left = pixels(after.crop(headline.box)) - pixels(before.crop(headline.box))
-        assert (left.most_common(1)[0][0] == color(ink)) is used
-        assert produce(design).record.contrast >= colors.CONTRAST_MIN
-
-
-@pytest.mark.parametrize("brief", [BRIEF, LONG], ids=["short", "long"])
-@pytest.mark.parametrize("size", get_args(SizeName))
-def test_all_words_are_where_no_platform_covers_them(size: SizeName, brief: str) -> None:
-    edges = SIZES[size]
-    for design in designs(requested(brief, 6, sizes=[size])):
-        before, after, blocks = drawn(design)
-        assert [block.name for block in blocks] == ["brand", "headline", "subline", "call to action"]
-        assert not any(block.fitted.cut for block in blocks), design.scene.name
-        box = ImageChops.difference(before, after).getbbox()
-        assert box is not None
-        assert edges.left <= box[0] < box[2] <= edges.width - edges.right, design.scene.name
-        assert edges.top <= box[1] < box[3] <= edges.height - edges.bottom, design.scene.name
-
-
-def test_an_edited_story_keeps_what_platforms_cover_free(tmp_path: Path) -> None:
-    at = task(tmp_path)
-    first = call(made(tmp_path, "create_images"), at, request={"brief": BRIEF, "sizes": ["story"]})
-    assert first.data is not None
-    again = call(made(tmp_path, "edit_image"), at, request={"path": first.data["images"][0]["path"], "headline": "Go"})
-    assert again.data is not None
-    assert (again.data["images"][0]["width"], again.data["images"][0]["height"]) == (1080, 1920)
-    assert whole(1080, 1920).safe == frame("story").safe
-
-
 @pytest.mark.parametrize(
     ("word", "parts"),
     [
         ("Donaudampfschifffahrt", "Donau-dampf-schiff-fahrt"),
         ("Krankenversicherung,", "Kran-ken-ver-si-che-rung,"),
-        ("Kfz-Haftpflicht", "Kfz--Haft-pflicht"),
         ("Путешествие", "Путе-ше-ствие"),
     ],
 )
@@ -116,7 +120,7 @@ def test_words_are_parted_between_syllables(word: str, parts: str) -> None:
     assert "-".join(word[low:high] for low, high in zip([0, *at], [*at, len(word)], strict=True)) == parts
 
 
-@pytest.mark.parametrize("width", range(260, 1000, 90))
+@pytest.mark.parametrize("width", [260, 620])
 def test_a_long_german_word_breaks_at_syllables_only(width: int) -> None:
     word = "Kraftfahrzeughaftpflichtversicherungsvergleich"
     fitted = fit(word, Type(OWN, bold=True, language="de"), width, 900, (26, 112))
@@ -130,35 +134,97 @@ def test_a_long_german_word_breaks_at_syllables_only(width: int) -> None:
 
 def test_text_shrinks_before_it_is_cut_and_a_cut_is_told(tmp_path: Path) -> None:
     headline = "Everything that you always wanted to know about tents and never dared to ask in a shop on a Saturday"
-    at = task(tmp_path)
-    outcome = call(
-        made(tmp_path, "create_images"), at, request={"brief": f"Headline: {headline}", "outputs": {"count": 6}}
-    )
+    outcome = create(tmp_path, f"Headline: {headline}")
     assert outcome.data is not None
-    assert [(one["headline"], one["cut"]) for one in outcome.data["images"]] == [(headline, [])] * 6
-    assert {block["type"] for block in outcome.content} == {"image"}
-    endless = call(made(tmp_path, "create_images"), at, request={"brief": f"Headline: {'unendlich ' * 400}"})
+    assert [(one["headline"], one["cut"]) for one in outcome.data["images"]] == [(headline, [])]
+    endless = create(tmp_path, f"Headline: {'unendlich ' * 400}")
     assert endless.data is not None
     assert endless.data["images"][0]["cut"] == ["headline"]
-    assert "does not show all of its headline" in endless.content[-1]["text"]
-    tiny = fit("word " * 400, Type(OWN), 300, 200, (26, 112))
-    assert tiny.cut
-    assert tiny.lines[-1].endswith("…")
+    assert "headline" in endless.content[-1]["text"]
 
 
-@pytest.mark.parametrize(
-    "action", ["Go", "Jetzt Angebot anfordern", "Jetzt unverbindliches Angebot anfordern und sparen"]
-)
-def test_a_button_shows_all_of_its_text(action: str) -> None:
-    for design in designs(requested(f"Headline: Go\nCTA: {action}", 6, sizes=["landscape"])):
-        words = layout.lay_out(design.scene, design.frame, design.words, "de")
-        button = words.blocks[-1]
-        assert " ".join(button.fitted.lines) == action
-        assert _inside(button.fitted, button.type, button.box)
+MISSING: Final = {
+    "Headline": ("家族向けのテント", "家", "CJK", "Noto Sans CJK"),
+    "Subline": ("नया साल", "न", "Devanagari", "Noto Sans Devanagari"),
+    "CTA": ("Party 🎉🔥 time", "🎉", "symbols", "Leave them out"),
+    "Brand": ("Pack light in 東 and go", "東", "CJK", "Noto Sans CJK"),
+}
+DRAWN: Final = {
+    "German": "Größer, schöner: 50 % Übermaß",
+    "Vietnamese, decomposed": "Le\u0302\u0300u nhe\u0323 cho ca\u0309 gia \u0111i\u0300nh",
+    "what is not seen": "Pack\u00ad light\ufe0f\u200b \u200dnow\u2060 \ufeff100\u00a0%",
+}
 
 
-def _inside(fitted: Fitted, type_: Type, box: tuple[int, int, int, int]) -> bool:
-    left, top, right, bottom = box
-    return fitted.height <= bottom - top and all(
-        type_.width(line, fitted.size) <= right - left for line in fitted.lines
-    )
+@pytest.fixture
+def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with no fonts but ours."""
+    monkeypatch.setattr(fonts, "families", lambda: (OWN,))
+
+
+def create(folder: Path, brief: str, at: MemoryToolContext | None = None, **more: Any) -> Outcome:
+    return call(made(folder, "create_images"), at or task(folder), request={"brief": brief, **more})
+
+
+def refused(outcome: Outcome) -> str:
+    assert outcome.error is not None
+    code, message = outcome.error
+    assert code == "missing_glyphs"
+    return message
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize("label", MISSING)
+def test_a_script_that_no_font_has_is_refused_in_any_text(label: str, tmp_path: Path) -> None:
+    text, first, script, remedy = MISSING[label]
+    at = task(tmp_path)
+    brief = f"{label}: {text}" if label == "Headline" else f"Headline: Travel far\n{label}: {text}"
+    message = refused(create(tmp_path, brief, at, outputs={"count": 3}))
+    assert all(word in message for word in (f" {first}", script, remedy))
+    assert {"CTA": "call to action"}.get(label, label.lower()) in message
+    assert at.files.outputs == {}, "nothing was drawn"
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_script_that_the_shipped_font_has_is_drawn(name: str, tmp_path: Path) -> None:
+    at = task(tmp_path)
+    outcome = create(tmp_path, f"Headline: {DRAWN[name]}", at)
+    assert outcome.data is not None
+    (path,) = at.files.outputs
+    with Image.open(io.BytesIO(at.files.bytes(path))) as picture:
+        picture.load()
+        words = (pictures.design(picture) or {})["words"]
+    assert words["headline"] == outcome.data["images"][0]["headline"] == fonts.tidy(DRAWN[name])
+    assert not set(words["headline"]) & set("\u00ad\ufe0f\u200b\u200d\u2060\ufeff")
+
+
+@pytest.mark.usefixtures("shipped")
+def test_an_edit_is_refused_and_neither_drawn_nor_asked_of_a_model(tmp_path: Path) -> None:
+    at = task(tmp_path)
+    assert create(tmp_path, "Headline: Pack light", at).error is None
+    ((path, _),) = at.files.outputs.items()
+    with serving() as site:
+        asking = {"image_url": f"{site.url}/v1", "fetch_allow": "127.0.0.1"}
+        edit = made(tmp_path, "edit_image", **asking)
+        refused(call(edit, at, request={"path": path, "subline": "ลดราคา", "instruction": "Make it blue"}))
+        painted = {"brief": "Headline: ลดราคา", "background": "model"}
+        refused(call(made(tmp_path, "create_images", **asking), at, request=painted))
+        assert site.asked == []
+    assert list(at.files.outputs) == [path]
+
+
+def test_a_mark_stays_with_its_letter_when_a_word_is_parted() -> None:
+    lines = fit("q\u0323" * 40, Type(OWN, True), 200, 2_000, (40, 60)).lines
+    assert len(lines) > 1
+    assert not any(line.startswith("\u0323") for line in lines)
+
+
+def test_letters_that_are_drawn_leave_ink(tmp_path: Path) -> None:
+    """The check says what is so: a letter that passes it is another picture than the sign for none."""
+    assert all(fonts.draws(OWN, char) for char in "aßŻЯΩ€ộ")
+    assert not any(fonts.draws(OWN, char) for char in "家नลخ🎉\ue123")
+    at = task(tmp_path)
+    paths = [(create(tmp_path, f"Headline: {text}", at).data or {})["images"][0]["path"] for text in ("Pack", "Pock")]
+    first, second = (Image.open(io.BytesIO(at.files.bytes(path))).convert("RGB") for path in paths)
+    assert ImageChops.difference(first, second).getbbox() is not None

@@ -45,7 +45,7 @@ def shown(at: MemoryToolContext, found: dict[str, Any]) -> Image.Image:
     return Image.open(io.BytesIO(at.files.bytes(found["path"])))
 
 
-@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a": ' + "1" * 5_000 + "}", "[]"], ids=range(4))
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a": ' + "1" * 5_000 + "}"], ids=range(3))
 def test_a_design_of_others_that_can_not_be_read_is_none(text: str) -> None:
     picture = Image.new("RGB", (1, 1))
     picture.info["agentsvc-design"] = text
@@ -65,19 +65,13 @@ def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
     source = json.loads(shown(at, found).info[EDITED_FROM])
     assert source == {"path": first["path"], "sha256": hashlib.sha256(before).hexdigest()}
     assert EDITED_FROM not in shown(at, first).info
+    story = only(edit(tmp_path, at, first["path"], sizes=["story"], brand_colors=["#0b6e4f"]))
+    assert (story["width"], story["height"], story["palette"][0]) == (1080, 1920, "#0b6e4f")
 
 
-def test_it_is_drawn_in_other_sizes_and_colours(tmp_path: Path) -> None:
-    at = task(tmp_path)
-    first = only(call(made(tmp_path, "create_images"), at, request=BRIEF))
-    outcome = edit(tmp_path, at, first["path"], sizes=["story", "landscape"], brand_colors=["#0b6e4f"])
-    assert outcome.data is not None
-    assert [(one["width"], one["height"]) for one in outcome.data["images"]] == [(1080, 1920), (1200, 628)]
-    assert all(one["palette"][0] == "#0b6e4f" for one in outcome.data["images"])
-
-
-@pytest.mark.parametrize("size", [(900, 700), (1, 1), (4_000, 10), (10, 3_000), (3_000, 3_000)])
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
+@pytest.mark.parametrize(
+    ("size", "kind"), [((900, 700), "JPEG"), ((1, 1), "PNG"), ((4_000, 10), "WEBP"), ((10, 900), "GIF")]
+)
 def test_words_are_laid_on_any_picture(size: tuple[int, int], kind: str, tmp_path: Path) -> None:
     at = task(tmp_path, {f"uploads/a.{kind.lower()}": picture(*size, kind=kind)})
     found = only(edit(tmp_path, at, f"uploads/a.{kind.lower()}", headline="On a photo", cta="See"))
@@ -96,9 +90,7 @@ def test_without_words_a_picture_is_only_cut(tmp_path: Path) -> None:
     ("path", "data", "said"),
     [
         ("gone.png", None, "no file 'gone.png'"),
-        ("notes.png", b"no picture", "is no picture"),
         ("cut.png", picture(50, 50)[:60], "is no picture"),
-        ("empty.png", b"", "is no picture"),
     ],
 )
 def test_what_is_no_picture_is_said(path: str, data: bytes | None, said: str, tmp_path: Path) -> None:
@@ -108,9 +100,7 @@ def test_what_is_no_picture_is_said(path: str, data: bytes | None, said: str, tm
     assert said in outcome.error[1]
 
 
-@pytest.mark.parametrize(
-    "design", [{"scene": "none"}, {"words": 3}, [], "x", {"palette": ["red"] * 4, "scene": "card"}]
-)
+@pytest.mark.parametrize("design", [{"words": 3}, [], {"palette": ["red"] * 4, "scene": "card"}])
 def test_a_design_that_somebody_else_wrote_is_only_a_picture(design: Any, tmp_path: Path) -> None:
     at = task(tmp_path, {"a.png": pictures.encode(Image.new("RGB", (400, 400), (9, 9, 9)), design)})
     assert only(edit(tmp_path, at, "a.png", headline="Hello"))["layout"] == "photo"
@@ -169,7 +159,6 @@ def refuse(asked: Asked) -> Answer:
     [
         (refuse, "The image model answered 401: Bad key ...."),
         (Answer(b"<html>"), "what is no JSON"),
-        (as_json({"data": []}), "without a picture"),
         (as_json({"data": [{"b64_json": "bm8gcGljdHVyZQ=="}]}), "is no picture"),
         (as_json({"data": [{"url": "http://127.0.0.1:1/x"}]}), "is not fetched"),
     ],
