@@ -14,7 +14,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 
 class Box:
-    """It refuses who is called `nobody`, and everybody when it is `full`; `parting` is said to who leaves.
+    """It refuses who is called `nobody`, and everybody when it is `full`.
 
     `announced` is called when it has the recipients, `arrived` when it has the message and did not say so yet; one that
     `vanishes` never does.
@@ -23,7 +23,6 @@ class Box:
     def __init__(self) -> None:
         self.taken: list[Envelope] = []
         self.full = False
-        self.parting = "221 Bye"
         self.vanishes = False
         self.announced: Callable[[], object] = _nothing
         self.arrived: Callable[[], object] = _nothing
@@ -43,9 +42,6 @@ class Box:
         if self.vanishes and isinstance(server.transport, asyncio.WriteTransport):
             server.transport.abort()
         return "250 OK"
-
-    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        return self.parting
 
     def ids(self) -> list[str]:
         """The Message-ID of each message that it took."""

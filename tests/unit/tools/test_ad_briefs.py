@@ -4,17 +4,12 @@ instructions."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from agentsvc_nb.tools.ads.briefs.parsing import in_lines, is_instruction
 from agentsvc_nb.tools.ads.wording import NO_WORDS, Wording, wordings
 
 MARKDOWN = """---
 title: Creative brief Q3
 author: Ana
-status: draft, keep internal
-tags: [ads, q3]
 colors:
   - "#0b6e4f"
 ---
@@ -25,15 +20,9 @@ colors:
 ## Instructions
 Use the brand colours. Keep the headline short.
 
-## Target audience
-- Parents aged 30 to 45
-
 ## Key message
 
 Tents that weigh nothing.
-
-**Tone**
-Warm, dry humour.
 
 Please make three variants.
 """
@@ -84,15 +73,6 @@ def test_an_instruction_is_no_headline(brief: str, headline: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence",
-    ["Use less, live more", "Never stop exploring", "Zeig, was du kannst", "Sans sucre"],
-)
-def test_what_an_ad_bids_its_readers_may_stand_on_it(sentence: str) -> None:
-    assert not is_instruction(sentence)
-    assert first(f"{sentence}.").headline == sentence
-
-
-@pytest.mark.parametrize(
     ("message", "headline", "button"),
     [
         ("Create an ad with headline 'Go'", "Go", ""),
@@ -108,35 +88,3 @@ def test_a_text_named_in_a_sentence_is_used(message: str, headline: str, button:
     made = first(message)
     assert made.headline == headline
     assert not button or made.action == button
-
-
-def test_a_headline_that_is_spoken_of_is_none() -> None:
-    for brief in ("The headline “Go” did badly. Dry on day three.", "An ad with a headline that is short. Dry."):
-        assert "Headline:" not in in_lines(brief)
-
-
-@given(st.text(alphabet="#-:|*<>/h1p\"' \nAbü.", max_size=200) | st.text(max_size=200))
-@settings(max_examples=50, deadline=None)
-def test_any_brief_has_wordings(text: str) -> None:
-    assert all(one.headline for one in wordings(text, 2))
-    assert in_lines(in_lines(text)) is not None
-
-
-def test_a_text_made_to_be_slow_is_read() -> None:
-    for slow in ("\t" * 20_000, "the " * 5_000, "a\u00a0\u00a0" * 5_000, "\n \n" * 5_000):
-        assert first(f"{slow} in square").headline
-        assert in_lines(f"Headline: Go\n{slow}").startswith("Headline: Go")
-
-
-@pytest.mark.parametrize(
-    ("brief", "action"),
-    [
-        ("Herbstjacken im Angebot", "Mehr erfahren"),
-        ("Nouveau sac à dos", "En savoir plus"),
-        ("Nueva mochila ligera", "Más información"),
-        ("Autumn sale on tents", "Get the offer"),
-        ("Die Hard marathon in Las Vegas", "Learn more"),
-    ],
-)
-def test_a_few_words_tell_the_language_of_the_call_to_action(brief: str, action: str) -> None:
-    assert wordings(brief, 1)[0].action == action

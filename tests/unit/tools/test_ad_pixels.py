@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from PIL import Image, ImageChops
 
-from agentsvc_nb.tools.ads import colors, fonts, layout, pictures
+from agentsvc_nb.tools.ads import fonts, layout, pictures
 from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, Color, color, contrast
 from agentsvc_nb.tools.ads.creating import Design, designs, produce
 from agentsvc_nb.tools.ads.fitting import Parting, Type, fit, joints
@@ -90,34 +90,6 @@ def test_a_brands_colours_are_seen_in_the_order_given() -> None:
         ground, accent, second = map(color, brand)
         assert shown.most_common(1)[0][0] == ground, design.scene.name
         assert min(shown[accent], shown[second]) > 2_000, design.scene.name
-
-
-@pytest.mark.parametrize(
-    ("brief", "ground", "accent", "ink"),
-    [
-        ("white, then #2456e6 and orange", "#fafafa", "#2456e6", None),
-        ("Text: #ffffff\nAccent: #fca311\nBackground: #14213d", "#14213d", "#fca311", "#ffffff"),
-        ("Never use red. No #00ff00 either. Navy, please.", "#14213d", None, None),
-    ],
-)
-def test_colours_of_a_brief_by_order_or_by_role(brief: str, ground: str, accent: str | None, ink: str | None) -> None:
-    found = colors.palette(brief, 0)
-    assert found.ground == color(ground)
-    assert accent is None or found.accent == color(accent)
-    assert found.ink == (color(ink) if ink else None)
-
-
-@pytest.mark.parametrize(
-    ("word", "parts"),
-    [
-        ("Donaudampfschifffahrt", "Donau-dampf-schiff-fahrt"),
-        ("Krankenversicherung,", "Kran-ken-ver-si-che-rung,"),
-        ("Путешествие", "Путе-ше-ствие"),
-    ],
-)
-def test_words_are_parted_between_syllables(word: str, parts: str) -> None:
-    at = joints(word, "de")
-    assert "-".join(word[low:high] for low, high in zip([0, *at], [*at, len(word)], strict=True)) == parts
 
 
 @pytest.mark.parametrize("width", [260, 620])
@@ -212,12 +184,6 @@ def test_an_edit_is_refused_and_neither_drawn_nor_asked_of_a_model(tmp_path: Pat
         refused(call(made(tmp_path, "create_images", **asking), at, request=painted))
         assert site.asked == []
     assert list(at.files.outputs) == [path]
-
-
-def test_a_mark_stays_with_its_letter_when_a_word_is_parted() -> None:
-    lines = fit("q\u0323" * 40, Type(OWN, True), 200, 2_000, (40, 60)).lines
-    assert len(lines) > 1
-    assert not any(line.startswith("\u0323") for line in lines)
 
 
 def test_letters_that_are_drawn_leave_ink(tmp_path: Path) -> None:

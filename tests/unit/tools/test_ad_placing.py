@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from agentsvc_nb.tools.ads import colors
-from agentsvc_nb.tools.ads.colors import Color, color
+from agentsvc_nb.tools.ads.colors import Color
 from agentsvc_nb.tools.ads.models import SIZES, SizeName
 from agentsvc_nb.tools.port import Outcome
 from tests.unit.service.agents_harness import MemoryToolContext
@@ -34,13 +34,6 @@ def bottle() -> Image.Image:
     """A free-standing product of 200 x 400 pixels in a larger transparent picture."""
     image = Image.new("RGBA", (500, 900), (0, 0, 0, 0))
     ImageDraw.Draw(image).rectangle((150, 300, 349, 699), GREEN)
-    return image
-
-
-def halves(width: int, height: int) -> Image.Image:
-    """A photo: red on the left, blue on the right."""
-    image = Image.new("RGB", (width, height), RED)
-    image.paste(BLUE, (width // 2, 0, width, height))
     return image
 
 
@@ -83,24 +76,6 @@ def test_a_free_product_is_seen_whole_where_no_platform_covers_it(size: SizeName
     assert {one["layout"] for one, _ in pictures(at, outcome)} == {"stage", "band"}
 
 
-@pytest.mark.parametrize(("orientation", "first", "last"), [(3, BLUE, RED)])
-def test_a_photo_fills_its_place_upright(orientation: int, first: Color, last: Color, tmp_path: Path) -> None:
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    at = task(tmp_path, {"photo.jpg": encoded(halves(1200, 800), "JPEG", exif=exif, quality=95)})
-    for one, image in pictures(at, create(at, tmp_path, product="photo.jpg", outputs={"count": 2})):
-        left, top, right, bottom = one["product"]
-        middle = (top + bottom) // 2
-        assert all(abs(a - b) < 16 for a, b in zip(_at(image, left + 8, middle), first, strict=True))
-        assert all(abs(a - b) < 16 for a, b in zip(_at(image, right - 8, middle), last, strict=True))
-
-
-def _at(image: Image.Image, x: int, y: int) -> Color:
-    found = image.getpixel((x, y))
-    assert isinstance(found, tuple)
-    return found[0], found[1], found[2]
-
-
 @pytest.mark.parametrize("size", ["landscape"])
 def test_a_logo_has_room_around_it_and_stands_for_the_brands_name(size: SizeName, tmp_path: Path) -> None:
     at = task(tmp_path, {"logo.png": mark(RED)})
@@ -114,15 +89,6 @@ def test_a_logo_has_room_around_it_and_stands_for_the_brands_name(size: SizeName
         for near in ((left, top - clear, right, top), (left, bottom, right, bottom + clear)):
             found: Any = image.crop(near).getcolors(100_000)
             assert max(n for n, _ in found) > 0.97 * (right - left) * clear, (one["layout"], "nothing but the ground")
-
-
-@pytest.mark.parametrize(("ink", "plated"), [("#14213d", True), ("#fca311", False)])
-def test_a_logo_that_would_be_lost_stands_on_a_plate(ink: str, plated: bool, tmp_path: Path) -> None:
-    at = task(tmp_path, {"logo.png": mark(color(ink))})
-    for one, image in pictures(at, create(at, tmp_path, logo="logo.png", brand_colors=["#14213d", "#ffd166"])):
-        shown = image.crop(one["logo"])
-        assert count(shown, color(ink), 4) > 0.3 * shown.width * shown.height
-        assert (count(shown, colors.WHITE, 4) > 0.15 * shown.width * shown.height) is plated
 
 
 def bomb() -> bytes:
@@ -141,7 +107,7 @@ def bomb() -> bytes:
         ("product", "gone.png", None, "gone.png"),
         pytest.param("product", "bomb.png", bomb(), "50,000,000 pixels", id="bomb"),
         ("logo", "logo.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture"),
-        ("product", "cut.jpg", encoded(halves(300, 300), "JPEG")[:700], "no picture"),
+        ("product", "cut.jpg", encoded(Image.new("RGB", (300, 300), RED), "JPEG")[:700], "no picture"),
         ("logo", "empty.png", encoded(Image.new("RGBA", (40, 40), (0, 0, 0, 0))), "transparent"),
     ],
 )
@@ -155,17 +121,3 @@ def test_what_can_not_be_placed_is_refused_before_anything_is_drawn(
     assert outcome.error[1].startswith(f"request.{field}: ")
     assert said in outcome.error[1]
     assert [path for path in at.files.outputs if path.startswith("images/")] == []
-
-
-def test_an_edit_keeps_the_product_and_the_logo_and_tells_when_one_has_changed(tmp_path: Path) -> None:
-    at = task(tmp_path, {"bottle.png": encoded(bottle()), "logo.png": mark(RED)})
-    ((first, _),) = pictures(at, create(at, tmp_path, product="bottle.png", logo="logo.png"))
-    edit = {"path": first["path"], "headline": "Neu", "sizes": ["story"]}
-    ((one, image),) = pictures(at, call(made(tmp_path, "edit_image"), at, request=edit))
-    assert (one["headline"], one["layout"]) == ("Neu", first["layout"])
-    assert count(image.crop(one["product"]), GREEN) > 10_000
-    assert count(image.crop(one["logo"]), RED) > 1_000
-    at.files.put("bottle.png", encoded(halves(50, 50)))
-    changed = call(made(tmp_path, "edit_image"), at, request=edit)
-    assert changed.error is not None
-    assert "'bottle.png', which stands on the picture, has changed" in changed.error[1]

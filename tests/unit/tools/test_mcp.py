@@ -15,7 +15,6 @@ import pytest
 
 from agentsvc_nb.service.mcp.client import McpClient
 from agentsvc_nb.service.mcp.http import HttpChannel
-from agentsvc_nb.service.mcp.messages import EventReader
 from agentsvc_nb.service.mcp.servers import ServerConfig
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.service.mcp.tools import RunTools
@@ -26,7 +25,6 @@ from tests.support.tool_server import PIXEL, RunningToolServer, calls, command, 
 from tests.support.waiting import until
 from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
 from tests.unit.service.site import Answer, Asked, redirect, serving
-from tests.unit.tools.test_sandbox import gone
 
 T = TypeVar("T")
 KEY = "svr_0123456789"
@@ -38,19 +36,17 @@ def modern() -> Iterator[RunningToolServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def legacy() -> Iterator[RunningToolServer]:
-    with tool_server("legacy") as server:
-        yield server
+def fresh(server: RunningToolServer) -> RunningToolServer:
+    """Without what an earlier test left."""
+    for name in ("calls.log", "headers.log"):
+        (server.folder / name).unlink(missing_ok=True)
+    server.about()
+    return server
 
 
-@pytest.fixture(params=["modern", "legacy"])
-def server(request: pytest.FixtureRequest) -> RunningToolServer:
-    found: RunningToolServer = request.getfixturevalue(request.param)
-    (found.folder / "calls.log").unlink(missing_ok=True)
-    (found.folder / "headers.log").unlink(missing_ok=True)
-    found.about()
-    return found
+@pytest.fixture
+def server(modern: RunningToolServer) -> RunningToolServer:
+    return fresh(modern)
 
 
 def config(server: RunningToolServer, **more: Any) -> ServerConfig:
@@ -112,15 +108,30 @@ async def _itself(found: Opened) -> Opened:
     return found
 
 
-def test_its_tools_have_its_name_before_theirs_and_are_called(server: RunningToolServer, tmp_path: Path) -> None:
-    found = in_run(tmp_path, config(server), _itself)
-    assert {"small_read", "small_stamp", "small_with_dot"} <= found.tools.keys()
-    assert found.tools["small_read"].description == "(of the server small) Reads."
-    assert found.tools["small_read"].Input.model_json_schema()["properties"] == {"text": {"type": "string"}}
-    assert found.warnings == []
-    outcome = called(tmp_path, config(server), "stamp")
-    assert (outcome.error, text(outcome)) == (None, "stamp is done")
-    assert server.calls() == ["stamp x"]
+@pytest.mark.parametrize("options", [(), ("legacy",)], ids=["modern", "legacy"])
+def test_its_tools_have_its_name_before_theirs_and_are_called(options: tuple[str, ...], tmp_path: Path) -> None:
+    with tool_server(*options) as server:
+
+        async def work(found: Opened) -> tuple[Outcome, Outcome]:
+            assert {"small_read", "small_stamp", "small_with_dot"} <= found.tools.keys()
+            assert found.tools["small_read"].description == "(of the server small) Reads."
+            assert found.tools["small_read"].Input.model_json_schema()["properties"] == {"text": {"type": "string"}}
+            assert found.warnings == []
+            return await found.call("small_stamp", text="x"), await found.call("small_wrong", text="x")
+
+        done, failed = in_run(tmp_path, config(server), work)
+        assert (done.error, text(done)) == (None, "stamp is done")
+        assert failed.error == ("upstream_failed", "There is no such ticket.")
+        assert server.calls() == ["stamp x", "wrong x"]
+        if not options:
+
+            async def killed(found: Opened) -> Outcome:
+                server.kill()
+                return await found.call("small_stamp")
+
+            outcome = in_run(tmp_path, config(server), killed)
+            assert outcome.error is not None
+            assert outcome.error[0] == "upstream_failed", "it was not made"
 
 
 def test_a_name_that_is_taken_is_left_out_and_told(server: RunningToolServer, tmp_path: Path) -> None:
@@ -128,12 +139,9 @@ def test_a_name_that_is_taken_is_left_out_and_told(server: RunningToolServer, tm
     found = in_run(tmp_path, config(server), _itself, taken=("small_read",))
     assert "small_read" not in found.tools
     assert found.tools["small_with_dot"].description.endswith("A name that models don't take.")
-    [taken, long] = sorted(found.warnings, key=lambda told: "taken" not in told[1])
-    assert taken == (
-        "tool_left_out",
-        "Tools of the server small are left out, of a name that is taken: small_read, small_with_dot.",
-    )
-    assert "64 characters" in long[1]
+    assert {code for code, _ in found.warnings} == {"tool_left_out"}
+    told = " ".join(said for _, said in found.warnings)
+    assert all(word in told for word in ("small_read", "small_with_dot", "64 characters"))
 
 
 def test_every_call_asks_unless_a_trusted_server_says_that_it_reads(server: RunningToolServer, tmp_path: Path) -> None:
@@ -158,60 +166,41 @@ def test_every_call_asks_unless_a_trusted_server_says_that_it_reads(server: Runn
     ids=["description", "hints", "schema"],
 )
 def test_a_tool_that_changed_since_the_run_began_is_refused(
-    modern: RunningToolServer, tmp_path: Path, changed: dict[str, Any]
+    server: RunningToolServer, tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    modern.about()
-    (modern.folder / "calls.log").unlink(missing_ok=True)
-
     async def change(found: Opened) -> Outcome:
-        modern.about(read=changed)
+        server.about(read=changed)
         return await found.call("small_read")
 
-    outcome = in_run(tmp_path, config(modern, trusted=True), change)
+    outcome = in_run(tmp_path, config(server, trusted=True), change)
     assert outcome.error is not None
     assert outcome.error[0] == "tool_changed"
-    assert modern.calls() == []
+    assert server.calls() == []
 
 
-def test_after_a_crash_what_changed_meanwhile_is_left_out(modern: RunningToolServer, tmp_path: Path) -> None:
-    modern.about()
-    before = in_run(tmp_path, config(modern), _itself).run.seen
-    modern.about(stamp={"description": "Another."}, new={"description": "Was not there."})
-    found = in_run(tmp_path, config(modern), _itself, seen=before)
+def test_after_a_crash_what_changed_meanwhile_is_left_out(server: RunningToolServer, tmp_path: Path) -> None:
+    before = in_run(tmp_path, config(server), _itself).run.seen
+    server.about(stamp={"description": "Another."}, new={"description": "Was not there."})
+    found = in_run(tmp_path, config(server), _itself, seen=before)
     assert found.tools.keys() == before.keys() - {"small_stamp"}
     [(code, said)] = found.warnings
     assert code == "tool_changed"
     assert "small_new" in said
     assert "small_stamp" in said
-    modern.about()
 
 
-def test_a_server_that_is_away_is_a_warning(tmp_path: Path, modern: RunningToolServer) -> None:
-    modern.about()
-    gone = ServerConfig("gone", "http://127.0.0.1:9/mcp", allow=("127.0.0.1",))
+def test_a_server_that_is_away_is_a_warning(tmp_path: Path, server: RunningToolServer) -> None:
+    away = ServerConfig("away", "http://127.0.0.1:9/mcp", allow=("127.0.0.1",))
     missing = ServerConfig("missing", command=("/no/such/command",))
 
     async def both() -> Opened:
-        async with opened(tmp_path, gone, config(modern), missing) as found:
+        async with opened(tmp_path, away, config(server), missing) as found:
             return found
 
     found = asyncio.run(both())
     assert "small_read" in found.tools
     assert [code for code, _ in found.warnings] == ["server_unavailable"] * 2
     assert all("http://" not in said and said.endswith(".") for _, said in found.warnings)
-
-
-def test_one_that_went_away_meanwhile_was_not_called(tmp_path: Path) -> None:
-    with tool_server() as server:
-
-        async def work(found: Opened) -> Outcome:
-            server.kill()
-            return await found.call("small_stamp")
-
-        outcome = in_run(tmp_path, config(server), work)
-        assert outcome.error is not None
-        assert outcome.error[0] == "upstream_failed"
-        assert "was not made" in outcome.error[1]
 
 
 def test_the_key_goes_along_and_comes_back_in_no_result(server: RunningToolServer, tmp_path: Path) -> None:
@@ -239,21 +228,15 @@ def _resolving(*addresses: str) -> Resolve:
     return resolve
 
 
-def test_a_private_address_is_refused_unless_it_is_allowed(modern: RunningToolServer, tmp_path: Path) -> None:
-    port = modern.authority.rpartition(":")[2]
-    assert "AGENTSVC_MCP_ALLOW" in refused(tmp_path, config(modern, allow=()))
-    assert "AGENTSVC_MCP_ALLOW" in refused(tmp_path, config(modern, allow=(f"127.0.0.1:{int(port) + 1}",)))
-    named = config(modern, url=f"https://tools.example:{port}/mcp", allow=())
+def test_a_private_address_is_refused_unless_it_is_allowed(server: RunningToolServer, tmp_path: Path) -> None:
+    port = server.authority.rpartition(":")[2]
+    assert "AGENTSVC_MCP_ALLOW" in refused(tmp_path, config(server, allow=()))
+    assert "AGENTSVC_MCP_ALLOW" in refused(tmp_path, config(server, allow=(f"127.0.0.1:{int(port) + 1}",)))
+    named = config(server, url=f"https://tools.example:{port}/mcp", allow=())
     assert "AGENTSVC_MCP_ALLOW" in refused(tmp_path, named, resolve=_resolving("10.0.0.1"))
     public = replace(named, url="https://tools.example/mcp")
     said = refused(tmp_path, public, resolve=_resolving("93.184.215.14", "127.0.0.1"))
     assert "AGENTSVC_MCP_ALLOW" in said, "all its addresses are looked at, and not only the first"
-
-
-def test_plain_http_is_for_this_machine(tmp_path: Path) -> None:
-    server = ServerConfig("small", "http://tools.example/mcp", key=KEY, allow=("tools.example",))
-    assert "https" in refused(tmp_path, server, resolve=_resolving("10.0.0.1"))
-    assert "https" in refused(tmp_path, server, resolve=_resolving("93.184.215.14"))
 
 
 def test_a_name_is_resolved_at_each_connection(tmp_path: Path) -> None:
@@ -290,12 +273,8 @@ def test_a_redirect_is_refused_and_the_key_stays(tmp_path: Path) -> None:
     [
         Answer(b"<html>", headers={"Content-Type": "text/html"}),
         Answer(b"[" * 100_000, headers={"Content-Type": "application/json"}),
-        Answer(b'{"jsonrpc": "2.0", "id": 1}'),
         Answer(b'{"jsonrpc": "2.0", "id": 99, "result": {}}'),
-        Answer(b"data: x\n\ndata:\n\n", headers={"Content-Type": "text/event-stream"}),
         Answer(b"", 401),
-        Answer(b"", 503),
-        Answer(b"\x1f\x8b", headers={"Content-Encoding": "gzip"}),
     ],
 )
 def test_what_is_no_server_of_tools_is_a_warning(tmp_path: Path, answer: Answer) -> None:
@@ -338,14 +317,6 @@ def test_descriptions_are_bounded_and_odd_ones_left_out(tmp_path: Path) -> None:
     assert len(found.warnings) == 1
 
 
-def test_half_a_character_is_none(tmp_path: Path) -> None:
-    half = {"name": "half", "description": "a\ud800b", "inputSchema": {"type": "object"}}
-    with serving() as site:
-        site.pages["/mcp"] = _hostile([half])
-        found = in_run(tmp_path, ServerConfig("small", f"{site.url}/mcp", allow=(site.authority,)), _itself)
-    assert found.tools["small_half"].description.endswith("a?b")
-
-
 def test_a_result_is_bounded_and_its_pictures_become_files(server: RunningToolServer, tmp_path: Path) -> None:
     huge = called(tmp_path, config(server), "huge", seconds=60)
     assert MCP_RESULT_CHARS < len(text(huge)) < MCP_RESULT_CHARS + 100
@@ -362,27 +333,18 @@ def test_a_result_is_bounded_and_its_pictures_become_files(server: RunningToolSe
     assert "picture: not taken" in text(picture), "what is none, whatever its type says"
 
 
-def test_a_tool_that_fails_says_why(server: RunningToolServer, tmp_path: Path) -> None:
-    assert called(tmp_path, config(server), "wrong").error == ("upstream_failed", "There is no such ticket.")
+def test_a_call_that_is_cut_off_is_of_unknown_outcome_and_made_once(server: RunningToolServer, tmp_path: Path) -> None:
+    outcome = called(tmp_path, config(server), "hang", seconds=1)
+    assert outcome.error is not None
+    assert outcome.error[0] == "outcome_unknown"
+    assert server.calls() == ["hang x"]
 
 
-@pytest.mark.parametrize("name", ["hang", "die"])
-def test_a_call_that_is_cut_off_is_of_unknown_outcome_and_made_once(name: str, tmp_path: Path) -> None:
-    with tool_server() as server:
-        outcome = called(tmp_path, config(server), name, seconds=2)
+def test_one_of_a_trusted_server_that_may_be_repeated_says_so(server: RunningToolServer, tmp_path: Path) -> None:
+    for trusted, code in ((True, "upstream_failed"), (False, "outcome_unknown")):
+        outcome = called(tmp_path, config(server, trusted=trusted), "hang_safely", seconds=1)
         assert outcome.error is not None
-        assert outcome.error[0] == "outcome_unknown"
-        assert server.calls() == [f"{name} x"]
-
-
-def test_one_of_a_trusted_server_that_may_be_repeated_says_so(modern: RunningToolServer, tmp_path: Path) -> None:
-    modern.about()
-    trusted = called(tmp_path, config(modern, trusted=True), "hang_safely", seconds=2)
-    assert trusted.error is not None
-    assert trusted.error[0] == "upstream_failed"
-    strange = called(tmp_path, config(modern), "hang_safely", seconds=2)
-    assert strange.error is not None
-    assert strange.error[0] == "outcome_unknown", "its own word alone does not count"
+        assert outcome.error[0] == code, "a strange server's own word alone does not count"
 
 
 def test_a_command_is_started_asked_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,34 +380,3 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0]
-
-
-def test_what_a_command_says_at_last_is_told_without_its_key(tmp_path: Path) -> None:
-    program = "import os, sys; sys.exit('no licence for ' + os.environ['TOOL_KEY'])"
-    server = ServerConfig("small", command=("python3", "-c", program), key=KEY, key_as="TOOL_KEY")
-    said = refused(tmp_path, server)
-    assert "no licence for [key]" in said
-
-
-def test_a_command_that_chatters_and_never_ends_is_ended(tmp_path: Path) -> None:
-    program = (
-        "import os, pathlib, signal, time; signal.signal(15, signal.SIG_IGN)\n"
-        f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
-        "print('hello', flush=True); time.sleep(600)"
-    )
-    refused(tmp_path, ServerConfig("small", command=("python3", "-c", program)), seconds=1)
-    assert gone(int((tmp_path / "pid").read_text()))
-
-
-def test_events_are_read_in_any_pieces() -> None:
-    stream = b': hi\r\nevent: message\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: {}\n\n'
-    for size in (1, 3, 1000):
-        events = EventReader()
-        pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
-        assert [data for piece in pieces for data in events.feed(piece)] == [b'{"a":\n1}', b"{}"]
-
-
-def test_one_without_its_key_is_not_asked(tmp_path: Path, modern: RunningToolServer) -> None:
-    (modern.folder / "headers.log").unlink(missing_ok=True)
-    assert "keyring" in refused(tmp_path, config(modern, lacking="its key is not in the keyring, or that is locked"))
-    assert not (modern.folder / "headers.log").exists()

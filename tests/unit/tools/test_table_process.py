@@ -18,7 +18,8 @@ from agentsvc_nb.documents.engine import process
 from agentsvc_nb.documents.engine.messages import SqlQuestion, TableAnswer, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.tables.profiles import file_names, named
-from tests.unit.tools.test_sandbox import children, gone
+from tests.support.waiting import until
+from tests.unit.tools.test_sandbox import calculates, children, gone
 
 T = TypeVar("T")
 SALES = "channel,revenue\nsearch,100.50\nsocial,70\n"
@@ -76,45 +77,30 @@ def rows(said: TableAnswer) -> list[tuple[Any, ...]]:
     return list(said.query.rows)
 
 
-def test_a_file_is_read_once(asked: Asked) -> None:
+def test_a_file_is_read_once_by_its_content(asked: Asked) -> None:
     file = asked.put("sales.csv", SALES)
     used = asked.used(file)
     Path(file.file).unlink()
     question = SqlQuestion(sql="SELECT sum(revenue) FROM sales", tables=used)
     assert rows(asked.run(asked.tables.ask(question))) == [("170.50",)]
     assert asked.read(asked.put("copy.csv", SALES)).tables == (asked.read(file).tables)
-
-
-def test_another_content_is_another_table_whatever_its_path(asked: Asked) -> None:
-    assert rows(asked.sql("SELECT count(*) FROM sales", asked.put("sales.csv", SALES))) == [(2,)]
     assert rows(asked.sql("SELECT count(*) FROM sales", asked.put("sales.csv", f"{SALES}mail,1\n"))) == [(3,)]
 
 
 ATTACKS = [
     "SELECT * FROM {other}",
-    "ATTACH '{other}' AS o; SELECT * FROM o.t0",
     "ATTACH '{other}' AS o (READ_ONLY); SELECT * FROM o.t0",
     "SELECT * FROM read_blob('{other}')",
-    "SELECT * FROM read_blob('*')",
-    "SELECT * FROM read_text('*.json')",
-    "SELECT * FROM glob('*')",
     "SELECT * FROM query_table('t0')",
     "SELECT * FROM k1.t0",
     "COPY (SELECT 1) TO '{own}'",
-    "COPY (SELECT 1) TO '{own}.wal'",
     "COPY (SELECT 1) TO '{other}'",
-    "COPY (SELECT 1) TO '.tmp/x.csv'",
-    "EXPORT DATABASE 'x'",
     "INSERT INTO k0.t0 VALUES ('x', 1)",
     "UPDATE k0.t0 SET revenue = 0",
-    "DROP TABLE k0.t0",
-    "DETACH k0; ATTACH '{own}' AS o; UPDATE o.t0 SET revenue = 0; CHECKPOINT o",
     "DETACH k0; ATTACH '{own}' AS o (READ_WRITE); CREATE TABLE o.n AS SELECT 1; CHECKPOINT o",
     "DETACH k0; ATTACH '{alias}' AS o (READ_WRITE); CREATE TABLE o.n AS SELECT 1; CHECKPOINT o",
-    "COPY (SELECT 1) TO '{alias}.wal'",
     "SET enable_external_access = true",
     "SET allowed_paths = ['{other}']",
-    "SET file_search_path = '/'",
 ]
 
 
@@ -131,14 +117,6 @@ def test_sql_reaches_no_other_table_and_changes_none(asked: Asked) -> None:
         assert asked.kept() == before, attack
         assert rows(asked.sql("SELECT sum(revenue) FROM sales", own)) == [("170.50",)], attack
     assert rows(asked.sql("SELECT table_name FROM duckdb_tables()", own)) == [("t0",)]
-
-
-def test_what_a_question_makes_is_gone_with_it(asked: Asked) -> None:
-    file = asked.put("sales.csv", SALES)
-    asked.sql("CREATE TABLE mine AS SELECT * FROM sales; CREATE OR REPLACE VIEW sales AS SELECT 1 AS one", file)
-    assert rows(asked.sql("SELECT sum(revenue) FROM sales", file)) == [("170.50",)]
-    said = asked.sql("SELECT * FROM mine", file)
-    assert said.error is not None
 
 
 def test_a_question_that_takes_too_much_is_ended(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +139,7 @@ def test_a_child_that_is_killed_while_it_answers_harms_one_question_only(asked: 
 
     async def killed() -> TableAnswer:
         asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=())))
-        await asyncio.sleep(0.5)
+        await asyncio.to_thread(until, lambda: all(calculates(pid) for pid in before))
         for pid in before:
             os.kill(pid, signal.SIGKILL)
         return await asking
@@ -170,47 +148,6 @@ def test_a_child_that_is_killed_while_it_answers_harms_one_question_only(asked: 
     assert said.error is not None
     assert rows(asked.sql("SELECT count(*) FROM sales", file)) == [(2,)]
     assert all(gone(pid) for pid in before)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_question_that_nobody_waits_for_is_withdrawn(asked: Asked) -> None:
-    rows(asked.sql("SELECT 1"))
-    (child,) = asked.children()
-
-    async def cancelled() -> None:
-        asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=())))
-        await asyncio.sleep(0.5)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-
-    asked.run(cancelled())
-    assert gone(child)
-    assert rows(asked.sql("SELECT 1")) == [(1,)]
-
-
-def test_one_child_answers_many_questions(asked: Asked) -> None:
-    file = asked.put("sales.csv", SALES)
-    asked.read(file)
-    before = asked.children()
-    for _ in range(5):
-        rows(asked.sql("SELECT sum(revenue) FROM sales", file))
-    assert asked.children() == before
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_child_that_was_started_early_is_the_one_that_is_asked(asked: Asked) -> None:
-    async def warmed() -> None:
-        for _ in range(2):
-            asked.tables.warm()
-            assert asked.tables._warming
-            await asked.tables._warming
-
-    asked.run(warmed())
-    before = asked.children()
-    assert len(before) == 1
-    asked.read(asked.put("sales.csv", SALES))
-    assert asked.children() == before
 
 
 def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,39 +165,16 @@ def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monk
     assert rows(asked.run(asked.tables.ask(question))) == [("170.50",)]
 
 
-def test_a_file_that_can_not_be_read_says_why(asked: Asked) -> None:
-    broken = asked.put("broken.xlsx", "no workbook")
-    assert asked.read(broken).error == ("unreadable", "", "The file is not a workbook, or is damaged.")
-    lost = asked.put("lost.csv", SALES)
-    Path(lost.file).unlink()
-    assert asked.read(lost).error == ("unreadable", "", "The file is gone.")
-
-
-def test_views_have_the_columns_own_names_and_exact_types(asked: Asked) -> None:
-    content = "Day;Käufe;Cost in €;Watch time;CTR\n31.01.2026;3;1.200,50 €;1:02:03;12,5%\n01.02.2026;;0,10 €;0:45;1%\n"
-    file = asked.put("ads.csv", content)
-    described = {name: type_ for name, type_, *_ in rows(asked.sql("DESCRIBE ads", file))}
-    assert described == {
-        "Day": "DATE",
-        "Käufe": "BIGINT",
-        "Cost in €": "DECIMAL(18,2)",
-        "Watch time": "BIGINT",
-        "CTR": "DECIMAL(18,1)",
-    }
-    sql = 'SELECT sum("Käufe"), sum("Cost in €"), sum("Watch time"), max("CTR"), max("Day") FROM ads'
-    assert rows(asked.sql(sql, file)) == [(3, "1200.60", 3768, "12.5", "2026-02-01")]
-    units = [(column.unit, column.empty) for column in asked.read(file).tables[0].columns]
-    assert units == [("", 0), ("", 1), ("€", 0), ("s", 0), ("%", 0)]
-
-
-def test_unread_cells_are_counted_in_the_profile(asked: Asked) -> None:
-    (table,) = asked.read(asked.put("runs.csv", "run,seconds\na,1\nb,2\nc,3\nd,DNF\n")).tables
-    assert (table.columns[1].unread, table.columns[1].unread_texts) == (1, ("DNF",))
-    assert table.notes == ("seconds: 1 cell is not a number and not counted: 'DNF'.",)
-
-
-def test_the_next_server_removes_what_was_kept(asked: Asked) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_next_server_removes_what_was_kept_and_its_child_knows_no_secret(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hush-hush")
     asked.read(asked.put("sales.csv", SALES))
+    (child,) = asked.children()
+    told = Path(f"/proc/{child}/environ").read_bytes()
+    assert b"PATH=" in told
+    assert b"SECRET_TOKEN" not in told
     assert asked.kept()
     TableProcess(asked.folder / "kept").start()
     assert asked.kept() == {}

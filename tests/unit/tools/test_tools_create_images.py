@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from PIL import Image
 from pydantic import ValidationError
 
-from agentsvc_nb.tools.ads import colors, creating, fitting, fonts
+from agentsvc_nb.tools.ads import colors, creating, fonts
 from agentsvc_nb.tools.ads.creating import designs
 from agentsvc_nb.tools.ads.fonts import OWN, families
 from agentsvc_nb.tools.ads.models import CreateImagesInput
@@ -61,17 +59,6 @@ def test_any_brief_gives_readable_pictures_of_the_right_size(brief: str, tmp_pat
         assert len(picture.convert("RGB").resize((64, 64)).getcolors(4096) or []) > 8
 
 
-def test_names_outputs_and_content(tmp_path: Path) -> None:
-    outcome, task = make(BRIEFS["plain"], 2, tmp_path)
-    paths = [one["path"] for one in images(outcome)]
-    assert [path.rsplit("-", 1)[1] for path in paths] == ["1.png", "2.png"]
-    assert all(path.startswith("images/pack-light-") for path in paths)
-    assert outcome.content == [{"type": "image", "path": path, "media_type": "image/png"} for path in paths]
-    [(output_id, type_)] = {output for output in task.files.outputs.values() if output}
-    assert output_id.startswith("image_set_")
-    assert type_ == "image_set"
-
-
 def test_the_same_brief_gives_the_same_bytes_and_more_pictures_change_none(tmp_path: Path) -> None:
     few, many = make("Summer sale", 2, tmp_path / "few")[1], make("Summer sale", 3, tmp_path / "many")[1]
     assert all(few.files.bytes(path) == many.files.bytes(path) for path in few.files.outputs)
@@ -89,31 +76,6 @@ def test_the_same_brief_gives_the_same_bytes_and_more_pictures_change_none(tmp_p
 def test_bad_input_is_refused(request_: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         CreateImages.Input.model_validate({"request": request_})
-
-
-@given(st.text(max_size=200), st.integers(60, 900), st.integers(60, 500))
-@example("½", 60, 80)
-@settings(max_examples=30, deadline=None)
-def test_fitted_text_never_leaves_its_box(text: str, width: int, height: int) -> None:
-    shown = " ".join("".join(char for char in fonts.tidy(text) if fonts.draws(OWN, char)).split())
-    if not shown:
-        return
-    type_ = fitting.Type(OWN, bold=True)
-    fitted = fitting.fit(shown, type_, width, height, (20, 90))
-    assert fitted.height <= height
-    assert all(type_.width(line, fitted.size) <= width for line in fitted.lines)
-
-
-@given(st.tuples(*[st.integers(0, 255)] * 3))
-def test_a_readable_colour_is_found_on_any_ground(ground: tuple[int, int, int]) -> None:
-    assert colors.contrast(colors.readable(ground, colors.WHITE, colors.INK), ground) >= colors.CONTRAST_MIN
-
-
-def test_sizes_are_drawn_in_turn_of_each_design() -> None:
-    made = designs(briefs.request("plain", 5, ["square", "story"]))
-    assert [(one.frame.width, one.frame.height) for one in made] == [(1080, 1080), (1080, 1920)] * 2 + [(1080, 1080)]
-    assert [one.scene.name for one in made[:4]] == [made[0].scene.name] * 2 + [made[2].scene.name] * 2
-    assert len({one.path for one in made}) == 5
 
 
 def test_the_shipped_family_draws_latin_greek_and_cyrillic_with_its_license_beside_it() -> None:

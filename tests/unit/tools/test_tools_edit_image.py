@@ -45,13 +45,6 @@ def shown(at: MemoryToolContext, found: dict[str, Any]) -> Image.Image:
     return Image.open(io.BytesIO(at.files.bytes(found["path"])))
 
 
-@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a": ' + "1" * 5_000 + "}"], ids=range(3))
-def test_a_design_of_others_that_can_not_be_read_is_none(text: str) -> None:
-    picture = Image.new("RGB", (1, 1))
-    picture.info["agentsvc-design"] = text
-    assert pictures.design(picture) is None
-
-
 def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
     at = task(tmp_path)
     first = only(call(made(tmp_path, "create_images"), at, request=BRIEF))
@@ -80,27 +73,7 @@ def test_words_are_laid_on_any_picture(size: tuple[int, int], kind: str, tmp_pat
     assert min(found["width"], found["height"]) >= 320
 
 
-def test_without_words_a_picture_is_only_cut(tmp_path: Path) -> None:
-    at = task(tmp_path, {"a.png": picture(900, 700, (10, 200, 90))})
-    found = only(edit(tmp_path, at, "a.png", sizes=["square"]))
-    assert shown(at, found).getcolors() == [(1080 * 1080, (10, 200, 90))]
-
-
-@pytest.mark.parametrize(
-    ("path", "data", "said"),
-    [
-        ("gone.png", None, "no file 'gone.png'"),
-        ("cut.png", picture(50, 50)[:60], "is no picture"),
-    ],
-)
-def test_what_is_no_picture_is_said(path: str, data: bytes | None, said: str, tmp_path: Path) -> None:
-    outcome = edit(tmp_path, task(tmp_path, {} if data is None else {path: data}), path, headline="x")
-    assert outcome.error is not None
-    assert outcome.error[0] == "invalid_tool_input"
-    assert said in outcome.error[1]
-
-
-@pytest.mark.parametrize("design", [{"words": 3}, [], {"palette": ["red"] * 4, "scene": "card"}])
+@pytest.mark.parametrize("design", [{"words": 3}, {"palette": ["red"] * 4, "scene": "card"}])
 def test_a_design_that_somebody_else_wrote_is_only_a_picture(design: Any, tmp_path: Path) -> None:
     at = task(tmp_path, {"a.png": pictures.encode(Image.new("RGB", (400, 400), (9, 9, 9)), design)})
     assert only(edit(tmp_path, at, "a.png", headline="Hello"))["layout"] == "photo"
@@ -158,7 +131,6 @@ def refuse(asked: Asked) -> Answer:
     ("page", "said"),
     [
         (refuse, "The image model answered 401: Bad key ...."),
-        (Answer(b"<html>"), "what is no JSON"),
         (as_json({"data": [{"b64_json": "bm8gcGljdHVyZQ=="}]}), "is no picture"),
         (as_json({"data": [{"url": "http://127.0.0.1:1/x"}]}), "is not fetched"),
     ],

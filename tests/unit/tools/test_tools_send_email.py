@@ -1,36 +1,70 @@
-"""`send_email`: a file by default; to a real mail server when it is allowed, and to nobody else."""
+"""`send_email`: a file by default; to a real mail server when it is allowed; and what is approved is what is sent: the
+bytes that the server took, read by two parsers, hold nothing else."""
 
 from __future__ import annotations
 
 import email
 import email.policy
+import re
+import tempfile
 from collections.abc import Iterator
-from email.message import EmailMessage
+from email.header import decode_header, make_header
+from email.message import EmailMessage, Message
+from email.utils import collapse_rfc2231_value
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentsvc_nb.tools.port import Outcome
+from agentsvc_nb.tools.port import Outcome, WorkFailure
 from agentsvc_nb.tools.send_email import SendEmailInput
+from agentsvc_nb.tools.support import mail_message
 from tests.unit.service.agents_harness import MemoryToolContext
 from tests.unit.service.tooling import call, made, task
 from tests.unit.tools.mailbox import Box, mail_server
 
-MAIL = {"to": ["ana@example.com"], "subject": "Prüfung", "text": "Hello\n.\nAna"}
+MAIL: Final = {"to": ["ana@example.com"], "subject": "Hello", "text": "Hello\n.\nAna", "dry_run": False}
+TOP: Final = ["from", "to", "subject", "date", "message-id", "mime-version", "content-type"]
+ENCODED: Final = (
+    "=?utf-8?q?a=0d=0aReply-To:_eve@evil.example?=",
+    "=?utf-8?b?YQ0KQmNjOiBldmVAZXZpbC5leGFtcGxlDQoNCmJvZHk=?=",
+    "=?us-ascii?q?=0aX-Evil:_1=0a=0a<script>?=",
+    "=?utf-16?b?CgAK?=",
+    "=?utf-8?q?unended",
+    "?=",
+)
 
 
-@pytest.fixture
-def box() -> Iterator[tuple[Box, str]]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Box, str]]:
     with mail_server() as (held, address):
         yield held, address.replace("//", "//ads:s3%3Acret@")
 
 
-def send(folder: Path, at: MemoryToolContext | None = None, server: str = "", **given: Any) -> Outcome:
-    settings = {"smtp_url": server, "mail_from": "ads@shop.example", "mail_recipients": "@example.com,bo@other.example"}
-    tool = made(folder, "send_email", **(settings if server else {}))
+@pytest.fixture
+def box(server: tuple[Box, str]) -> tuple[Box, str]:
+    held, address = server
+    held.taken.clear()
+    held.full = held.vanishes = False
+    return held, address
+
+
+def send(folder: Path, server: str, at: MemoryToolContext | None = None, **given: Any) -> Outcome:
+    configured = {
+        "smtp_url": server,
+        "mail_from": "ads@shop.example",
+        "mail_recipients": "@example.com,bo@other.example",
+    }
+    tool = made(folder, "send_email", **(configured if server else {}))
     return call(tool, at or task(folder), **{**MAIL, **given})
+
+
+def refusal(outcome: Outcome) -> tuple[str, str]:
+    assert outcome.error is not None
+    return outcome.error
 
 
 def read(at: MemoryToolContext, outcome: Outcome) -> EmailMessage:
@@ -42,121 +76,220 @@ def read(at: MemoryToolContext, outcome: Outcome) -> EmailMessage:
 
 def test_by_default_it_is_written_and_not_sent(box: tuple[Box, str], tmp_path: Path) -> None:
     at = task(tmp_path, {"plan.csv": "a,b\n1,2\n"})
-    outcome = send(tmp_path, at, box[1], html="<p>Hello</p>", attachments=["plan.csv"])
+    tool = made(tmp_path, "send_email", smtp_url=box[1], mail_from="ads@shop.example", mail_recipients="@example.com")
+    given_ = {name: value for name, value in MAIL.items() if name != "dry_run"}
+    outcome = call(tool, at, **given_, html="<p>Hello</p>", attachments=["plan.csv"])
     assert outcome.data is not None
     assert (outcome.data["sent"], box[0].taken) == (False, [])
     message = read(at, outcome)
-    assert (message["Subject"], message["To"], message["From"]) == ("Prüfung", "ana@example.com", "ads@shop.example")
-    body = message.get_body(("plain",))
-    assert body is not None
-    assert body.get_content().splitlines() == ["Hello", ".", "Ana"]
+    assert (message["Subject"], message["To"], message["From"]) == ("Hello", "ana@example.com", "ads@shop.example")
     assert [part.get_filename() for part in message.iter_attachments()] == ["plan.csv"]
-
-
-def test_a_dry_run_needs_no_settings(tmp_path: Path) -> None:
-    outcome = send(tmp_path)
-    assert outcome.error is None
-    assert "dry run" in outcome.content[0]["text"]
 
 
 def test_it_is_sent_once_to_those_who_are_allowed(box: tuple[Box, str], tmp_path: Path) -> None:
     at = task(tmp_path)
-    outcome = send(tmp_path, at, box[1], dry_run=False, to=["ana@example.com", "BO@other.example", "ana@example.com"])
+    outcome = send(tmp_path, box[1], at, to=["ana@example.com", "BO@other.example", "ana@example.com"])
     assert outcome.data is not None
     (taken,) = box[0].taken
     assert (taken.mail_from, taken.rcpt_tos) == ("ads@shop.example", ["ana@example.com", "BO@other.example"])
-    assert isinstance(taken.content, bytes)
-    assert email.message_from_bytes(taken.content)["Message-ID"] == outcome.data["message_id"]
-    assert read(at, outcome)["Message-ID"] == outcome.data["message_id"]
+    assert box[0].ids() == [outcome.data["message_id"]] == [read(at, outcome)["Message-ID"]]
 
 
 def test_the_id_is_the_calls(box: tuple[Box, str], tmp_path: Path) -> None:
     calls = [task(tmp_path), task(tmp_path)]
-    outcomes = [send(tmp_path, at, box[1], dry_run=False) for at in (calls[0], calls[0], calls[1])]
+    outcomes = [send(tmp_path, box[1], at) for at in (calls[0], calls[0], calls[1])]
     first, again, other = [outcome.data["message_id"] for outcome in outcomes if outcome.data]
     assert first == again != other
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
-@pytest.mark.parametrize("to", ["eve@evil.example", "ana@example.com.evil.example", "bo@example.org"])
+@pytest.mark.parametrize("to", ["ana@example.com.evil.example", "bo@example.org"])
 def test_who_is_not_allowed_gets_nothing(to: str, dry_run: bool, box: tuple[Box, str], tmp_path: Path) -> None:
-    outcome = send(tmp_path, None, box[1], to=["ana@example.com", to], dry_run=dry_run)
-    assert outcome.error is not None
-    assert (outcome.error[0], box[0].taken) == ("recipient_refused", [])
-    assert to in outcome.error[1]
+    code, said = refusal(send(tmp_path, box[1], to=["ana@example.com", to], dry_run=dry_run))
+    assert (code, box[0].taken) == ("recipient_refused", [])
+    assert to in said
 
 
 def test_without_settings_it_says_which(tmp_path: Path) -> None:
-    outcome = send(tmp_path, dry_run=False)
-    assert outcome.error is not None
-    assert outcome.error[0] == "not_configured"
-    assert "AGENTSVC_SMTP_URL, AGENTSVC_MAIL_FROM, AGENTSVC_MAIL_RECIPIENTS" in outcome.error[1]
+    code, said = refusal(send(tmp_path, ""))
+    assert code == "not_configured"
+    assert all(name in said for name in ("AGENTSVC_SMTP_URL", "AGENTSVC_MAIL_FROM", "AGENTSVC_MAIL_RECIPIENTS"))
 
 
 def test_some_recipients_may_be_refused_by_the_server(box: tuple[Box, str], tmp_path: Path) -> None:
-    outcome = send(tmp_path, None, box[1], dry_run=False, to=["ana@example.com", "nobody@example.com"])
+    outcome = send(tmp_path, box[1], to=["ana@example.com", "nobody@example.com"])
     assert outcome.data is not None
     assert (outcome.data["refused"], len(box[0].taken)) == (["nobody@example.com"], 1)
 
 
 def test_what_goes_wrong_is_said_without_the_password(box: tuple[Box, str], tmp_path: Path) -> None:
     held, server = box
-    wrong = server.replace("s3%3Acret", "s3cr3t-wrong")
-    said = [_error(send(tmp_path, None, wrong, dry_run=False))]
-    said.append(_error(send(tmp_path, None, server, dry_run=False, to=["nobody@example.com"])))
+    wrong = refusal(send(tmp_path, server.replace("s3%3Acret", "s3cr3t-wrong")))
+    nobody = refusal(send(tmp_path, server, to=["nobody@example.com"]))
     held.full = True
-    said.append(_error(send(tmp_path, None, server, dry_run=False)))
-    said.append(_error(send(tmp_path, None, "smtp://u:hidden-one@127.0.0.1:1", dry_run=False)))
-    assert said[0].startswith("The mail server ")
-    assert "takes none of: nobody@example.com" in said[1]
-    assert "452 the box is full" in said[2]
-    assert "can't be reached" in said[3]
-    assert not any("wrong" in one or "hidden" in one for one in said)
+    full = refusal(send(tmp_path, server))
+    away = refusal(send(tmp_path, "smtp://u:hidden-one@127.0.0.1:1"))
+    assert {code for code, _ in (wrong, nobody, full, away)} == {"upstream_failed"}
+    assert "nobody@example.com" in nobody[1]
+    assert "452 the box is full" in full[1]
+    assert not any("wrong" in said or "hidden" in said for _, said in (wrong, nobody, full, away))
 
 
 def test_a_mail_that_may_be_out_is_not_called_unsent(box: tuple[Box, str], tmp_path: Path) -> None:
     held, server = box
     held.vanishes = True
-    outcome = send(tmp_path, None, server, dry_run=False)
-    assert outcome.error is not None
-    assert (outcome.error[0], len(held.taken)) == ("outcome_unknown", 1)
-
-
-def test_a_mail_that_was_taken_is_sent_however_the_server_parts(box: tuple[Box, str], tmp_path: Path) -> None:
-    box[0].parting = "421 going down"
-    outcome = send(tmp_path, None, box[1], dry_run=False)
-    assert outcome.error is None
-    assert outcome.data is not None
-    assert outcome.data["sent"] is True
-
-
-def _error(outcome: Outcome) -> str:
-    assert outcome.error is not None
-    assert outcome.error[0] == "upstream_failed"
-    return outcome.error[1]
+    assert refusal(send(tmp_path, server))[0] == "outcome_unknown"
+    assert len(held.taken) == 1
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("files", "given", "said"),
     [
-        {"to": []}, {"to": ["ana"]}, {"to": ["a@b.c\nBcc: eve@evil.example"]}, {"to": ["Ana <ana@example.com>"]},
-        {"subject": ""}, {"subject": "a\r\nBcc: eve@evil.example"}, {"text": " "}, {"text": None},
-        {"attachments": ["a"] * 11},
+        ({}, ["gone.txt"], "gone.txt"),
+        ({"big.bin": bytes(20_000_001)}, ["big.bin"], "more than"),
+        ({"half.bin": bytes(10_000_001)}, ["half.bin"] * 2, "they have"),
+        ({"a\r\nX-Evil: 1.txt": "x"}, ["a\r\nX-Evil: 1.txt"], "attachment"),
     ],
-)  # fmt: skip
-def test_bad_input_is_refused(given: dict[str, Any]) -> None:
+    ids=["gone", "large", "together", "line break"],
+)
+def test_an_attachment_that_can_not_be_sent_is_said(
+    files: dict[str, str | bytes], given: list[str], said: str, box: tuple[Box, str], tmp_path: Path
+) -> None:
+    outcome = send(tmp_path, box[1], task(tmp_path, files), attachments=given)
+    assert refusal(outcome)[0] == "invalid_tool_input"
+    assert said in refusal(outcome)[1]
+    assert box[0].taken == []
+
+
+@pytest.mark.parametrize("mark", ["\r", "\n", "\0", "\x85", "\u2028", "\ud800"])
+def test_what_breaks_a_line_is_no_part_of_a_subject_or_an_address(mark: str) -> None:
+    for wrong in ({"subject": f"a{mark}Bcc: eve@evil.example"}, {"to": [f"a{mark}b@example.com"]}):
+        with pytest.raises(ValidationError):
+            SendEmailInput.model_validate({**MAIL, **wrong})
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [{"to": []}, {"to": ["Ana <ana@example.com>"]}, {"subject": ""}, {"text": " "}, {"attachments": ["a"] * 11}],
+)
+def test_bad_input_is_refused(given_: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        SendEmailInput.model_validate({**MAIL, **given})
+        SendEmailInput.model_validate({**MAIL, **given_})
 
 
-def test_an_attachment_that_is_not_there_or_too_large_is_said(tmp_path: Path) -> None:
-    at = task(tmp_path, {"big.bin": bytes(20_000_001), "half.bin": bytes(10_000_001)})
-    for paths, said in (
-        (["gone.txt"], "no file 'gone.txt'"),
-        (["big.bin"], "more than"),
-        (["half.bin"] * 2, "they have"),
-    ):
-        outcome = send(tmp_path, at, attachments=paths)
-        assert outcome.error is not None
-        assert outcome.error[0] == "invalid_tool_input"
-        assert said in outcome.error[1]
+def lines(text: str) -> list[str]:
+    return re.split("\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r"))
+
+
+def received(box: tuple[Box, str]) -> bytes:
+    (taken,) = box[0].taken
+    assert isinstance(taken.content, bytes)
+    return taken.content
+
+
+def check(raw: bytes, sent: dict[str, Any], names: list[str]) -> None:
+    """The message is `sent` and nothing else, to the old parser and to the new one."""
+    assert not re.search(rb"\r(?!\n)|(?<!\r)\n|\0", raw), "a line ends otherwise than mail's lines do"
+    head = raw.partition(b"\r\n\r\n")[0]
+    assert max(map(len, head.split(b"\r\n"))) < 998
+    new = email.message_from_bytes(raw, policy=email.policy.default)
+    old = email.message_from_bytes(raw, policy=email.policy.compat32)
+    for message in (new, old):
+        headers = [name.lower() for name, _ in message.items()]
+        assert headers in (TOP, [*TOP, "content-transfer-encoding"])
+        parts = [part for part in message.walk() if not part.is_multipart()]
+        for part in parts if len(parts) > 1 else []:
+            assert [name.lower() for name, _ in part.items()] in (
+                ["content-type", "content-transfer-encoding"],
+                ["content-type", "content-transfer-encoding", "content-disposition"],
+            )
+        text, *attached = parts
+        payload = text.get_payload(decode=True)
+        assert isinstance(payload, bytes)
+        assert lines(payload.decode()) == lines(sent["text"])
+        assert [name_of(part) for part in attached] == names
+    assert str(new["subject"]) == str(make_header(decode_header(old["subject"]))) == sent["subject"]
+    assert new["to"].addresses[0].addr_spec == old["to"] == sent["to"][0]
+    assert new["from"] == old["from"] == "ads@shop.example"
+
+
+def name_of(part: Message) -> str:
+    """As both parsers have it, without what they do to encoded words in it."""
+    return collapse_rfc2231_value(part.get_param("filename", header="content-disposition"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("word", ENCODED)
+def test_an_encoded_word_of_a_subject_or_an_attachments_name_is_text(
+    word: str, box: tuple[Box, str], tmp_path: Path
+) -> None:
+    subject = f"ä {word} there"
+    name = f"a {word} ü.csv".replace("/", "_")
+    at = task(tmp_path, {f"in/{name}": "x"})
+    assert send(tmp_path, box[1], at, subject=subject, attachments=[f"in/{name}"]).error is None
+    check(received(box), MAIL | {"subject": subject}, [name])
+
+
+@pytest.mark.parametrize("word", ENCODED[:3])
+def test_an_encoded_word_in_an_address_is_refused(word: str) -> None:
+    with pytest.raises(ValidationError, match=r"=\?"):
+        SendEmailInput.model_validate({**MAIL, "to": [f"{word.replace(':', '').replace('@', '=40')}@example.com"]})
+
+
+def test_text_and_html_arrive_as_they_are(box: tuple[Box, str], tmp_path: Path) -> None:
+    text = "Line one\r\n.\nFrom me\r=?utf-8?q?x?= = equals \nÄ\u2028é " + "long " * 400 + "\0end \n\n"
+    html = "<p>=?utf-8?q?x?=</p>\n" + "<b>日本</b>" * 500
+    data = bytes(range(256)) * 40
+    sent = {"text": text, "html": html, "attachments": ["a.bin", "letter.eml"]}
+    at = task(tmp_path, {"a.bin": data, "letter.eml": "Subject: x\n\nHello"})
+    assert send(tmp_path, box[1], at, **sent).error is None
+    raw = received(box)
+    message = email.message_from_bytes(raw, policy=email.policy.compat32)
+    plain, formatted, *attached = [part.get_payload(decode=True) for part in message.walk() if not part.is_multipart()]
+    assert isinstance(plain, bytes)
+    assert isinstance(formatted, bytes)
+    assert lines(plain.decode()) == lines(text)
+    assert lines(formatted.decode()) == lines(html)
+    assert attached == [data, b"Subject: x\n\nHello"]
+    assert max(map(len, raw.split(b"\r\n"))) < 998
+
+
+FRAGMENTS: Final = st.sampled_from(
+    [*ENCODED, "\r\n ", "\r\n", "\r", "\n\t", "\0", "\u2028", "\x85", " ", "\t", ";", '"', "\\", "ä", "日本", "𝔸",
+     "%0d%0a", "utf-8''", "*0*=", ":", ",", "<", ">", "@", "x" * 120, "\u200d", "Bcc: eve@evil.example"]
+)  # fmt: skip
+HOSTILE: Final = st.lists(FRAGMENTS | st.text(max_size=8), min_size=1, max_size=5).map("".join)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(subject=HOSTILE, name=HOSTILE, text=HOSTILE, local=HOSTILE)
+def test_whatever_is_given_is_sent_as_it_is_or_not_at_all(
+    server: tuple[Box, str], subject: str, name: str, text: str, local: str
+) -> None:
+    held, address = server
+    held.full = held.vanishes = False
+    path = name.replace("/", "_").replace("\0", "")[:60] + ".txt"
+    hostile = {"subject": subject, "text": text, "to": [f"{local}@example.com"], "attachments": [path]}
+    for kept in ({}, {"to": ["ana@example.com"]}, {"to": ["ana@example.com"], "subject": "Hello"}):
+        one = {**MAIL, **hostile, **kept}
+        held.taken.clear()
+        try:
+            SendEmailInput.model_validate(one)
+        except ValidationError:
+            continue
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = send(Path(folder), address, task(Path(folder), {path: "x"}), **one)
+        if outcome.error is None:
+            check(received(server), one, [path])
+        else:
+            assert outcome.error[0] in ("invalid_tool_input", "upstream_failed"), outcome.error
+            assert held.taken == []
+
+
+def test_the_guard_raises_a_failure_of_the_tool() -> None:
+    mail = mail_message.Mail("a@b.c", ["x@example.com"], "Hi\nBcc: e@evil.example", "text", "<1@b.c>")
+    with pytest.raises(WorkFailure, match="nothing was sent"):
+        mail_message.written(mail)

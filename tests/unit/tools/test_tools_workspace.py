@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas
 import pytest
 import xlsxwriter
 from markdown_it import MarkdownIt
 
+from agentsvc_nb.client.downloads import read_table
+from agentsvc_nb.documents.engine import child
+from agentsvc_nb.documents.engine.messages import ROWS_MAX
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, WorkFailure
@@ -66,9 +71,7 @@ def test_a_file_is_read_in_parts(task: MemoryToolContext) -> None:
         ("read_file", {"path": "../secret"}, "file_not_found"),
         ("read_file", {"path": "x.bin"}, "no_text"),
         ("read_file", {"path": "brief.md", "start": 99}, "invalid_tool_input"),
-        ("profile_table", {"path": "brief.md"}, "invalid_tool_input"),
         ("query_tables", {"sql": "SELECT 1", "paths": ["none.csv"]}, "file_not_found"),
-        ("query_tables", {"sql": "SELECT nothing FROM sales_2024"}, "query_failed"),
     ],
 )
 def test_what_is_wrong_is_told(task: MemoryToolContext, name: str, given: dict[str, Any], code: str) -> None:
@@ -112,13 +115,6 @@ def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryToolContext) -
     assert rows == [["x|y", "b", "c", "d", "e"], cells, ["1", "2", "3", "4", "5"]]
 
 
-def test_what_is_said_of_the_rows_is_no_row(task: MemoryToolContext) -> None:
-    said = text(call(task, "query_tables", sql="SELECT range FROM range(500)"))
-    assert said.endswith("\n\n[the first 200 rows; there are more]")
-    (rows,) = tables_of(said)
-    assert len(rows) == 201
-
-
 def csv_of(head: list[str], rows: list[list[str]]) -> bytes:
     out = io.StringIO()
     csv.writer(out).writerows([head, *rows])
@@ -138,16 +134,6 @@ def tables_of(markdown: str) -> list[list[list[str]]]:
     return tables
 
 
-def test_a_sheet_is_a_table(task: MemoryToolContext) -> None:
-    out = io.BytesIO()
-    with xlsxwriter.Workbook(out) as book:
-        sheet = book.add_worksheet()
-        for number, row in enumerate([["name", "price"], ["tea", 3.5], ["coffee", 4]]):
-            sheet.write_row(number, 0, row)
-    task.files.put("Prices.xlsx", out.getvalue())
-    assert text(call(task, "query_tables", sql="SELECT sum(price) FROM prices")).splitlines()[-1] == "| 7.5 |"
-
-
 def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
     rows = "Kampagne;Tag;Kosten;PLZ\nSommer;31.01.2025;1.200,50 €;01067\nHerbst;01.02.2025;3,10 €;10115\n"
     task.files.put("Export.csv", f"Bericht\n{rows}Gesamt;;1.203,60 €;\n".encode("cp1252"))
@@ -159,7 +145,7 @@ def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
     assert "read as text" in text(call(task, "profile_table", path="Export.csv"))
 
 
-def test_every_sheet_is_a_table_and_every_kind_a_type(task: MemoryToolContext) -> None:
+def test_a_sheet_is_a_table(task: MemoryToolContext) -> None:
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
         book.add_worksheet("First").write_column(0, 0, ["n", 2**53, 1])
@@ -174,24 +160,14 @@ def test_every_sheet_is_a_table_and_every_kind_a_type(task: MemoryToolContext) -
     assert rows == [["name", "note of two", "ok"], ["tea", 'say "hi",\r\nyou', "True"], ["x", "None", "False"]]
 
 
-def test_a_file_that_holds_no_table_is_said(task: MemoryToolContext) -> None:
-    task.files.put("broken.xlsx", b"PK\x03\x04" + bytes(100))
-    with pytest.raises(WorkFailure, match="can't be read as a table: The workbook can't be read"):
-        call(task, "query_tables", sql="SELECT 1", paths=["broken.xlsx"])
-
-
 @pytest.mark.parametrize(
     "sql",
     [
         "SELECT * FROM read_csv('{secret}')",
-        "SELECT * FROM '{secret}'",
-        "SELECT * FROM glob('/*')",
         "COPY sales_2024 TO '{secret}'",
         "ATTACH '{secret}.db'",
-        "INSTALL httpfs",
         "SELECT * FROM 'http://127.0.0.1:9/x.csv'",
         "SET enable_external_access = true",
-        "SET memory_limit = '100GB'",
     ],
 )
 def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_path: Path, sql: str) -> None:
@@ -204,43 +180,59 @@ def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_pat
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
 
 
-@pytest.mark.parametrize(
-    ("sql", "there_is"),
-    [
-        ("SELECT nothing FROM sales_2024", "sales_2024 has month, channel, revenue."),
-        ("SELECT 1 FROM sales_2024 a JOIN brief b ON a.month = b.month", "brief has no, text."),
-        ("SELECT 1 FROM sales", "The tables are sales_2024, brief."),
-    ],
-)
-def test_who_asks_for_a_column_that_is_not_there_is_told_which_are(tmp_path: Path, sql: str, there_is: str) -> None:
-    """The engine names only what sounds alike, and of a joined table nothing."""
-    files = {"Sales 2024.csv": SALES, "brief.csv": "no,text\n1,a\n2,b\n"}
-    with pytest.raises(WorkFailure) as failed:
-        call(MemoryToolContext(MemoryWorkspace(tmp_path / "chat", files)), "query_tables", sql=sql)
-    assert there_is in failed.value.message.splitlines()
+def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext) -> None:
+    said = text(call(task, "query_tables", sql="SELECT range AS n, 'a,\"b' AS t FROM range(1000)", save_as="out/n.csv"))
+    assert said.startswith("Wrote 1,000 rows to out/n.csv. The first:\n\n| n | t |")
+    saved = pandas.read_csv(io.BytesIO(task.files.bytes("out/n.csv")))
+    assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
+    assert "| 0 |" in said
+    assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
+
+
+def test_what_is_saved_comes_back_with_its_types(task: MemoryToolContext) -> None:
+    """As `.table` of an answer in a notebook: by the schema beside it."""
+    columns = {
+        "7::BIGINT": "integer",
+        "1.5::DECIMAL(4, 2)": "number",
+        "true": "boolean",
+        "DATE '2026-10-05'": "date",
+        "TIMESTAMP '2026-10-05 12:30:00'": "datetime",
+        "TIMESTAMPTZ '2026-10-05 12:30:00+00'": "string",
+        "'a'": "string",
+        "NULL": "string",
+    }
+    named = ", ".join(f"{value} AS {chr(97 + place)}" for place, value in enumerate(columns))
+    call(task, "query_tables", sql=f"SELECT {named} UNION ALL SELECT {', '.join(['NULL'] * 8)}", save_as="out/t.csv")
+    schema = task.files.bytes("out/t.schema.json")
+    assert [field["type"] for field in json.loads(schema)["fields"]] == list(columns.values())
+    table = read_table(task.files.bytes("out/t.csv"), schema)
+    assert list(table.dtypes.astype(str))[:5] == ["Int64", "float64", "boolean", "datetime64[us]", "datetime64[us]"]
+    assert (table.a[0], table.b[0], table.c[0], table.d[0].day, len(table)) == (7, 1.5, True, 5, 2)
+
+
+@pytest.mark.parametrize("name", ["SAVED_ROWS_MAX", "SAVED_CHARS"])
+def test_a_part_of_the_rows_is_not_saved(task: MemoryToolContext, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next query would compute with it as if it were the whole."""
+    monkeypatch.setattr(child, name, 10)
+    with pytest.raises(WorkFailure, match="Nothing was written, since a file with a part of the rows"):
+        call(task, "query_tables", sql="SELECT range AS n FROM range(1000)", save_as="n.csv")
+    assert set(task.files.outputs) == set(FILES)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    "sql",
     [
-        (b"a,b\n1.5,x\n2.5,y\n", "2 rows.\n"),
-        (b"a;b\n1,5;x\n2,5;y\n", "2 rows. The file is separated by ';', with a decimal comma.\n"),
-        (b"a\tb\n1.5\tx\n2.5\ty\n", "2 rows. The file is separated by tabs.\n"),
-        ("a;b\nGröße;schön\nMaß;über\n".encode("cp1252"), "2 rows. The file is separated by ';', encoded in cp1252.\n"),
-        (b"a;b\n" + b"1,5;xxxxxxxx\n" * 40_000, "rows. The file is separated by ';', with a decimal comma.\n"),
+        "PRAGMA database_list",
+        "SELECT * FROM duckdb_databases()",
+        "SELECT * FROM duckdb_secrets()",
+        "SELECT * FROM glob('*')",
+        "SELECT error((SELECT string_agg(path, ' ') FROM duckdb_databases()))",
     ],
 )
-def test_how_a_program_has_to_read_a_table_is_told(tmp_path: Path, content: bytes, said: str) -> None:
-    context = MemoryToolContext(MemoryWorkspace(tmp_path / "chat", {"a.csv": content}))
-    assert said in text(call(context, "profile_table", path="a.csv"))
-
-
-def test_a_result_that_was_saved_is_asked_like_any_table(task: MemoryToolContext) -> None:
-    """By its name alone, as profile_table tells it; who names it not is not told of it."""
-    sql = "SELECT channel, sum(revenue) AS total FROM sales_2024 GROUP BY 1"
-    call(task, "query_tables", sql=sql, save_as="by channel.csv")
-    assert text(call(task, "profile_table", path="by channel.csv")).startswith("Table by_channel: 2 rows.")
-    assert "| 320 |" in text(call(task, "query_tables", sql="SELECT sum(total) FROM by_channel"))
-    with pytest.raises(WorkFailure) as failed:
-        call(task, "query_tables", sql="SELECT 1 FROM nothing")
-    assert failed.value.message.endswith("The tables are sales_2024.")
+def test_no_path_of_this_machine_is_told(task: MemoryToolContext, sql: str, tmp_path: Path) -> None:
+    try:
+        said = text(call(task, "query_tables", sql=sql))
+    except WorkFailure as failure:
+        said = failure.message
+    assert str(tmp_path) not in said.replace("\\", "")
+    assert str(Path.home()) not in said
