@@ -134,16 +134,6 @@ def test_its_tools_have_its_name_before_theirs_and_are_called(options: tuple[str
             assert outcome.error[0] == "upstream_failed", "it was not made"
 
 
-def test_a_name_that_is_taken_is_left_out_and_told(server: RunningToolServer, tmp_path: Path) -> None:
-    server.about(**{"with_dot": {"description": "The same name."}, "x" * 60: {"description": "Long."}})
-    found = in_run(tmp_path, config(server), _itself, taken=("small_read",))
-    assert "small_read" not in found.tools
-    assert found.tools["small_with_dot"].description.endswith("A name that models don't take.")
-    assert {code for code, _ in found.warnings} == {"tool_left_out"}
-    told = " ".join(said for _, said in found.warnings)
-    assert all(word in told for word in ("small_read", "small_with_dot", "64 characters"))
-
-
 def test_every_call_asks_unless_a_trusted_server_says_that_it_reads(server: RunningToolServer, tmp_path: Path) -> None:
     strange = in_run(tmp_path, config(server), _itself).tools.values()
     assert all(always_waits(tool) and tool.effect and not repeatable(tool) for tool in strange)

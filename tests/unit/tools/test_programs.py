@@ -19,7 +19,6 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
 from agentsvc_nb.tools.programs import confinement
-from agentsvc_nb.tools.workspace import run_python
 from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
 
 needs_sandbox = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
@@ -125,15 +124,6 @@ def test_files_over_the_bounds_are_told(tool: Tool, task: MemoryToolContext) -> 
     said = text(run(tool, task, "for n in range(105): open(f'{n:03}.txt', 'w').close()\nopen('\\n', 'w').close()"))
     assert "6 more files were not kept" in said
     assert "'\\n' is no name of a file that is kept." in said
-
-
-@needs_sandbox
-def test_the_files_that_a_program_names_are_there_first(tool: Tool, tmp_path: Path) -> None:
-    many: dict[str, str | bytes] = {f"a{number:03}.txt": "x" for number in range(run_python.SHOWN_MAX + 5)}
-    crowded = MemoryToolContext(MemoryWorkspace(tmp_path / "chat", {**many, "z/last.txt": "here"}))
-    said = text(run(tool, crowded, "import os; print(open('z/last.txt').read(), len(os.listdir()))"))
-    assert said.startswith(f"here {run_python.SHOWN_MAX}\n")
-    assert "6 files of the chat were not there" in said
 
 
 @needs_sandbox

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agentsvc_nb.tools.support import copy_facts
 from agentsvc_nb.tools.support.copy_facts import language
@@ -65,18 +63,3 @@ def test_reading_ease_by_language(text: str, found: str, low: float, high: float
 )
 def test_claims_are_found_with_their_kind(text: str, kind: str, claim: str | None) -> None:
     assert [(one.kind, one.text) for one in copy_facts.claims(text)] == ([] if claim is None else [(kind, claim)])
-
-
-@pytest.mark.parametrize("given_", [{}, {"parts": {"headline": "  "}}])
-def test_nothing_to_review_is_said(given_: dict[str, Any], tmp_path: Path) -> None:
-    outcome = call(made(tmp_path, "review_copy"), task(tmp_path), **given_)
-    assert outcome.error == ("invalid_tool_input", "text: give the text to review, or its parts.")
-
-
-@given(st.text(max_size=300), st.sampled_from([None, *copy_facts.ROOMS]))
-@settings(max_examples=30, deadline=None)
-def test_any_text_has_facts(text: str, platform: Any) -> None:
-    facts = copy_facts.reading(text, language(text))
-    assert facts.words == 0 or facts.syllables_per_word >= 1
-    assert copy_facts.part("headline", text, platform).characters >= len(text) or platform == "x"
-    assert all(claim.text for claim in copy_facts.claims(text))

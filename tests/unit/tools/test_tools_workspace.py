@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 import xlsxwriter
 from markdown_it import MarkdownIt
 
-from agentsvc_nb.client.downloads import read_table
 from agentsvc_nb.documents.engine import child
 from agentsvc_nb.documents.engine.messages import ROWS_MAX
 from agentsvc_nb.settings import Settings
@@ -78,11 +76,6 @@ def test_what_is_wrong_is_told(task: MemoryToolContext, name: str, given: dict[s
     with pytest.raises(WorkFailure) as failed:
         call(task, name, **given)
     assert failed.value.code == code
-
-
-def test_a_text_is_written(task: MemoryToolContext) -> None:
-    call(task, "write_file", path="report.md", text="# Done ä")
-    assert task.files.bytes("report.md") == "# Done ä".encode()
 
 
 def test_a_table_is_described(task: MemoryToolContext) -> None:
@@ -187,27 +180,6 @@ def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext
     assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
     assert "| 0 |" in said
     assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
-
-
-def test_what_is_saved_comes_back_with_its_types(task: MemoryToolContext) -> None:
-    """As `.table` of an answer in a notebook: by the schema beside it."""
-    columns = {
-        "7::BIGINT": "integer",
-        "1.5::DECIMAL(4, 2)": "number",
-        "true": "boolean",
-        "DATE '2026-10-05'": "date",
-        "TIMESTAMP '2026-10-05 12:30:00'": "datetime",
-        "TIMESTAMPTZ '2026-10-05 12:30:00+00'": "string",
-        "'a'": "string",
-        "NULL": "string",
-    }
-    named = ", ".join(f"{value} AS {chr(97 + place)}" for place, value in enumerate(columns))
-    call(task, "query_tables", sql=f"SELECT {named} UNION ALL SELECT {', '.join(['NULL'] * 8)}", save_as="out/t.csv")
-    schema = task.files.bytes("out/t.schema.json")
-    assert [field["type"] for field in json.loads(schema)["fields"]] == list(columns.values())
-    table = read_table(task.files.bytes("out/t.csv"), schema)
-    assert list(table.dtypes.astype(str))[:5] == ["Int64", "float64", "boolean", "datetime64[us]", "datetime64[us]"]
-    assert (table.a[0], table.b[0], table.c[0], table.d[0].day, len(table)) == (7, 1.5, True, 5, 2)
 
 
 @pytest.mark.parametrize("name", ["SAVED_ROWS_MAX", "SAVED_CHARS"])
