@@ -20,7 +20,6 @@ from tests.browser.anyhost import ADDRESS, POLICY, Host, HostComm, hosting
 from tests.browser.test_front import LISTED, RAW, nothing_ran, put_files, watched
 from tests.notebook.fronts import file
 from tests.notebook.images import png
-from tests.notebook.test_browser_widget import end
 from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
@@ -57,8 +56,6 @@ def opened(host: Host, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     yield shown
     for page in pages:
         page.close()
-    for each in made:
-        end(each)
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from agentsvc_nb.wire.tools import ToolDescription
 from tests.browser import axe
 from tests.browser.anyhost import Host, HostComm, hosting
 from tests.browser.test_front import RAW, nothing_ran, watched
-from tests.notebook.form_schemas import Schema
 from tests.support.waiting import until
 
+Schema = dict[str, Any]
 TEXT: Final = {"type": "string", "maxLength": 60}
 MANY_LINES: Final = {"type": "string"}
 LIST: Final = {"type": "array", "title": "To", "items": TEXT}

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.shells import KernelShell, Shell, loaded
 
 
@@ -28,6 +29,22 @@ def connected(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment names the service with the `scripted` model."""
     monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
     monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+
+
+@pytest.fixture(scope="session")
+def asking() -> Iterator[RunningService]:
+    """A service whose tools with effects wait for an approval."""
+    with running_service(model="scripted", approve_effects="yes", sync_hold_seconds=0.2) as running:
+        yield running
+
+
+@pytest.fixture
+def approver(asking: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterator[AgentService]:
+    """A client of `asking`, which the environment names."""
+    monkeypatch.setenv("SERVICE_API_KEY", asking.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", asking.base_url)
+    with AgentService(asking.api_key, asking.base_url) as client:
+        yield client
 
 
 def used_shell(shell: Any) -> Iterator[Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from ipywidgets.widgets.widget import _instances
+from ipywidgets import widget_serialization
 
 from agentsvc_nb.notebook.widgets.front import Front
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -19,7 +19,7 @@ _IDS = count()
 
 def front_of(bundle: dict[str, Any]) -> Front:
     """The front end that an output shows."""
-    front = _instances[bundle[VIEW]["model_id"]]
+    front = widget_serialization["from_json"](f"IPY_MODEL_{bundle[VIEW]['model_id']}", None)
     assert isinstance(front, Front)
     return front
 
@@ -32,7 +32,12 @@ def file(path: str, size: int = 5, day: int = 1, version: int = 1) -> WorkspaceF
 
 def say(front: Front, do: str, *slices: bytes, **content: Any) -> None:
     """Send what a page sends."""
-    front._handle_custom_msg({"do": do, **content}, [memoryview(each) for each in slices])
+    send(front, {"do": do, **content}, [memoryview(each) for each in slices])
+
+
+def send(front: Front, content: Any, buffers: Sequence[Any] = ()) -> None:
+    data = {"method": "custom", "content": content}
+    front.comm.handle_msg({"content": {"data": data}, "buffers": [*buffers]})
 
 
 def ask(front: Front, message: str) -> None:

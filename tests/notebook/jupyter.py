@@ -128,10 +128,10 @@ def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
 
 
 def start_kernel(folder: Path, env: dict[str, str]) -> tuple[Any, Any]:
-    """A kernel and a client of it, over sockets in files: of the ports of `start_new_kernel`, which are free when they
-    are looked for, another test's server may have taken one when the kernel binds it. Their folder has a short name,
-    as a socket's path ends at 107 characters, and is named whole: jupyter_client 8.10 names `kernel-ipc-1` else, which
-    the kernel makes in its own working directory and the client looks for in another."""
+    """A kernel and a client of it, over sockets in files: another test may take a port before the kernel binds it.
+
+    Their folder has a short name, as a socket's path ends at 107 characters.
+    """
     sockets = Path(tempfile.mkdtemp(prefix="kernel-"))
     manager: Any = KernelManager(transport="ipc", ip=str(sockets / "socket"))
     weakref.finalize(manager, shutil.rmtree, sockets, ignore_errors=True)

@@ -67,6 +67,17 @@ class Publisher(DisplayPublisher):
         self._cell.clear()
 
 
+def bundle_of(value: Any) -> dict[str, Any]:
+    """What a notebook shows of a value."""
+    return dict(value._repr_mimebundle_())
+
+
+def session_of(shell: Any) -> Any:
+    """The session behind the magics."""
+    (ask,) = [part for part in shell.configurables if type(part).__name__ == "Ask"]
+    return ask.session
+
+
 def loaded(kind: type[Shell], notebook: str | None = None) -> Any:
     """A shell with the extension loaded; `notebook` is the path that VS Code would tell."""
     shell = kind.instance(config=NO_HISTORY)  # `display` goes to the instance

@@ -15,15 +15,8 @@ from tests.notebook.allowlist import offences
 CHAT = "https://agents.example/app/chats/chat_1"
 
 
-def _connect(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
-
-
-def test_steps_and_tool_calls_are_a_folded_timeline(
-    kernel: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _connect(service, monkeypatch)
+@pytest.mark.usefixtures("connected")
+def test_steps_and_tool_calls_are_a_folded_timeline(kernel: Any) -> None:
     lost = 'call no_such_tool {"x": "<b>"}'
     kernel.cell(f'%%ask\nsay a\nstep 1\n{lost}\nrewind\nwait 0.2\ncall no_such_tool {{"x": 2}}\nsay b')
     html = kernel.shown.outputs[0]["text/html"]
@@ -31,24 +24,15 @@ def test_steps_and_tool_calls_are_a_folded_timeline(
     rows = re.findall(r'<li class="asvc-\w+">(.*?)</li>', html)
     assert int(folded) == sum("no_such_tool" in row for row in rows) >= 1
     assert [row for row in rows if "the service was restarted" in row]
-    assert re.fullmatch(r'<span style="[^"]+">\+0\.\d s</span> step 1', rows[0])
     assert all(re.match(r'<span style="[^"]+">\+\d+\.\d s</span> ', row) for row in rows)
     assert offences(html) == []
-
-
-def test_a_run_that_only_spoke_has_nothing_to_unfold(
-    kernel: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _connect(service, monkeypatch)
-    kernel.cell("%%ask\nsay hello")
-    summaries = re.findall(r"<summary[^>]*>(.*?)</summary>", kernel.shown.outputs[0]["text/html"])
-    assert [one for one in summaries if "✓ completed" not in one] == []
 
 
 def test_each_quoted_passage_is_linked_to_its_file_and_place(
     kernel: Any, offline_service: RunningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    _connect(offline_service, monkeypatch)
+    monkeypatch.setenv("SERVICE_API_KEY", offline_service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", offline_service.base_url)
     (tmp_path / "my brief.md").write_text("# Audience\n\nYoung families in Köln who cycle to work every day.\n")
     answer = kernel.cell("%%ask --file 'my brief.md'\nWho is the audience in Köln?")
     html = kernel.shown.outputs[0]["text/html"]
@@ -59,21 +43,9 @@ def test_each_quoted_passage_is_linked_to_its_file_and_place(
     assert offences(html) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "`a.md`, line 1",
-        "— `a.md`, and so on",
-        "— `a.md`",
-        "— [`a.md`](javascript:x), line 1",
-        "x — y `a.md`, line 1",
-    ],
-)
-def test_other_code_is_no_link(text: str) -> None:
-    assert "href" not in to_html(text, CHAT)
-
-
-def test_a_path_cannot_leave_the_link() -> None:
+def test_a_path_cannot_leave_the_link_and_other_code_is_no_link() -> None:
     html = to_html('> q\n\n— `"><script>.md&path=x#y`, row 3', CHAT)
     assert f'href="{CHAT}/text?path=%22%3E%3Cscript%3E.md%26path%3Dx%23y#row=3"' in html
     assert "href" not in to_html("> q\n\n— `a.md`, row 3", "javascript:alert(1)//")
+    for text in ("`a.md`, line 1", "— `a.md`, and so on", "— [`a.md`](javascript:x), line 1"):
+        assert "href" not in to_html(text, CHAT)

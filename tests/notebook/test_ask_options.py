@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,10 +13,11 @@ from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.testing import RunningService
+from tests.notebook.shells import bundle_of
 
+pytestmark = pytest.mark.usefixtures("connected")
 MODEL = """
-import pydantic, dataclasses
+import pydantic
 class Label(pydantic.BaseModel):
     name: str
     count: int | None = None
@@ -31,12 +33,6 @@ many = {"type": "array", "items": {"type": "object", "properties": {
 """
 
 
-@pytest.fixture(autouse=True)
-def connected(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
-
-
 def _uploaded(client: AgentService, chat: str | None, name: str) -> bytes:
     (path,) = [file.path for file in client.files.list(str(chat)) if file.file_name == name]
     data = client.files.download(path, chat=str(chat))
@@ -49,27 +45,21 @@ def test_a_dataframe_goes_along_and_is_summed_up(kernel: Any, client: AgentServi
     answer = kernel.cell("%%ask --df sales\nsay x")
     assert _uploaded(client, answer.chat, "sales.csv").decode() == "shop,price_eur\nKöln,1.5\n,2.0\n"
     (output,) = kernel.shown.outputs
-    told = "Attached sales.csv: 2 rows, 2 columns (shop str, price_eur float64), 1 values missing, 30 B"
-    assert told in output["text/plain"]
+    for said in ("sales.csv: 2 rows, 2 columns", "price_eur float64", "1 values missing"):
+        assert said in output["text/plain"]
 
 
-def test_a_picture_in_a_variable_or_a_file_goes_along(terminal: Any, client: AgentService, tmp_path: Any) -> None:
+def test_a_picture_in_a_variable_or_a_file_goes_along(terminal: Any, client: AgentService, tmp_path: Path) -> None:
     Image.new("RGB", (4, 4), "red").save(tmp_path / "photo.png")
-    buffer = io.BytesIO()
-    Image.new("RGB", (2, 2), "blue").save(buffer, "JPEG")
-    terminal.user_ns |= {"drawn": Image.new("RGB", (3, 3)), "raw": buffer.getvalue()}
-    answer = terminal.cell("%%ask --image drawn --image raw --image photo.png\nsay x")
-    assert Image.open(io.BytesIO(_uploaded(client, answer.chat, "drawn.png"))).size == (3, 3)
-    assert _uploaded(client, answer.chat, "raw.jpg") == buffer.getvalue()
-    assert _uploaded(client, answer.chat, "photo.png") == (tmp_path / "photo.png").read_bytes()
-
-
-def test_a_figure_or_its_axes_go_along(terminal: Any, client: AgentService) -> None:
-    figure = Figure(figsize=(1, 1))
-    terminal.user_ns |= {"fig": figure, "ax": figure.add_subplot()}
-    answer = terminal.cell("%%ask --image fig --image ax\nsay x")
-    assert Image.open(io.BytesIO(_uploaded(client, answer.chat, "fig.png"))).format == "PNG"
-    assert _uploaded(client, answer.chat, "ax.png") == _uploaded(client, answer.chat, "fig.png")
+    raw = io.BytesIO()
+    Image.new("RGB", (2, 2), "blue").save(raw, "JPEG")
+    axes = Figure(figsize=(1, 1)).add_subplot()
+    terminal.user_ns |= {"drawn": Image.new("RGB", (3, 3)), "raw": raw.getvalue(), "ax": axes}
+    chat = terminal.cell("%%ask --image drawn --image raw --image photo.png --image ax\nsay x").chat
+    assert Image.open(io.BytesIO(_uploaded(client, chat, "drawn.png"))).size == (3, 3)
+    assert _uploaded(client, chat, "raw.jpg") == raw.getvalue()
+    assert _uploaded(client, chat, "photo.png") == (tmp_path / "photo.png").read_bytes()
+    assert Image.open(io.BytesIO(_uploaded(client, chat, "ax.png"))).format == "PNG"
 
 
 def test_the_answer_is_an_instance_of_the_model(terminal: Any) -> None:
@@ -77,34 +67,29 @@ def test_the_answer_is_an_instance_of_the_model(terminal: Any) -> None:
     answer = terminal.cell('%%ask --schema Label\nanswer {"name": "a", "count": 2}')
     assert (type(answer.data).__name__, answer.data.name, answer.data.count) == ("Label", "a", 2)
     assert terminal.cell('%%ask --schema plain\nanswer {"a": 1}').data == {"a": 1}
-    assert terminal.cell("%%ask\nsay x").data is None
+    with pytest.raises(RunFailed, match=r"does not fit Label: name: .*no such name"):
+        terminal.cell('%%ask -o wrong --schema Label\nanswer {"name": "wrong"}')
+    assert terminal.user_ns["wrong"].status == "completed"
 
 
-def test_a_list_of_records_is_a_dataframe(kernel: Any) -> None:
+@pytest.mark.parametrize("schema", ["rows", "list[Label]"])
+def test_a_list_of_records_is_a_dataframe(kernel: Any, schema: str) -> None:
     kernel.cell(MODEL)
-    answer = kernel.cell('%%ask --schema rows\nanswer {"records": [{"name": "<b>a", "count": 2}, {"name": "b"}]}')
+    answer = kernel.cell(
+        f'%%ask --schema {schema}\nanswer {{"records": [{{"name": "<b>a", "count": 2}}, {{"name": "b"}}]}}'
+    )
     table = answer.data
     assert [str(kind) for kind in table.dtypes] == ["string", "Int64"]
     assert (list(table["name"]), list(table["count"].fillna(-1))) == (["<b>a", "b"], [2, -1])
     assert (table.attrs["run_id"], table.attrs["chat"]) == (answer.run_id, answer.chat)
     (output,) = kernel.shown.outputs
     assert ">&lt;b&gt;a</td>" in output["text/html"]
-    assert "{" not in output["text/plain"]
 
 
 def test_records_of_a_json_schema_have_their_types_also_without_any(terminal: Any) -> None:
     terminal.cell(MODEL)
     empty = terminal.cell('%%ask --schema many\nanswer {"records": []}').data
     assert [str(kind) for kind in empty.dtypes] == ["datetime64[ns, UTC]", "Float64", "boolean"]
-    one = terminal.cell('%%ask --schema many\nanswer {"records": [{"at": "2026-11-21T06:00:00Z", "price": 1}]}').data
-    assert (one["at"][0], one["price"][0]) == (pd.Timestamp("2026-11-21T06:00", tz="UTC"), 1.0)
-
-
-def test_an_answer_that_does_not_pass_the_models_own_checks_says_which(terminal: Any) -> None:
-    terminal.cell(MODEL)
-    with pytest.raises(RunFailed, match=r"does not fit Label: name: .*no such name.* \(run [\w-]+\)"):
-        terminal.cell('%%ask -o wrong --schema Label\nanswer {"name": "wrong"}')
-    assert terminal.user_ns["wrong"].status == "completed"
 
 
 @pytest.mark.parametrize("line", ["%ask -o reply say hello, what's #2?", "reply = %ask say hello, what's #2?  "])
@@ -113,26 +98,17 @@ def test_a_line_asks_also_with_a_question_mark(terminal: Any, line: str) -> None
     assert terminal.user_ns["reply"].text == "hello, what's #2?"
 
 
-def test_the_help_has_the_options_in_groups(terminal: Any) -> None:
-    shown = terminal.find_line_magic("ask").__doc__
-    titles = ["what goes along", "what comes back", "which model", "how it runs"]
-    assert sorted(titles, key=shown.index) == titles
-
-
 def test_waiting_for_a_busy_chat(terminal: Any, client: AgentService) -> None:
-    busy = client.runs.start("wait 2")
-    answer = terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait\nsay after")
-    assert answer.text == "after"
+    busy = client.runs.start("wait 1")
+    assert terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait\nsay after").text == "after"
     assert client.runs.get(busy.run_id).status == "completed"
 
 
 def test_a_wait_for_a_busy_chat_has_its_time(terminal: Any, client: AgentService) -> None:
     busy = client.runs.start("wait 60")
-    try:
-        with pytest.raises(AskError, match=f"busy with run {busy.run_id} for 1 s; nothing was started"):
-            terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait --timeout 1\nsay after")
-    finally:
-        client.runs.cancel(busy.run_id)
+    with pytest.raises(AskError, match=f"busy with run {busy.run_id}.*nothing was started"):
+        terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait --timeout 0.2\nsay after")
+    client.runs.cancel(busy.run_id)
     assert list(terminal.cell("%runs")["status"]) == []
 
 
@@ -145,8 +121,7 @@ def test_the_last_error_goes_along_without_keys(
         terminal.cell(f"api_key = '{secret}'\nsent = 'a-secret-of-the-shop'\nx = 1 / 0")
     with pytest.raises(AskError):
         terminal.cell("%%ask --error --schema nothing\nsay x")
-    answer = terminal.cell("%%ask --error\nsay x")
-    told = _uploaded(client, answer.chat, "last-error.md").decode()
+    told = _uploaded(client, terminal.cell("%%ask --error\nsay x").chat, "last-error.md").decode()
     assert "x = 1 / 0" in told
     assert "ZeroDivisionError: division by zero" in told
     assert "interactiveshell" not in told, "the traceback begins at the cell"
@@ -155,78 +130,55 @@ def test_the_last_error_goes_along_without_keys(
     assert "api_key = '[redacted]'" in told
 
 
-def test_a_cell_that_cannot_be_compiled_is_the_last_error_too(terminal: Any, client: AgentService) -> None:
-    with pytest.raises(SyntaxError):
-        terminal.cell("x = = 1")
-    told = _uploaded(client, terminal.cell("%%ask --error\nsay x").chat, "last-error.md").decode()
-    assert "x = = 1" in told
-    assert "SyntaxError" in told
-
-
 def test_code_is_proposed_and_not_run(terminal: Any) -> None:
-    script = "say Try:\nsay ```python\nsay ran = True\u202e\nsay print(ran)\nsay ```"
-    answer = terminal.cell(f"%%ask --code\n{script}")
+    answer = terminal.cell("%%ask --code\nsay Try:\nsay ```python\nsay ran = True\u202e\nsay print(ran)\nsay ```")
     assert answer.code == "ran = True\nprint(ran)"
     assert terminal.rl_next_input == answer.code
     assert "ran" not in terminal.user_ns
     terminal.rl_next_input = None
     terminal.cell("%%ask --code\nsay ```python\nsay ran\u3164 = True\nsay ```")
-    terminal.cell("%%ask --code\nsay no code at all")
-    assert terminal.rl_next_input is None
+    assert terminal.rl_next_input is None, "a name with a character that can't be seen"
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--df missing", "--df missing: there is no variable `missing`"),
-        ("--df number", "--df number: that is a int, not a DataFrame"),
-        ("--image number", "--image number: that is a int, not a picture"),
-        ("--image note.txt", "note.txt is no PNG, JPEG, GIF or WebP"),
-        ("--schema missing", "--schema missing: there is no variable `missing`"),
-        ("--schema number", "--schema number: that is a int, no shape of an answer"),
-        ("--schema Loop", "--schema Loop: Loop refers to itself"),
-        ("--error", "--error: no cell has failed"),
-        ("say hello", "unrecognized arguments: hello"),
-        ("hello", "`%%ask` asks what stands below its line"),
-        ("--on-busy queue", "argument --on-busy: invalid choice"),
-        ("--code --bg", "--code and --bg exclude each other"),
-    ],
-)
-def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_path: Any, line: str, said: str) -> None:
+def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("x")
     terminal.cell("import pydantic\nnumber = 1\nclass Loop(pydantic.BaseModel):\n    child: 'Loop | None' = None")
-    with pytest.raises(AskError) as caught:
-        terminal.cell(f"%%ask {line}\nsay x")
-    assert said in str(caught.value)
-    assert len(terminal.cell("%runs")) == 0
-
-
-def test_a_dataframe_in_braces_names_the_option(terminal: Any) -> None:
+    for line, said in (
+        ("--df missing", "no variable `missing`"),
+        ("--df number", "int, not a DataFrame"),
+        ("--image note.txt", "note.txt is no PNG"),
+        ("--schema number", "int, no shape of an answer"),
+        ("--schema list[Missing]", "no variable `Missing`"),
+        ("--schema Loop", "Loop refers to itself"),
+        ("say hello", "unrecognized arguments: hello"),
+        ("--on-busy queue", "argument --on-busy: invalid choice"),
+        ("--code --bg", "--code and --bg exclude each other"),
+    ):
+        with pytest.raises(AskError) as caught:
+            terminal.cell(f"%%ask {line}\nsay x")
+        assert said in str(caught.value)
     terminal.user_ns["table"] = pd.DataFrame()
     with pytest.raises(AskError) as caught:
         terminal.cell("%%ask\nsum {{table}}")
     assert "--df table" in caught.value.hint
+    assert len(terminal.cell("%runs")) == 0
 
 
-def test_a_list_of_a_model_is_a_schema_by_itself(terminal: Any) -> None:
-    terminal.cell("import pydantic\nclass Row(pydantic.BaseModel):\n    name: str")
-    answer = terminal.cell('%%ask --schema list[Row]\nanswer {"records": [{"name": "a"}]}')
-    assert answer.data.name.tolist() == ["a"]
-    with pytest.raises(AskError, match="no variable `Missing`"):
-        terminal.cell("%%ask --schema list[Missing]\nsay x")
-
-
-@pytest.mark.parametrize("line", ["%%ask", "%%ask --timeout 0.3"])
-def test_the_end_of_a_cell_that_fails_is_said_once(kernel: Any, line: str) -> None:
-    script = "fail agent_error It broke" if line == "%%ask" else "wait 2"
-    with pytest.raises(RunFailed) as caught:
-        kernel.cell(f"{line} --new-chat -o kept\nsay so far\n{script}", cell_id="c1")
+@pytest.mark.parametrize(
+    ("options", "script", "why"),
+    [("", "fail agent_error It broke", "It broke"), ("--timeout 0.3", "wait 60", "within 0.3 s")],
+)
+def test_the_end_of_a_cell_that_fails_is_said_once(
+    kernel: Any, client: AgentService, options: str, script: str, why: str
+) -> None:
+    with pytest.raises(RunFailed, match=why):
+        kernel.cell(f"%%ask --new-chat -o kept {options}\nsay so far\n{script}", cell_id="c1")
     (output,) = kernel.shown.outputs
-    why = "It broke" if line == "%%ask" else "within 0.3 s"
-    assert why in str(caught.value)
     assert why not in output["text/plain"] + output["text/html"]
     assert "so far" in output["text/plain"]
-    assert why in repr(kernel.user_ns["kept"]._repr_mimebundle_()), "looked at later, the answer says it itself"
+    kept = kernel.user_ns["kept"]
+    assert why in repr(bundle_of(kept)), "looked at later, the answer says it itself"
+    client.runs.cancel(kept.run_id)
 
 
 def test_a_failure_that_does_not_fail_the_cell_is_said_in_its_output(kernel: Any) -> None:

@@ -5,42 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentsvc_nb.notebook.display.markdown import settled, to_html
 
 LINES = [
-    "",
-    "plain words",
-    "*emphasis* and `code`",
-    "# heading",
-    "===",
-    "---",
-    "- item",
-    "  continued",
-    "    indented",
-    "1. one",
-    "2. two",
-    "* star",
-    "> quoted",
-    "```",
-    "```python",
-    "~~~",
-    "| a | b |",
-    "|---|---|",
-    "| 1 | 2 |",
-    "#hashtag",
-    "\tx",
-    "<div>",
-    "***",
-    "$$",
-    "$$ x = 1",
-    "x_1 + 2 $$",
-    "  \\[",
-    "\\] ",
-    "> $$",
-    r"of \(a*b*c\) and $5",
+    *("", "plain *words* and `code`", "# heading", "===", "---", "- item", "  continued", "    indented", "1. one"),
+    *("> quoted", "```", "```python", "~~~", "| a | b |", "|---|---|", "| 1 | 2 |", "#hashtag", "\tx", "<div>", "***"),
+    *("$$", "$$ x = 1", "x_1 + 2 $$", "  \\[", "\\] ", "> $$", r"of \(a*b*c\) and $5"),
 ]
 TEXTS = st.lists(st.sampled_from(LINES), max_size=25).map("\n".join)
 
@@ -55,40 +28,27 @@ def _stream(text: str, cuts: list[int]) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def _shape(html: str) -> str:
-    return re.sub(r"\s+", " ", html).strip()
-
-
-@given(TEXTS | st.text(max_size=200), st.lists(st.integers(0, 2000), max_size=12))
-def test_nothing_is_lost_or_doubled(text: str, cuts: list[int]) -> None:
-    assert text == "".join(_stream(text, cuts))
-
-
+@settings(max_examples=60)
 @given(TEXTS, st.lists(st.integers(0, 2000), max_size=12))
-def test_pieces_render_like_the_whole(text: str, cuts: list[int]) -> None:
+def test_nothing_is_lost_or_doubled_and_pieces_read_like_the_whole(text: str, cuts: list[int]) -> None:
     pieces = _stream(text, cuts)
-    assert _shape(to_html(text)) == _shape("\n".join(to_html(piece) for piece in pieces))
+    assert text == "".join(pieces)
+    whole, joined = to_html(text), "\n".join(to_html(piece) for piece in pieces)
+    assert re.sub(r"\s+", " ", whole).strip() == re.sub(r"\s+", " ", joined).strip()
 
 
 @pytest.mark.parametrize(
     ("text", "frozen"),
     [
-        ("", ""),
-        ("one", ""),
         ("one\n\n", ""),
-        ("one\n\ntwo", ""),
         ("one\n\ntwo\n", "one\n\n"),
-        ("# h\ntext\n", "# h\n"),
         ("para\n#", ""),
         ("```\ncode\n\nmore\n", ""),
         ("```\ncode\n```\nafter\n", "```\ncode\n```\n"),
         ("- a\n\n- b\n\n", ""),
         ("- a\n\n- b\n\npara\n", "- a\n\n- b\n\n"),
         ("a\r\n\r\nb\r\n", "a\r\n\r\n"),
-        ("a\r\n\r\nb\r", ""),
         ("$$\na = b\n# c\n", ""),
-        ("p\n$$\na = b\n$$\nnext\n", "p\n"),
-        ("$$\na = b\n$$\n\nnext\n", "$$\na = b\n$$\n\n"),
         ("| a |\n|---|\n| 1 |\n\nx\n", "| a |\n|---|\n| 1 |\n\n"),
     ],
 )

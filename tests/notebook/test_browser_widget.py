@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import errno
 import html
-import json
-import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.files.workspace import listed_and_staged
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.notebook.widgets.browser import THUMBNAILS_MAX, FileBrowser
+from agentsvc_nb.notebook.widgets.browser import FileBrowser
 from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
-from agentsvc_nb.notebook.widgets.uploads import TOGETHER, Uploads
+from agentsvc_nb.notebook.widgets.uploads import TOGETHER
 from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
-from tests.faults.network import tcp_sockets
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import attach, file, say
-from tests.notebook.images import png
 from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
@@ -48,22 +41,8 @@ def session(client: AgentService) -> Iterator[Session]:
 
 
 @pytest.fixture
-def browse(session: Session) -> Iterator[Browse]:
-    """Opens browsers, whose threads end before the session does."""
-    made: list[FileBrowser] = []
-
-    def opened(files: list[WorkspaceFile]) -> FileBrowser:
-        made.append(FileBrowser(session, files))
-        return made[-1]
-
-    yield opened
-    for browser in made:
-        end(browser)
-
-
-def end(browser: FileBrowser) -> None:
-    for worker in (browser._worker, browser._thumbnails):
-        worker._pool.shutdown()
+def browse(session: Session) -> Browse:
+    return lambda files: FileBrowser(session, files)
 
 
 @pytest.fixture
@@ -152,127 +131,39 @@ def test_contents_are_searched(browser: FileBrowser) -> None:
     assert went_wrong(browser, "invalid_query")
 
 
-def test_what_comes_late_moves_nobody(browser: FileBrowser) -> None:
-    held, done = threading.Event(), threading.Event()
-    browser._worker.do("hold", held.wait)
-    say(browser.front, "open", key="a.csv")
-    say(browser.front, "close")
-    held.set()
-    browser._worker.do("done", done.set)
-    assert done.wait(60)
-    assert browser.front.part("open") is None
-
-
-def test_thumbnails_come_when_they_are_asked_for(
-    browser: FileBrowser, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session.client().files.upload(("a.png", png("navy")), ("b.png", png("red")), chat=session.address().chat)
-    say(browser.front, "refresh")
-    until(lambda: "uploads/a.png" in paths(browser))
-    assert browser.front.parts("thumb/") == {}
-    say(browser.front, "thumbs", keys=["uploads/a.png", "no such", 7])
-    uri, alt = until(lambda: browser.front.part("thumb/uploads/a.png"))
-    assert (uri[:16], alt) == ("data:image/webp;", "a.png")
-    monkeypatch.setattr("agentsvc_nb.notebook.widgets.browser.THUMBNAILS_MAX", 0)
-    say(browser.front, "thumbs", keys=["uploads/b.png"])
-    until(lambda: [*browser.front.parts("thumb/")] == ["thumb/uploads/b.png"])
-    [(large, _)] = opened(browser, "uploads/a.png")["images"]
-    assert large.startswith("data:image/webp;")
-    session.client().files.upload(("b.png", png("green")), chat=session.address().chat)
-    say(browser.front, "refresh")
-    until(lambda: browser.front.parts("thumb/") == {})
-    assert THUMBNAILS_MAX > 200, "more than a page shows at once"
-
-
-def test_uploads_come_into_the_chat_and_refresh_lists_them(
-    browser: FileBrowser, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[int] = []
-    changed = browser.front.change
-
-    def noted(parts: Mapping[str, Any]) -> None:
-        shown.extend(value["at"] for name, value in parts.items() if name.startswith("upload/") and value)
-        changed(parts)
-
-    monkeypatch.setattr(browser.front, "change", noted)
+def test_uploads_come_into_the_chat(browser: FileBrowser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     attach(browser.front, "../<img src=x onerror=alert(1)>.csv", b"a,b\n1,2\n", slice_bytes=3)
     says(browser, "1 sent")
-    assert shown == [0, 3, 6, 8]
+    attach(browser.front, "..", b"x")
+    says(browser, "1 sent: file")
+    assert len([path for path in paths(browser) if path.startswith("uploads/")]) == 2
     assert browser.front.parts("upload/") == {}
-    assert any(path.startswith("uploads/") for path in paths(browser))
-    attach(browser.front, "empty.txt", b"")
-    says(browser, "1 sent: empty.txt")
-    session.client().runs.start("write new.md hi", chat=session.address().chat, sync=True)
-    say(browser.front, "refresh")
-    until(lambda: "new.md" in paths(browser))
+    assert [*temporary.iterdir()] == []
 
 
-def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(browser: FileBrowser) -> None:
+def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(
+    browser: FileBrowser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     attach(browser.front, "x" * 300, b"content")
-    assert went_wrong(browser, "under this name: File name too long. Rename it.")
-    attach(browser.front, "\0", b"content")
-    assert went_wrong(browser, "it is not a valid name of a file")
+    assert went_wrong(browser, "under this name")
     attach(browser.front, "large.bin", b"", size=FILE_MAX_BYTES + 1)
-    assert went_wrong(browser, "large.bin is larger than 100 MB and was not sent. Query it in the notebook")
-    say(browser.front, "toolarge", name=HOSTILE[0])
-    assert went_wrong(browser, "is larger than 100 MB")
-    say(browser.front, "unreadable", name="folder")
-    assert went_wrong(browser, "folder can't be read. Drop the files of a folder")
+    assert went_wrong(browser, "large.bin is larger than 100 MB and was not sent")
+    say(browser.front, "file", b"abcdefgh", id="more", name="more.txt", size=4, at=0)
+    assert went_wrong(browser, "more.txt is larger than its page said")
     for number in range(TOGETHER + 1):
         say(browser.front, "file", b"x", id=str(number), name=f"{number}.txt", size=2, at=0)
     assert went_wrong(browser, "Cancel one")
-    folders = [file.path.parent for file in browser._uploads._arriving.values()]
-    assert len(folders) == TOGETHER
     for number in range(TOGETHER):
         say(browser.front, "cancel", id=str(number))
     say(browser.front, "file", b"x", id="0", name="0.txt", size=2, at=1)
-    assert [folder for folder in folders if folder.exists()] == []
+    assert [*temporary.iterdir()] == []
     assert browser.front.parts("upload/") == {}
     say(browser.front, "refresh")
     until(lambda: paths(browser) == PATHS)
-
-
-@pytest.mark.parametrize("name", ["", "\\", "/", ".", "..", "a/..", "..\\", None])
-def test_a_name_that_is_none_is_a_file_in_a_folder_of_its_own(
-    browser: FileBrowser, name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (temporary := tmp_path / "temporary").mkdir()
-    (temporary / "of others").write_text("x")
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    say(browser.front, "file", b"x", id="1", name=name, size=1, at=0)
-    says(browser, "1 sent: None" if name is None else "1 sent: file")
-    assert [path.name for path in temporary.iterdir()] == ["of others"]
-
-
-def test_a_disk_that_is_full_is_no_matter_of_the_name(browser: FileBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "open", full)
-    attach(browser.front, "a.txt", b"content")
-    assert went_wrong(browser, "a.txt can't be kept on the kernel's machine: No space left on device.")
-
-
-@pytest.mark.parametrize("slices", [[b"ab", b"cdefgh"], [b"abcdefgh"], [b"", b"abcdefgh"]])
-def test_more_than_was_announced_is_refused_before_it_is_written(
-    browser: FileBrowser, slices: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, written = Uploads.done, list[int]()
-
-    def done(uploads: Uploads, key: str) -> None:
-        path = uploads._arriving[key].path
-        written.append(path.stat().st_size if path.exists() else 0)
-        kept(uploads, key)
-
-    monkeypatch.setattr(Uploads, "done", done)
-    at = 0
-    for content in slices:
-        say(browser.front, "file", content, id="1", name="a.txt", size=4, at=at)
-        at += len(content)
-    assert went_wrong(browser, "a.txt is larger than its page said, and was not sent.")
-    assert written == [len(slices[0]) if len(slices) > 1 else 0]
-    assert browser.front.parts("upload/") == {}
-    assert browser._uploads._arriving == {}
 
 
 def test_a_file_that_is_gone_is_said_and_the_rest_stays(browse: Browse) -> None:
@@ -280,23 +171,6 @@ def test_a_file_that_is_gone_is_said_and_the_rest_stays(browse: Browse) -> None:
     say(browser.front, "open", key="gone.txt")
     assert went_wrong(browser, "file_not_found")
     assert paths(browser) == ["gone.txt", "other.txt"]
-
-
-def test_without_a_connection_a_sentence_and_nothing_is_lost() -> None:
-    lost = Session("plan.ipynb", environ={"SERVICE_API_KEY": "x"}, journal=Journal(None))
-    lost.connect("http://127.0.0.1:9")
-    browser = FileBrowser(lost.for_chat("chat_1"), [file("a.txt")])
-    say(browser.front, "refresh")
-    assert "%agentsvc connect" in says(browser, "http://127.0.0.1:9")
-    assert paths(browser) == ["a.txt"]
-    end(browser)
-
-
-def test_10_000_files_are_one_part_of_a_megabyte(browse: Browse) -> None:
-    before = len(ipywidgets.widgets.widget._instances)
-    browser = browse([file(f"{number:05}.txt") for number in range(10_000)])
-    assert len(ipywidgets.widgets.widget._instances) == before + 2, "the widget and its layout"
-    assert len(json.dumps(browser.front.parts())) < 1_000_000
 
 
 def test_hostile_names_are_text_wherever_they_stand(browse: Browse) -> None:
@@ -307,21 +181,6 @@ def test_hostile_names_are_text_wherever_they_stand(browse: Browse) -> None:
         say(browser.front, "open", key=key)
         assert offences((browser.front.part("said") or {"html": ""})["html"]) == []
     says(browser, "file_not_found")
-
-
-def test_buttons_may_be_pressed_in_many_threads(browser: FileBrowser) -> None:
-    pressed: list[Callable[[], None]] = [
-        lambda: say(browser.front, "open", key="a.csv"),
-        lambda: say(browser.front, "close"),
-        lambda: say(browser.front, "find", words="x"),
-        lambda: say(browser.front, "refresh"),
-    ]
-    threads = [threading.Thread(target=press) for _ in range(10) for press in pressed]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert paths(browser) == PATHS
 
 
 def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:
@@ -339,23 +198,6 @@ def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:
     assert f"agentsvc_nb.Files('{chat}')" in repr(other)
 
 
-def test_where_no_widget_is_shown_it_is_the_table(terminal: Any) -> None:
-    terminal.cell("%%ask\nsay x\nwrite a.txt hi")
-    assert list(terminal.cell("%files browse").df["path"]) == ["a.txt"]
-    assert list(terminal.cell("import agentsvc_nb\nagentsvc_nb.Files()").df["path"]) == ["a.txt"]
-
-
-def test_another_chats_connection_is_closed_with_the_notebooks(session: Session) -> None:
-    """One for each chat, however often it is looked through: widgets live as long as the kernel."""
-    before = tcp_sockets()
-    other = session.for_chat("chat_1")
-    other.client().tools.list()
-    assert tcp_sockets() == before + 1
-    assert session.for_chat("chat_1") is other
-    session.close()
-    assert tcp_sockets() == before
-
-
 def test_it_shows_what_the_table_shows_also_before_the_first_question(kernel: Any, tmp_path: Path) -> None:
     assert "0 files" in repr(kernel.cell("%files browse", cell_id="c1"))
     (tmp_path / "mine.csv").write_text("a\n")
@@ -368,8 +210,3 @@ def test_it_shows_what_the_table_shows_also_before_the_first_question(kernel: An
     assert (row[0], row[6], row[7]) == ("uploads/mine.csv", "you", "goes along with the next question")
     say(front, "open", key="uploads/mine.csv")
     assert "can be shown afterwards" in until(lambda: front.part("open"))["html"]
-
-
-def test_slices_are_bytes_in_some_hosts(browser: FileBrowser) -> None:
-    browser.front._handle_custom_msg({"do": "file", "id": "1", "name": "a.txt", "size": 2, "at": 0}, [b"hi"])  # marimo
-    says(browser, "1 sent: a.txt")

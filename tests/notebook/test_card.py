@@ -7,10 +7,10 @@ import pytest
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.widgets.card import TAIL_CHARS, CardScreen, last_blocks
+from agentsvc_nb.notebook.widgets.card import CardScreen
 from agentsvc_nb.notebook.widgets.front import Front
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.fronts import decide, front_of, markup, say, text, words
+from tests.notebook.fronts import decide, front_of, markup, text, words
 from tests.notebook.screens import Cell, Clock, Script
 from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
@@ -48,40 +48,6 @@ def test_it_says_what_the_run_does_and_shows_the_end_of_the_answer() -> None:
     line = card.cell.outputs[0]["text/plain"]
     assert line.endswith(f"`%runs show {card.run.view.run_id}` shows the answer.")
     assert f"<code>%runs show {card.run.view.run_id}</code> shows" in card.cell.outputs[0]["text/html"]
-
-
-def test_only_what_changes_is_sent_and_text_at_most_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = Card()
-    front, sent = card.look(), []
-    monkeypatch.setattr(front, "send", lambda content, buffers=None: sent.append(content["parts"]))
-    for _ in range(10):
-        card.run.say("word ")
-        card.look(0.3)
-    assert len([parts for parts in sent if "text" in parts]) == 2
-    card.look(0.6)
-    sent.clear()
-    card.look(0.3)
-    card.look(0.3)
-    assert sent == []
-
-
-def test_the_preview_is_bounded_and_begins_with_a_block() -> None:
-    lines = [f"paragraph {number} {'x' * 90}" for number in range(3000)]
-    found = last_blocks("\n\n".join(lines))
-    assert found.startswith("…\n\nparagraph 29")
-    assert found.endswith(lines[-1])
-    assert len(found) < 2 * TAIL_CHARS
-    assert last_blocks("y" * 100_000) == "…\n\n" + "y" * TAIL_CHARS
-    code = "```python\n" + "\n\n".join(f"line_{number} = 1" for number in range(300))
-    assert last_blocks(f"{code}\n```\n\nafter").startswith("…\n\n```\nline_")
-
-
-def test_cancel_goes_to_the_run_and_a_page_that_is_loaded_again_knows_it() -> None:
-    card, pressed = Card(), []
-    card.screen.cancels(lambda: pressed.append(1))
-    front = front_of(card.cell.outputs[1])
-    say(front, "cancel")
-    assert (pressed, front.part("run")["cancelling"]) == ([1], True)
 
 
 def test_a_call_that_waits_is_answered_in_the_card() -> None:

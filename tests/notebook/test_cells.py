@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.kernel import edits
-from agentsvc_nb.notebook.kernel.pages import Cell, Pages
+from agentsvc_nb.notebook.kernel.pages import Cell
 from agentsvc_nb.testing import RunningService
 from tests.notebook.shells import KernelShell
 from tests.notebook.test_hostile import HOSTILE
@@ -36,8 +36,16 @@ class PlayedPage:
         self.before_writing: Callable[[], object] = lambda: None
         parent = {"metadata": {"cellId": "c9"}, "header": {"session": "page"}}
         monkeypatch.setattr(shell, "get_parent", lambda: parent)
-        self._pages: Pages = host.contexts[shell].pages
-        self._pages._on_open(self, {"content": {"data": {"page": "page", "earlier": [], "subshell": True}}})
+        channel = SimpleNamespace(send=lambda *_, **__: None)
+        kernel = SimpleNamespace(comm_manager=self, session=channel, iopub_socket=None, get_parent=lambda: parent)
+        monkeypatch.setattr(shell, "kernel", kernel)
+        shell.cell("%reload_ext agentsvc_nb")
+
+    def register_target(self, target: str, opened: Callable[[Any, Any], object]) -> None:
+        opened(self, {"content": {"data": {"page": "page", "earlier": [], "subshell": True}}})
+
+    def unregister_target(self, *_: Any) -> None:
+        pass
 
     def on_msg(self, callback: Callable[[Any], object]) -> None:
         self._tell = callback

@@ -10,7 +10,6 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 
 from agentsvc_nb.testing import running_service
-from tests.notebook.shells import KernelShell
 
 Complete = Callable[[str], list[str]]
 
@@ -24,27 +23,6 @@ def complete(terminal: Any) -> Complete:
         return [text[: each.start] + each.text for each in found]
 
     return tab
-
-
-@pytest.mark.parametrize(
-    ("typed", "whole"),
-    [
-        ("%runs sh", "%runs show"),
-        ("%%ask --new-c", "%%ask --new-chat"),
-        ("%%ask -o x --ti", "%%ask -o x --timeout"),
-        ("%%ask --effort hi", "%%ask --effort high"),
-        ("%agentsvc conn", "%agentsvc connect"),
-        ("x = 1\n%jobs can", "x = 1\n%jobs cancel"),
-        ("%%ask --df tab", "%%ask --df table_of_mine"),
-        ("%runs show {{table_of", "%runs show {{table_of_mine"),
-        ("%%ask\nWhat is in {{table_of", "%%ask\nWhat is in {{table_of_mine"),
-    ],
-)
-def test_actions_options_and_variables(terminal: Any, complete: Complete, typed: str, whole: str) -> None:
-    terminal.user_ns |= {"table_of_mine": pd.DataFrame({"a": [1]}), "table_of_none": 1}
-    if "{{" in typed:
-        del terminal.user_ns["table_of_none"]
-    assert complete(typed) == [whole]
 
 
 @pytest.mark.parametrize(
@@ -99,14 +77,3 @@ def test_other_completions_are_left_alone(terminal: Any, complete: Complete, tmp
     assert complete("%timeit -r") == [] or "%runs" not in complete("%timeit -r")
     terminal.user_ns["table_of_mine"] = 1
     assert "%%time\ntable_of_mine" in complete("%%time\ntable_of_m")
-
-
-def test_unloading_takes_the_completions_along() -> None:
-    shell = KernelShell.instance()
-    before = len(shell.Completer.custom_matchers)
-    for _ in range(2):
-        shell.cell("%load_ext agentsvc_nb")
-        assert len(shell.Completer.custom_matchers) == before + 1
-        shell.cell("%unload_ext agentsvc_nb")
-        assert len(shell.Completer.custom_matchers) == before
-    KernelShell.clear_instance()

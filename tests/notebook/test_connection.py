@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,9 +14,7 @@ from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.testing import RunningService, running_service
-from tests.unit.agents.chat_server import Reply as ChatReply
-from tests.unit.agents.chat_server import chat_server
+from agentsvc_nb.testing import RunningService
 
 
 class Ring(KeyringBackend):
@@ -75,20 +72,6 @@ def test_a_key_is_kept_in_the_keyring_and_found_there_by_the_next_kernel(service
     second.close()
 
 
-def test_the_environment_wins_over_the_keyring(service: RunningService, ring: Ring) -> None:
-    ring.set_password("agentsvc-nb", service.base_url, "svc_sk_another")
-    session = Session(environ={"SERVICE_API_KEY": service.api_key}, journal=Journal(None))
-    assert "SERVICE_API_KEY is set" in commands.connect(session, service.base_url)
-    assert len(commands.tools(session)) > 1
-    session.close()
-
-
-def test_what_is_no_key_is_not_taken(session: Session, service: RunningService) -> None:
-    with pytest.raises(AskError, match="That is no key"):
-        commands.connect(session, service.base_url, lambda _: "two words")
-    assert session.keys.of(service.base_url) is None
-
-
 @pytest.mark.usefixtures("connected")
 def test_a_chat_is_moved_to_when_it_is_there(terminal: Any, client: AgentService) -> None:
     chat = client.runs.start("say x", sync=True).chat
@@ -99,42 +82,6 @@ def test_a_chat_is_moved_to_when_it_is_there(terminal: Any, client: AgentService
     with pytest.raises(AskError, match="'17' is not a chat id"):
         terminal.cell("%agentsvc chat 17")
     assert terminal.cell("%%ask\nsay z").chat == chat
-
-
-@pytest.mark.usefixtures("connected")
-def test_what_a_run_sent_to_models_is_shown(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run = terminal.cell("%%ask\nsay x").run.run_id
-    terminal.cell("%agentsvc sent last")
-    assert f"Run {run} sent nothing to a language model." in capsys.readouterr().out
-    with pytest.raises(AskError, match="The run is missing"):
-        terminal.cell("%agentsvc sent")
-
-
-def test_each_part_that_a_run_sent_is_shown(
-    terminal: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    look = ChatReply(("Let me see.",), calls=(("list_files", "{}"),))
-    with chat_server(look, ChatReply(("Blue.",))) as server:
-        settings = {"model_url": server.url, "model_context": 32_768}
-        with running_service("openai-chat:stand-in", **settings) as service:
-            monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-            monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
-            run = terminal.cell("%%ask\nWhich colour\x1b[31m " + "is it? " * 100).run
-            capsys.readouterr()
-            terminal.cell(f"%agentsvc sent {run.run_id}")
-            lines = capsys.readouterr().out.splitlines()
-    first = next(place for place, line in enumerate(lines) if line.startswith("1. stand-in at http://127.0.0.1"))
-    second = next(place for place, line in enumerate(lines) if line.startswith("2. stand-in at http://127.0.0.1"))
-    for place in (first, second):
-        assert re.fullmatch(r".+ \(your own\), some [\d,]+ tokens; new in it:", lines[place])
-    whats = [line.split(",")[0].strip() for line in lines]
-    assert whats[first + 1 : second] == ["instructions", "tools", "message"]
-    assert whats[second + 1 :] == ["answer", "call", "result"]
-    question = lines[second - 1]
-    assert re.match(r"   message, 8\d\d characters: Which colour", question)
-    assert question.endswith("…")
-    assert "\x1b" not in question
-    assert "Let me see." in lines[second + 1]
 
 
 @pytest.mark.usefixtures("connected")
@@ -149,3 +96,10 @@ def test_a_project_is_found_by_its_name_or_made(terminal: Any, client: AgentServ
     assert terminal.cell("%%ask\nsay x").run.project is None
     terminal.cell('%agentsvc project "Winter sale 7"')
     assert terminal.cell("%%job echo_job\nsteps: 1\nseconds: 0").status == "succeeded"
+
+
+@pytest.mark.usefixtures("connected")
+def test_what_a_run_sent_to_models_is_shown(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = terminal.cell("%%ask\nsay x").run.run_id
+    terminal.cell("%agentsvc sent last")
+    assert f"Run {run} sent nothing to a language model." in capsys.readouterr().out

@@ -16,8 +16,7 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
-from agentsvc_nb.notebook.kernel.duckdb_database import fetch
-from agentsvc_nb.notebook.kernel.variables import BYTES, Rules
+from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.testing import RunningService
 from tests.notebook.test_in_kernel import results
 
@@ -72,13 +71,6 @@ def test_a_query_has_so_many_rows_and_is_masked(database: Database) -> None:
     assert told["rows"] == [["x"], ["[redacted]"]]
 
 
-def test_a_large_answer_is_cut(database: Database, names: dict[str, Any]) -> None:
-    names["run"](f"INSERT INTO sales SELECT '{'z' * 190}', 1, '{'z' * 190}' FROM sales a, sales b, sales c, sales d")
-    told = query(database, "SELECT region AS a, note AS b, region || note AS c FROM sales", Rules(rows=1000))
-    assert told["rows_cut"]
-    assert len(json.dumps(told)) < BYTES + 100
-
-
 @pytest.mark.parametrize("approved", [False, True])
 @pytest.mark.parametrize("write", ["DELETE FROM sales", "DROP TABLE sales", "CREATE TABLE other (a INTEGER)"])
 def test_the_database_itself_refuses_to_write(
@@ -119,26 +111,6 @@ def test_ctrl_c_ends_a_query_and_nothing_else(database: Database, kind: str) -> 
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
 
 
-def test_ctrl_c_before_a_query_has_begun_ends_it() -> None:
-    import duckdb
-
-    connection, heard = duckdb.connect(), threading.Event()
-
-    class Watched:
-        def interrupt(self) -> None:
-            connection.interrupt()
-            heard.set()
-
-    class Late:
-        def fetchall(self) -> list[Any]:
-            assert heard.wait(60)
-            return connection.sql(ENDLESS["duckdb"]).fetchall()
-
-    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        fetch(Watched(), Late())
-
-
 # -- in a cell ----------------------------------------------------------------------------------------------------
 
 
@@ -177,16 +149,6 @@ def test_config_names_it_for_the_notebook_and_no_rows_are_no_queries(terminal: A
     answer = terminal.cell("%%ask\nsay x")
     offered = ["database_schema", "list_variables", "show_variable"]
     assert sorted(client.runs.get(answer.run_id).client_tools) == offered
-
-
-@pytest.mark.usefixtures("connected")
-@pytest.mark.parametrize(
-    ("line", "said"), [("nowhere", "no variable `nowhere`"), ("number", "that is a int"), ("db --each df", "exclude")]
-)
-def test_what_is_no_connection_is_said_before_anything_is_sent(terminal: Any, line: str, said: str) -> None:
-    terminal.cell("number = 1")
-    with pytest.raises(AskError, match=f"{said}.*nothing was sent"):
-        terminal.cell(f"%%ask --connection {line}\nsay x")
 
 
 @pytest.mark.usefixtures("connected")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pytest
 
 from agentsvc_nb import AgentService
@@ -79,23 +77,6 @@ def test_each_row_sees_the_files_of_the_chat_and_those_given(
     assert [file.path for file in client.files.list(own)] == ["out/plan.md", "uploads/rules.md"]
 
 
-def test_a_bar_moves_and_one_output_remains(kernel: Any, mine: str) -> None:
-    kernel.user_ns["df"] = pd.DataFrame({"text": [f"{mine} {n}" for n in range(4)]})
-    kernel.cell("%%ask --each df --at-once 1\nwait 0.1\nsay {{text}}", cell_id="c1")
-    assert kernel.shown.messages > 3
-    (output,) = kernel.shown.outputs
-    assert "4 of 4 rows answered" in output["text/plain"]
-
-
-def test_a_terminal_gets_a_line_a_tenth(terminal: Any, mine: str, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.user_ns["df"] = pl.DataFrame({"text": [f"{mine} {n}" for n in range(20)]})
-    rows = terminal.cell("%%ask --each df -o out\nsay {{text}}")
-    lines = [line for line in capsys.readouterr().out.splitlines() if " of 20 rows · " in line]
-    assert len(lines) == 10
-    assert isinstance(terminal.user_ns["out"], pl.DataFrame)
-    assert "20 of 20 rows answered" in repr(rows)
-
-
 def test_what_fails_stands_in_its_row_and_only_all_of_it_fails_the_cell(kernel: Any, mine: str) -> None:
     kernel.user_ns["df"] = pd.DataFrame({"do": [f"say {mine}", f"fail brain_gone {mine}"]})
     kernel.cell("%%ask --each df -o out\n{{do}}")
@@ -150,14 +131,6 @@ def test_the_line_says_what_it_costs_and_how_long_it_takes() -> None:
         "412 of 1,000 rows · 3 failed · 12.40 cents of about 30.10 cents · about 2 min left"
         " · the service is busy: waiting 5 s"
     )
-
-
-def test_rows_of_the_offline_agent_are_free_on_ones_own_service() -> None:
-    progress = MapProgress(10, 5, 0, 1, 0.3, 0.6, None, 0.0, (), lambda: None, ("offline",))
-    assert progress_bundle(progress, own=True)["text/plain"] == "5 of 10 rows · free"
-    assert "0.30 cents of about" in progress_bundle(progress)["text/plain"]
-    dearer = replace(progress, models=("offline", "openai:x"))
-    assert "0.30 cents of about" in progress_bundle(dearer, own=True)["text/plain"]
 
 
 def test_a_browser_is_sent_few_of_many_rows() -> None:

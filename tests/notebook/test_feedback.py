@@ -13,6 +13,7 @@ from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.wire.resources import FeedbackReport
 from tests.notebook.allowlist import offences
+from tests.notebook.shells import bundle_of
 
 pytestmark = pytest.mark.usefixtures("connected")
 
@@ -35,7 +36,7 @@ def test_a_report_is_sent_and_listed(terminal: Any, client: AgentService) -> Non
     table = terminal.cell("%feedback")
     assert report.id in set(table["id"])
     assert [str(kind) for kind in table.df.dtypes] == list(columns(FeedbackReport).values())
-    assert offences(table._repr_mimebundle_()["text/html"]) == []
+    assert offences(bundle_of(table)["text/html"]) == []
 
 
 def test_the_last_refusal_goes_along(terminal: Any, client: AgentService) -> None:
@@ -60,12 +61,3 @@ def test_an_error_of_a_client_of_ones_own_goes_along(terminal: Any, client: Agen
     with pytest.raises(StefanBrainError):
         terminal.cell("client.tools.describe('no_such_tool')")
     assert _sent(terminal, client, '-e "Why?"').error_code == "tool_not_found"
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [("send", "The report is empty"), ("send -e x", "No call has failed")],
-)
-def test_what_is_missing_is_said(terminal: Any, line: str, said: str) -> None:
-    with pytest.raises(AskError, match=said):
-        terminal.cell(f"%feedback {line}")

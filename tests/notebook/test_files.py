@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -24,15 +22,15 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult
-from tests.notebook import samples
 from tests.notebook.allowlist import offences
+from tests.notebook.shells import bundle_of
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
 
 
 def _shown(value: Any) -> tuple[str, str]:
-    bundle = value._repr_mimebundle_()
+    bundle = bundle_of(value)
     assert offences(bundle["text/html"]) == []
     return bundle["text/plain"], bundle["text/html"]
 
@@ -86,42 +84,11 @@ def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.Ca
         terminal.cell("%files restore once.csv")
 
 
-def test_what_goes_along_with_the_next_ask_is_listed(terminal: Any, tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("a\n")
-    terminal.cell("%files put mine.csv")
-    assert "1 more go along with the next %%ask" in repr(terminal.cell("%files"))
-
-
-def test_several_files_are_got_at_once(terminal: Any) -> None:
-    terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B")
-    assert terminal.cell("%files get out/a.txt out/b.txt --to got") == ["got/a.txt", "got/b.txt"]
-    assert Path("got/b.txt").read_text() == "B"
-
-
-def test_one_file_is_got_under_another_name(terminal: Any) -> None:
-    terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B")
-    assert terminal.cell("%files get out/a.txt --to got/today.txt") == "got/today.txt"
-    assert Path("got/today.txt").read_text() == "A"
-    assert terminal.cell("%files get out/a.txt --to folder.txt/") == "folder.txt/a.txt"
-    assert terminal.cell("%files get out/* --to both.txt") == ["both.txt/a.txt", "both.txt/b.txt"]
-
-
 def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
     terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B\nwrite [c].md C")
     assert terminal.cell("%files get out/*.txt out/a.txt [c].md --to got") == ["got/a.txt", "got/b.txt", "got/[c].md"]
     with pytest.raises(AskError, match=r"No file of this chat fits \*\.png"):
         terminal.cell("%files get *.png")
-
-
-@pytest.mark.parametrize("action", ["get", "preview"])
-def test_a_name_without_its_folder_is_told_the_path(terminal: Any, action: str) -> None:
-    terminal.cell("%%ask\nwrite out/plan.md A\nwrite old/plan.md B")
-    with pytest.raises(AskError, match=r"^There is no file plan\.md in this chat\.$") as caught:
-        terminal.cell(f"%files {action} plan.md")
-    assert caught.value.hint == "Did you mean old/plan.md or out/plan.md? `%files` lists them."
-    with pytest.raises(AskError, match=r"no file none\.md") as caught:
-        terminal.cell(f"%files {action} none.md")
-    assert caught.value.hint == "`%files` lists them."
 
 
 def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentService, service: RunningService) -> None:
@@ -149,15 +116,6 @@ def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentServ
     text, html = _shown(shown)
     assert "the first 20 rows of 2.0 GB" in text
     assert ">lamp</td>" in html
-
-
-def test_a_file_that_a_process_decodes_is_fetched_whole(terminal: Any, tmp_path: Path) -> None:
-    terminal.cell("%%ask\nsay x")
-    (tmp_path / "plan.pdf").write_bytes(samples.pdf() + b"\n%" * HEAD_BYTES)
-    terminal.cell("%files put plan.pdf")
-    assert "page 1 of 1: The autumn plan" in _shown(terminal.cell("%files preview uploads/plan.pdf"))[0]
-    with pytest.raises(AskError, match=r"There is no file none\.pdf"):
-        terminal.cell("%files preview none.pdf")
 
 
 def test_pictures_are_shown_small_beside_each_other(terminal: Any, tmp_path: Path) -> None:
@@ -189,16 +147,6 @@ def test_search_marks_the_words_and_takes_them_as_they_stand(terminal: Any) -> N
     assert (hits["path"][0], hits.attrs["query"]) == ("out/plan.md", '"return on ad spend" -winter')
 
 
-def test_nothing_found_is_a_typed_table_and_no_words_a_sentence(terminal: Any) -> None:
-    terminal.cell("%%ask\nsay x")
-    found = terminal.cell("%search nothing-like-it")
-    assert "Nothing found" in repr(found)
-    assert "<table" not in _shown(found)[1], "the caption would have a line for each word"
-    assert [str(kind) for kind in found.df.dtypes] == [*columns(SearchResult).values(), "string"]
-    with pytest.raises(AskError, match="Name the words to look for"):
-        terminal.cell("%search -o x")
-
-
 def test_a_folder_is_put_with_all_below_it_also_before_the_first_question(terminal: Any, tmp_path: Path) -> None:
     (folder := tmp_path / "many" / "deep").mkdir(parents=True)
     for number in range(14):
@@ -223,22 +171,3 @@ def test_two_files_of_one_name_are_not_put_over_each_other(terminal: Any, tmp_pa
     (tmp_path / "empty").mkdir()
     with pytest.raises(AskError, match="has no files"):
         terminal.cell(f"%files put {tmp_path / 'empty'}")
-
-
-def test_a_name_is_enough_where_it_is_the_only_one(terminal: Any, tmp_path: Path) -> None:
-    terminal.cell("%%ask\nwrite out/plan.md # The plan\nwrite a/x.md one\nwrite b/x.md two")
-    assert "The plan" in repr(terminal.cell("%files preview plan.md"))
-    terminal.cell(f"%files get plan.md --to {tmp_path}")
-    assert (tmp_path / "plan.md").read_text() == "# The plan"
-    with pytest.raises(AskError, match=r"There is no file x\.md") as caught:
-        terminal.cell("%files preview x.md")
-    assert "a/x.md or b/x.md" in caught.value.hint
-
-
-def test_a_program_that_has_ended_leaves_no_connection_open(client: AgentService) -> None:
-    chat = client.runs.start("write a.txt x", sync=True).chat
-    program = f"import agentsvc_nb\nprint(agentsvc_nb.Files({chat!r}).df.path[0])"
-    command = [sys.executable, "-X", "dev", "-W", "ignore", "-W", "default::ResourceWarning", "-c", program]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ended.stdout == "a.txt\n"
-    assert "ResourceWarning" not in ended.stderr

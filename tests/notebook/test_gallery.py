@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 import subprocess
 import sys
@@ -11,14 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
-from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.errors import AskError, to_ask_error
-from agentsvc_nb.notebook.files.gallery import Picture, Pictures, gallery_bundle, pictures_among, static_gallery
-from agentsvc_nb.notebook.previews.child import LARGE
+from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle, pictures_among, static_gallery
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.files import WorkspaceFile
@@ -105,19 +101,6 @@ def test_a_picture_that_is_gone_or_none_leaves_the_others() -> None:
         Pictures(lost).large(files[0])
 
 
-def test_a_thumbnail_is_read_once() -> None:
-    read: list[str] = []
-
-    def content(file: WorkspaceFile) -> bytes:
-        read.append(file.path)
-        return png()
-
-    pictures = Pictures(content)
-    for _ in range(2):
-        assert len([*pictures.thumbnails([picture("a.png"), picture("b.png")])]) == 2
-    assert read == ["a.png", "b.png"]
-
-
 def test_an_output_has_at_most_12_pictures() -> None:
     files = [picture(f"{number:02}.png", day=number + 1) for number in range(20)]
     assert [file.path for file in pictures_among(files)][:2] == ["19.png", "18.png"], "newest first"
@@ -135,33 +118,6 @@ def test_hostile_names_and_inscriptions_are_text(text: str) -> None:
     bundle = shown([picture(text, "2", 2), picture(f"{text}.png")], {text: data, f"{text}.png": data})
     assert offences(bundle["text/html"]) == []
     assert FORBIDDEN.findall(bundle["text/plain"]) == []
-
-
-def test_a_large_view_is_1200_pixels_and_300_kb_at_most() -> None:
-    noise = io.BytesIO()
-    Image.effect_noise((1_300, 900), 120).convert("RGB").save(noise, "PNG")
-    data = {"noise.png": noise.getvalue(), "flat.png": png(size=(3_000, 10)), "none.png": b"\x89PNG\r\n\x1a\n"}
-    pictures = Pictures(lambda file: data[file.path])
-    made, flat, none = (base64.b64decode(pictures.large(picture(path)).partition(",")[2]) for path in data)
-    assert len(made) <= LARGE.limit
-    assert max(Image.open(io.BytesIO(made)).size) <= 1_200
-    assert Image.open(io.BytesIO(flat)).size == (1_200, 4)
-    assert none == b""
-
-
-@pytest.mark.parametrize(
-    ("words", "edited_from", "found"),
-    [
-        ({"headline": "A", "subline": 7, "action": "B"}, None, Picture(words="A · B")),
-        ("headline", ["a"], Picture()),
-        (None, {"path": "a" * 1_001, "sha256": None}, Picture()),
-        (None, {"path": "a.png", "sha256": "1"}, Picture(source="a.png", source_id="1")),
-    ],
-)
-def test_inscriptions_are_taken_for_what_they_are(words: Any, edited_from: Any, found: Picture) -> None:
-    pictures = Pictures(lambda file: png(words=words, edited_from=edited_from))
-    [(_, read)] = pictures.thumbnails([picture("a.png")])
-    assert (read.words, read.source, read.source_id) == (found.words, found.source, found.source_id)
 
 
 LOOKED: Final = """
@@ -182,14 +138,3 @@ print([bool(found.thumb) for _, found in pictures.thumbnails(files)], pictures.l
 def test_pictures_are_decoded_in_a_process_and_one_that_is_too_much_leaves_the_others() -> None:
     ran = subprocess.run([sys.executable, "-c", LOOKED], capture_output=True, text=True, check=True)
     assert ran.stdout.split("\n")[0] == "[True, False, False, False, False, True]  False"
-
-
-def test_the_magic_shows_a_widget_where_one_is_seen(kernel: Any, chat: str) -> None:
-    kernel.cell(f"%agentsvc chat {chat}")
-    kernel.cell("%files gallery *edit*", cell_id="c1")
-    first, second = kernel.shown.outputs
-    assert "A gallery of this notebook's chat: 1 picture." in first["text/plain"]
-    assert first["text/html"].count("<img") == 2
-    assert "application/vnd.jupyter.widget-view+json" in second
-    kernel.cell("%files gallery")
-    assert "widget" not in str(kernel.shown.outputs)

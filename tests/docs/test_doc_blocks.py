@@ -6,6 +6,9 @@ A block that cannot run here has the reason in a comment above it: `<!-- not run
 
 from __future__ import annotations
 
+import ast
+import asyncio
+import inspect
 import json
 import os
 import re
@@ -14,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import wave
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,11 +28,10 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agentsvc_nb import embedded
+from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.cli.examples import EXAMPLES
-from agentsvc_nb.notebook.magics.base import without_comment
+from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.testing import RunningService
-from docs import magic_pages
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = [
@@ -39,15 +42,16 @@ RUN: Final = ("ipython", "python", "sh")
 TEXTS: Final = ("text", "json", "yaml", "nginx")
 """Languages of blocks that nobody runs."""
 TESTED_ELSEWHERE: Final = {
-    "client.md": ("tests/service/api/test_client_page.py", ("python", "sh")),
-    "data.md": ("tests/service/api/test_data_page.py", ("python",)),
-    "interop.md": ("tests/service/process/test_interop.py", ("python",)),
-    "map.md": ("tests/service/api/test_map_page.py", ("python",)),
-    "programs.md": ("tests/service/api/test_programs_page.py", ("python",)),
+    "client.md": ("test_doc_blocks.py", ("python", "sh")),
+    "data.md": ("test_doc_blocks.py", ("python",)),
+    "interop.md": ("test_interop.py", ("python",)),
+    "map.md": ("test_doc_blocks.py", ("python",)),
+    "programs.md": ("test_programs_page.py", ("python",)),
 }
 """Which test runs all the blocks of a page in these languages, with what the page speaks of."""
 NOT_RUN: Final = re.compile(r"<!-- not run: (\S.*?) -->")
 SECONDS: Final = 120
+WORDS: Final = '{"language": "en", "segments": [{"start_s": 0.0, "end_s": 1.0, "text": "Hello."}]}'
 
 RECORDED: Final = """\
 ask Three campaigns for autumn, with a budget each.
@@ -139,7 +143,8 @@ def test_each_block_is_run_or_says_why_not() -> None:
         comments = len(re.findall(r"^ *<!-- not run", page.read_text(), re.MULTILINE))
         assert comments == sum(bool(one.not_run) for one in found), f"{page}: a comment belongs right above its block"
     for name, (test, _) in TESTED_ELSEWHERE.items():
-        assert name in (ROOT / test).read_text()
+        (place,) = (ROOT / "tests").rglob(test)
+        assert name in place.read_text()
 
 
 class Runner:
@@ -220,20 +225,6 @@ def test_the_blocks_run_as_they_are_shown(page: Path, runner: Runner, terminal: 
         assert all(word in answer for word in ("Trail Shell Jacket", "Weekend hikers"))
 
 
-def test_the_examples_in_the_help_of_magics_parse() -> None:
-    parsers = dict(magic_pages.magics())
-    lines = [
-        line.strip("` ")
-        for parser in parsers.values()
-        for line in re.findall(r"`%[^`]+`|^ *%.+$", (parser.description or "").partition("Example:")[2], re.MULTILINE)
-    ]
-    for line in lines:
-        name, *words = shlex.split(without_comment(line))
-        if name != "%search":  # it takes its words as they stand
-            parsers[name].parse_intermixed_args(words)
-    assert len(lines) >= len(parsers) - 2
-
-
 def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
     """All of them parse (`test_cli_help.py`). Here those run that need a service, a file and a chat."""
     ask, *_, again = EXAMPLES["agentsvc ask"]
@@ -242,3 +233,49 @@ def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
     runner.run(Block("sh", again.replace("chat_1", chat), 0))
     for name in ("keys", "account show", "runs list", "runs attach", "tools show", "jobs list", "status", "stop"):
         runner.run(Block("sh", EXAMPLES[f"agentsvc {name}"][0], 0))
+
+
+@pytest.mark.parametrize("name", ["client.md", "data.md", "map.md"])
+def test_the_blocks_of_a_client_run(
+    name: str,
+    client: AgentService,
+    service: RunningService,
+    offline_service: RunningService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In this process, with a client and what the page speaks of without making it."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+    with AgentService(offline_service.api_key, offline_service.base_url) as offline:
+        [sales] = offline.files.upload(("sales.csv", b"date,revenue\n2026-01-03,10.5\n2026-02-02,7\n"))
+        chat = offline.ask("Which files are here?", file_ids=[sales], chat="new").chat
+        names: dict[str, Any] = {"client": client, "offline": offline, "chat_of_sales": chat}
+        names |= {"api_key": service.api_key, "base_url": service.base_url}
+        if name == "client.md":
+            names |= _of_client_page(service, tmp_path)
+        for block in blocks(ROOT / "docs" / name):
+            print(f"--- {name}:{block.line}", flush=True)
+            if block.language == "sh" and name == "client.md":
+                subprocess.run(["sh", "-c", block.code], check=True)
+            if block.language != "python" or block.not_run:
+                continue
+            code = compile(block.code, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            if inspect.iscoroutine(awaited := eval(code, names)):
+                asyncio.run(awaited)
+
+
+def _of_client_page(service: RunningService, folder: Path) -> dict[str, object]:
+    def agentsvc(*arguments: object) -> str:
+        command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments), "--data", str(service.data)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    with wave.open(str(folder / "told.wav"), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(bytes(16_000))
+    (folder / "words.json").write_text(WORDS)
+    error = APIConnectionError("The stream broke.")
+    error.last_event_id = 2
+    media_id = agentsvc("media", "add", folder / "told.wav", "--transcript", folder / "words.json")
+    return {"error": error, "media_id": media_id, "page_id": agentsvc("pages", "add", "https://example.com/page")}

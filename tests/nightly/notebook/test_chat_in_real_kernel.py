@@ -37,8 +37,10 @@ def test_a_message_has_code_run_and_the_database_asked(kernel: Jupyter, service:
     asked = json.dumps({"sql": "SELECT sold FROM sales"})
     script = f"call query_database {asked}\ncall run_in_kernel {json.dumps({'code': FIGURE})}\nsay All done."
     kernel.run(f"ask(chat.front, {script!r})", cell_id="c2")
-    run_id = until(lambda: kernel.run("print(chat._conversation.turns[-1].run_id)").printed.strip())
     with AgentService(service.api_key, service.base_url) as client:
+        run_id = until(lambda: [run.run_id for run in client.runs.list(status="running") if "All done" in run.message])[
+            0
+        ]
 
         def told(kind: str) -> list[dict[str, Any]]:
             return [event.payload for event in client.runs.events(run_id).data if event.type == kind]
@@ -55,6 +57,6 @@ def test_a_message_has_code_run_and_the_database_asked(kernel: Jupyter, service:
         assert client.files.head(picture["path"], 4, chat=run.chat) == b"\x89PNG"
     until(lambda: kernel.run("print('completed' in text(chat.front))").printed == "True\n")
     assert kernel.run("print('data:image/png' in markup(chat.front))").printed == "True\n"
-    left = kernel.run("chat.close(); print(chat._mimebundle()['text/html'])").printed
+    left = kernel.run("chat.close(); print(chat._repr_mimebundle_()['text/html'])").printed
     assert "data:image/png;base64" in left
     assert "All done." in left
