@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,18 +11,9 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.wire.resources import NewFeedback
-from tests.support import databases
-from tests.unit.service.contexts import use_case
+from tests.unit.service.contexts import NOW, use_case
 
-NOW = 1_700_000_000_000
 MINUTE = 60_000
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[DatabaseEngine]:
-    database = databases.opened(tmp_path / "db.sqlite3")
-    yield database
-    database.close()
 
 
 def send(database: DatabaseEngine, now: int, account: str = "acct_a") -> str:

@@ -3,154 +3,136 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel
 
-from agentsvc_nb.agents.scripted import Scripted
-from agentsvc_nb.documents.schemas import SchemaValidator
-from agentsvc_nb.service.accounts import account_records, accounts, usage_records
-from agentsvc_nb.service.chats import chats
+from agentsvc_nb.service.accounts import account_records, usage_records
+from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.chats.chats import ChatSelector
-from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.jobs import job_records, jobs
 from agentsvc_nb.service.jobs.jobs import Submit
-from agentsvc_nb.service.ports import DatabaseEngine
-from agentsvc_nb.service.runner import supervisor, tool_context
+from agentsvc_nb.service.ports import CommitLost, StoreAway
+from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
-from agentsvc_nb.service.runner.storage import Readings, Storage
-from agentsvc_nb.service.runs import attempts, event_records, run_records, runs, tool_calls
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import RunRecord
-from agentsvc_nb.service.runs.runs import Start
-from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
-from agentsvc_nb.wire.limits import DELTA_CHARS
-from tests.support import databases
-from tests.unit.service import contexts
+from agentsvc_nb.tools.echo_job import EchoJob
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices
+from agentsvc_nb.wire.limits import DELTA_CHARS, RESTARTS_MAX
+from tests.faults.history import counted_text
+from tests.unit.service.contexts import NOW, claimed, ended, events, started, workers
 
-NOW = 1_700_000_000_000
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[DatabaseEngine]:
-    opened = databases.opened(tmp_path / "db.sqlite3")
-    yield opened
-    opened.close()
+Use = Callable[..., Awaitable[Any]]
+FULL = "database or disk is full"
+TEXT = "".join(f"{number:,} " for number in range(3 * PIECES_AT_ONCE * DELTA_CHARS // 7))
 
 
-@pytest.fixture
-def storage(database: DatabaseEngine, tmp_path: Path) -> Storage:
-    return contexts.storage(database, tmp_path, contexts.SetClock(NOW), Settings(tmp_path, model="scripted"))
+def failing(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, at: int, error: Exception) -> list[int]:
+    """Let the call number `at` of a use case fail; after its work if the answer to the commit is lost. Its calls."""
+    use: Use = getattr(where, name)
+    calls: list[int] = []
+
+    async def fails(*given: Any, **named: Any) -> Any:
+        calls.append(len(calls) + 1)
+        if calls[-1] != at:
+            return await use(*given, **named)
+        if isinstance(error, CommitLost):
+            await use(*given, **named)
+        raise error
+
+    monkeypatch.setattr(where, name, fails)
+    return calls
 
 
-async def started(storage: Storage, message: str) -> RunRecord:
-    context = storage.use_case
-    key, _ = await context.write(lambda tx: accounts.create_key(tx, context.clock, name="caller"))
-    return await runs.start(context, key, Start(message, ChatSelector(), "scripted", NOW))
+async def written(storage: Storage, run: RunRecord) -> str:
+    return "".join(event["payload"]["text"] for event in await events(storage, run, "text.delta"))
 
 
-async def ended(storage: Storage, run: RunRecord) -> RunRecord:
-    """The run after a worker has worked on it."""
-    await RunRunner(storage, {"scripted": Scripted()}, {}, JobRunner(storage, {}), SchemaValidator())._work(run.run_id)
-    found = await runs.find(storage.use_case, run.run_id)
-    assert found is not None
-    return found
+# -- faults of the disk --------------------------------------------------------------------------------------------
 
 
-Read = Callable[..., Awaitable[Any]]
-
-
-@pytest.mark.parametrize(("where", "name"), [(runs, "inputs"), (Readings, "caught_up")])
-def test_a_read_that_fails_is_tried_again(
-    where: Any, name: str, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_that_fails_is_tried_again(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run stayed `running`, and its chat busy, until the service was started again."""
-    read: Read = getattr(where, name)
-    failures = [sqlite3.OperationalError("disk I/O error")]
-
-    async def fails_once(*given: Any) -> Any:
-        if failures:
-            raise failures.pop()
-        return await read(*given)
+    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
+    failing(monkeypatch, runs, "inputs", 1, sqlite3.OperationalError("disk I/O error"))
 
     async def work() -> None:
         run = await ended(storage, await started(storage, "say hello"))
         assert (run.status, run.output) == ("completed", "hello")
 
-    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
-    monkeypatch.setattr(where, name, fails_once)
-    asyncio.run(work())
-    assert not failures
-
-
-def test_a_run_whose_saved_state_cannot_be_read_fails(storage: Storage) -> None:
-    async def work() -> None:
-        run = await started(storage, "say hello")
-        await storage.use_case.write(
-            lambda tx: tx.run("INSERT INTO run_checkpoint (run_id, state) VALUES (:run_id, '{')", run_id=run.run_id)
-        )
-        run = await ended(storage, run)
-        assert (run.status, run.last_error) == ("failed", "agent_error")
-
     asyncio.run(work())
 
 
-async def claimed(storage: Storage) -> RunRecord:
-    run = await attempts.claim(storage.use_case, (await started(storage, "hello")).run_id)
-    assert run is not None
-    return run
-
-
-def written(database: DatabaseEngine, run: RunRecord) -> str:
-    found, _ = database.read(lambda tx: event_records.events(tx, run.run_id, 0, 1_000, 10**9))
-    return "".join(json.loads(event.payload)["text"] for event in found if event.type == "text.delta")
-
-
-TEXT = "".join(f"{number:,} " for number in range(3 * PIECES_AT_ONCE * DELTA_CHARS // 7))
-
-
-@pytest.mark.parametrize("turns", range(1, 15))
-def test_a_cancel_leaves_no_text_unwritten(turns: int, storage: Storage, database: DatabaseEngine) -> None:
-    """The run's output had all of it, its events only the beginning."""
-
-    async def work() -> None:
+@pytest.mark.parametrize("state", ["{", "[]", '{"counted": {"steps": 1, "unknown": 2}}'])
+def test_a_damaged_state_fails_its_run_and_no_start_of_the_service(state: str, storage: Storage) -> None:
+    async def damaged() -> RunRecord:
         run = await claimed(storage)
-        log = EventLog(storage, run)
-        speaking = asyncio.ensure_future(log.speak("text.delta", TEXT))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        speaking.cancel()
-        await asyncio.wait([speaking])
-        await log.flush()
-        assert written(database, run) == TEXT
+        sql = "INSERT INTO run_checkpoint (run_id, state) VALUES (:run_id, :state)"
+        await storage.use_case.write(lambda tx: tx.run(sql, run_id=run.run_id, state=state))
+        return run
+
+    async def work() -> None:
+        cancelled = await damaged()
+        await storage.use_case.write(lambda tx: run_records.cancelling(tx, cancelled.run_id))
+        assert await attempts.recover(storage.use_case) == []
+        assert await runs.status(storage.use_case, cancelled.run_id) == "cancelled"
+        assert (await ended(storage, await damaged())).last_error == "agent_error" or state != "{"
 
     asyncio.run(work())
 
 
-def test_what_is_said_while_thoughts_are_written_is_written_after_a_cancel(
-    storage: Storage, database: DatabaseEngine
+@pytest.mark.parametrize("batch", [1, 2, 3])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_cancel_leaves_no_text_unwritten(
+    before: bool, batch: int, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The run's output had all of it, its events only the beginning."""
+    append, speaking, batches = attempts.append, list[asyncio.Task[None]](), 0
+
+    async def cancelled(*given: Any) -> None:
+        nonlocal batches
+        batches += 1
+        if batches == batch and before:
+            speaking[0].cancel()
+        await append(*given)
+        if batches == batch:
+            speaking[0].cancel()
+
     async def work() -> None:
         run = await claimed(storage)
         log = EventLog(storage, run)
-        await log.speak("text.delta", "a")
-        await log.speak("thinking.delta", "b")
-        speaking = asyncio.ensure_future(log.speak("text.delta", "c"))
-        await asyncio.sleep(0)
-        speaking.cancel()
-        await asyncio.wait([speaking])
+        speaking.append(asyncio.create_task(log.speak("text.delta", TEXT)))
+        await asyncio.wait(speaking)
+        await log.flush()
+        assert await written(storage, run) == TEXT
+
+    monkeypatch.setattr(attempts, "append", cancelled)
+    asyncio.run(work())
+    assert batches >= batch
+
+
+def test_text_that_could_not_be_written_is_written_next(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, attempts, "append", 3, sqlite3.OperationalError("disk I/O error"))
+
+    async def work() -> None:
+        run = await claimed(storage)
+        log = EventLog(storage, run)
+        with pytest.raises(sqlite3.OperationalError):
+            await log.speak("text.delta", TEXT)
         await log.append("warning", {})
-        found, _ = database.read(lambda tx: event_records.events(tx, run.run_id, 0, 1_000, 10**9))
-        assert [event.type for event in found[-4:]] == ["text.delta", "thinking.delta", "text.delta", "warning"]
-        assert written(database, run) == "ac"
+        assert await written(storage, run) == TEXT
 
     asyncio.run(work())
+
+
+# -- what is billed ------------------------------------------------------------------------------------------------
 
 
 class Search(BaseTool):
@@ -161,7 +143,7 @@ class Search(BaseTool):
     family: ClassVar[str] = "search"
     Input: ClassVar[type[BaseModel]] = ToolInput
 
-    def __init__(self, fails: bool) -> None:
+    def __init__(self, fails: bool = False) -> None:
         self.fails = fails
         self.charged = asyncio.Event()
 
@@ -182,138 +164,106 @@ class SearchJob(Search):
     asynchronous: ClassVar[bool] = True
 
 
+async def billed(storage: Storage, run: RunRecord) -> dict[str, int]:
+    found = await storage.use_case.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
+    return {line.kind: line.quantity for line in found}
+
+
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_call_that_is_broken_off_is_billed(
-    fails: bool, full: bool, storage: Storage, database: DatabaseEngine, monkeypatch: pytest.MonkeyPatch
+def test_a_call_that_is_broken_off_is_billed_and_holds_nothing(
+    fails: bool, full: bool, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`full`: the disk, when it is first tried, and another cancel comes before it is tried again."""
-    move, failures = tool_calls.move, [sqlite3.OperationalError("database or disk is full")] * full
+    move, failures = tool_calls.move, [sqlite3.OperationalError(FULL)] * full
 
     async def work() -> None:
         tool = Search(fails)
         run = await started(storage, "call search {}")
-        worker = RunRunner(
-            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), SchemaValidator()
-        )
+        worker, _ = workers(storage, tool)
 
         async def moved(*given: Any) -> Any:
             if failures:
-                asyncio.get_running_loop().call_later(0.01, worker.supervisor.interrupt, run.run_id)
+                asyncio.get_running_loop().call_soon(worker.supervisor.interrupt, run.run_id)
                 raise failures.pop()
             return await move(*given)
 
         monkeypatch.setattr(tool_calls, "move", moved)
-        working = asyncio.ensure_future(worker._work(run.run_id))
+        worker.wake(run.run_id)
         await tool.charged.wait()
         if not fails:
             await runs.cancel(storage.use_case, run.account, run.run_id)
             worker.interrupt(run.run_id)
-        await working
-        (line,) = database.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
-        assert (line.kind, line.quantity) == ("web_search", 1)
+        await worker.supervisor.ended(run.run_id)
+        assert await billed(storage, run) == {"web_search": 1}
         found = await runs.find(storage.use_case, run.run_id)
         assert found is not None
         assert found.status == ("failed" if fails and not full else "cancelled")
-        assert database.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == 0
+        assert await storage.use_case.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == 0
 
-    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.05)
     asyncio.run(work())
 
 
-def test_a_direct_call_that_is_cancelled_has_its_charges(storage: Storage) -> None:
-    async def work() -> None:
-        run, tool, charges = await started(storage, "hello"), Search(fails=False), dict[str, int]()
-        chat = await chats.get(storage.use_case, run.account, run.chat)
-        calling = asyncio.ensure_future(tool_context.run(storage, tool, ToolInput(), chat, charges))
-        await tool.charged.wait()
-        calling.cancel()
-        await asyncio.wait([calling])
-        assert charges == {"web_search": 1}
-
-    asyncio.run(work())
+async def stopped(worker: RunRunner, job_worker: JobRunner) -> None:
+    """The stop of the service, in its order."""
+    job_worker.supervisor.stopping = True
+    await worker.supervisor.stop()
+    await job_worker.supervisor.stop()
 
 
 def test_a_run_is_left_for_the_next_start_though_that_can_not_be_noted(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was ended as failed by a fault of the disk at the stop."""
-
-    async def fails(*_: Any) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+    failing(monkeypatch, attempts, "leave", 1, sqlite3.OperationalError(FULL))
 
     async def work() -> None:
-        tool = Search(fails=False)
+        tool = Search()
         run = await started(storage, "call search {}")
-        worker = RunRunner(
-            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), SchemaValidator()
-        )
-        worker.wake(run.run_id)
+        both = workers(storage, tool)
+        both[0].wake(run.run_id)
         await tool.charged.wait()
-        await stopped(worker)
+        await stopped(*both)
         assert await runs.status(storage.use_case, run.run_id) == "running"
 
-    monkeypatch.setattr(attempts, "leave", fails)
     asyncio.run(work())
 
 
-async def stopped(worker: RunRunner) -> None:
-    """The stop of the service, in its order."""
-    worker._jobs.supervisor.stopping = True
-    await worker.supervisor.stop()
-    await worker._jobs.supervisor.stop()
-
-
-async def billed(storage: Storage, run: RunRecord) -> dict[str, int]:
-    found = await storage.use_case.read(lambda tx: usage_records.by_key_and_month(tx, run.account))
-    return {line.kind: line.quantity for line in found}
-
-
-def test_a_job_that_is_cancelled_as_the_service_stops_is_billed(storage: Storage) -> None:
-    """It was left for the next start, which ended it without knowing what it had used."""
+@pytest.mark.parametrize("tool_class", [Search, SearchJob])
+def test_what_is_cancelled_as_the_service_stops_ends_with_what_it_used(
+    tool_class: type[Search], storage: Storage
+) -> None:
+    """A job was left for the next start, which ended it without knowing what it had used."""
 
     async def work() -> None:
-        tool = SearchJob(fails=False)
-        run = await started(storage, "call search {}")
-        worker = RunRunner(
-            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {"search": tool}), SchemaValidator()
-        )
-        worker.wake(run.run_id)
-        await tool.charged.wait()
-        (job,) = await storage.use_case.read(job_records.active)
-        await storage.use_case.write(
-            lambda tx: job_records.cancelling(tx, job.job_id)
-        )  # its tool is not told before the stop
-        await stopped(worker)
-        ended = await storage.use_case.read(lambda tx: job_records.get(tx, job.job_id))
-        assert ended is not None
-        assert ended.status == "cancelled"
-        assert await billed(storage, run) == {"web_search": 1}
-
-    asyncio.run(work())
-
-
-def test_a_run_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(storage: Storage) -> None:
-    async def work() -> None:
-        tool = Search(fails=False)
+        tool = tool_class()
         run = await started(storage, "usage 1000 0\nsay so far\ncall search {}")
-        worker = RunRunner(
-            storage, {"scripted": Scripted()}, {"search": tool}, JobRunner(storage, {}), SchemaValidator()
-        )
-        worker.wake(run.run_id)
+        both = workers(storage, tool)
+        both[0].wake(run.run_id)
         await tool.charged.wait()
-        await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))
-        await stopped(worker)
-        found = await runs.find(storage.use_case, run.run_id)
-        assert found is not None
-        assert (found.status, found.output, found.input_tokens) == ("cancelled", "so far", 1_000)
+        if tool.asynchronous:
+            (job,) = await storage.use_case.read(job_records.active)
+            await storage.use_case.write(lambda tx: job_records.cancelling(tx, job.job_id))
+            await stopped(*both)
+            ended_job = await jobs.find(storage.use_case, job.job_id)
+            assert ended_job is not None
+            assert ended_job.status == "cancelled"
+            assert (await billed(storage, run))["web_search"] == 1
+        else:
+            await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))
+            await stopped(*both)
+            found = await runs.find(storage.use_case, run.run_id)
+            assert found is not None
+            assert (found.status, found.output, found.input_tokens) == ("cancelled", "so far", 1_000)
 
     asyncio.run(work())
 
 
 def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> None:
     async def work() -> None:
-        run, worker = await started(storage, "hello"), JobRunner(storage, {})
+        run = await started(storage, "hello")
+        _, worker = workers(storage)
         key = await storage.use_case.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
         assert key is not None
         given = Submit("search", "search", {}, ChatSelector(chat=run.chat), NOW, charges_microcents=1)
@@ -326,38 +276,117 @@ def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> 
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("state", ["{", "[]", '{"counted": 1}', '{"counted": {"steps": 1, "unknown": 2}}'])
-def test_a_damaged_state_does_not_keep_the_service_from_starting(state: str, storage: Storage) -> None:
+# -- a database that is away ---------------------------------------------------------------------------------------
+
+LOST = pytest.mark.parametrize("lost", [StoreAway("away"), CommitLost("at the commit")], ids=["away", "commit lost"])
+
+
+@LOST
+@pytest.mark.parametrize("name", ["append", "checkpoint", "hold"])
+def test_a_run_goes_on_from_its_checkpoint(
+    name: str, lost: Exception, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a crash; nothing is written twice. It failed with agent_error."""
+    calls = failing(monkeypatch, attempts, name, 2, lost)
+
     async def work() -> None:
-        run = await claimed(storage)
-        await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))
-        sql = "INSERT INTO run_checkpoint (run_id, state) VALUES (:run_id, :state)"
-        await storage.use_case.write(lambda tx: tx.run(sql, run_id=run.run_id, state=state))
-        assert await attempts.recover(storage.use_case) == []
-        assert await runs.status(storage.use_case, run.run_id) == "cancelled"
+        script = "say one\nusage 20000 0\nstep 1\nusage 20000 0\nsay two\nsay three\nstep 1\nsay four"
+        run = await ended(storage, await started(storage, script))
+        assert (run.status, run.last_error, run.output) == ("completed", None, "one\ntwo\nthree\nfour")
+        assert (run.cost_microcents, run.restarts) == (4_000_000, 0)
+        assert counted_text(await events(storage, run)) == "one\ntwo\nthree\nfour\n"
 
     asyncio.run(work())
+    assert len(calls) > 2
 
 
-def test_text_that_could_not_be_written_is_written_next(
-    storage: Storage, database: DatabaseEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append, batches = attempts.append, 0
-
-    async def fails_at_the_third(*given: Any) -> None:
-        nonlocal batches
-        batches += 1
-        if batches == 3:
-            raise sqlite3.OperationalError("disk I/O error")
-        await append(*given)
+def test_words_that_may_be_stored_are_not_written_again(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flush that followed wrote them twice."""
+    failing(monkeypatch, attempts, "append", 1, CommitLost())
 
     async def work() -> None:
         run = await claimed(storage)
         log = EventLog(storage, run)
-        with pytest.raises(sqlite3.OperationalError):
-            await log.speak("text.delta", TEXT)
-        await log.append("warning", {})
-        assert written(database, run) == TEXT
+        for use in (log.speak("text.delta", "once"), log.flush()):
+            with pytest.raises(CommitLost):
+                await use
+        assert len(await events(storage, run, "text.delta")) == 1
 
-    monkeypatch.setattr(attempts, "append", fails_at_the_third)
     asyncio.run(work())
+
+
+@LOST
+def test_a_job_begins_again(lost: Exception, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = failing(monkeypatch, jobs, "report", 2, lost)
+
+    async def work() -> None:
+        run = await started(storage, "hello")
+        key = await storage.use_case.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
+        assert key is not None
+        given = Submit("echo_job", "echo", {"steps": 3, "files": {"a.txt": "a"}}, ChatSelector(chat=run.chat), NOW)
+        job = await jobs.submit(storage.use_case, key, given)
+        _, worker = workers(storage, EchoJob(ToolServices(storage.use_case.settings)))
+        worker.wake(job.job_id)
+        await worker.supervisor.ended(job.job_id)
+        found = await jobs.find(storage.use_case, job.job_id)
+        assert found is not None
+        assert (found.status, found.attempt, found.restarts, found.files) == ("succeeded", 2, 0, ["a.txt"])
+
+    asyncio.run(work())
+    assert len(calls) > 2
+
+
+# -- attempts that count (docs/decisions/0070-cut-off-without-progress.md) ------------------------------------------
+
+
+@pytest.mark.parametrize(("waits", "status"), [(True, "running"), (False, "failed")])
+def test_a_run_that_waits_for_approval_outlives_any_number_of_workers(
+    waits: bool, status: str, storage: Storage
+) -> None:
+    async def work() -> None:
+        context, run = storage.use_case, await claimed(storage)
+        call = await tool_calls.open(context, run, run.attempt, "1", "send_email", {})
+        for _ in range(RESTARTS_MAX + 2):
+            if waits:
+                call = await tool_calls.wait(context, run, run.attempt, call)
+            for left in await attempts.recover(context):
+                run = await attempts.resume(context, left.run_id, left.attempt) or run
+        assert await runs.status(context, run.run_id) == status
+
+    asyncio.run(work())
+
+
+async def saves(storage: Storage, run: RunRecord, time: int) -> None:
+    used = attempts.Used(time, Spent())
+    await attempts.checkpoint(storage.use_case, run.run_id, run.attempt, {"state": {"step": time}}, 0, used)
+
+
+async def ends_a_call(storage: Storage, run: RunRecord, time: int) -> None:
+    call = await tool_calls.open(storage.use_case, run, run.attempt, str(time), "read_file", {})
+    await tool_calls.move(storage.use_case, run, run.attempt, call, "done", Outcome())
+
+
+async def ends_the_same_call(storage: Storage, run: RunRecord, time: int) -> None:
+    await ends_a_call(storage, run, 1)
+
+
+async def says_the_same(storage: Storage, run: RunRecord, time: int) -> None:
+    await attempts.append(storage.use_case, run.run_id, run.attempt, [("text.delta", {"text": "one"})])
+
+
+@pytest.mark.parametrize(
+    ("work", "status"),
+    [(saves, "running"), (ends_a_call, "running"), (says_the_same, "failed"), (ends_the_same_call, "failed")],
+)
+def test_a_run_that_makes_progress_outlives_any_number_of_workers(work: Use, status: str, storage: Storage) -> None:
+    async def use() -> None:
+        context, run = storage.use_case, await claimed(storage)
+        for time in range(2 * RESTARTS_MAX + 2):
+            await work(storage, run, time)
+            left = await attempts.recover(context)
+            if not left:
+                break
+            run = await attempts.resume(context, run.run_id, run.attempt) or run
+        assert await runs.status(context, run.run_id) == status
+
+    asyncio.run(use())

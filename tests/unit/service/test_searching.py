@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from agentsvc_nb.documents.indexing import indexed_text
+from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.files.files import INDEX_BATCH
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.ports import DatabaseEngine, Tx
 from agentsvc_nb.service.runner import workspace
-from agentsvc_nb.service.runner.workspace import FOUND_MAX, ChatWorkspace
+from agentsvc_nb.service.runner.storage import Storage
+from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.store import sqlite
-from agentsvc_nb.service.use_cases import DEAR_SECONDS
+from agentsvc_nb.service.store.ranking import bucket_of
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
-from tests.bench.process import resident_mb
-from tests.support import databases
-from tests.unit.service import contexts
 
 ACCOUNT = "acct_1"
 SLOW_QUERY = " ".join("я" * length for length in range(1, 19)) + " b "
@@ -37,10 +31,8 @@ SLOW_TEXT = f"ю{'я' * 250_000} {SLOW_QUERY}"
 class Chat:
     """One chat with its files."""
 
-    def __init__(self, folder: Path) -> None:
-        self.database = databases.opened(folder / "db.sqlite3")
-        self.storage = contexts.storage(self.database, folder / "blobs")
-        self.use_case = self.storage.use_case
+    def __init__(self, database: DatabaseEngine, storage: Storage) -> None:
+        self.database, self.storage, self.use_case = database, storage, storage.use_case
         self.id = self.database.write_now(lambda tx: chat_records.create(tx, ACCOUNT, None, None, 1).id)
 
     def put(self, texts: dict[str, str], output: str | None = None) -> None:
@@ -67,10 +59,8 @@ class Chat:
 
 
 @pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Chat]:
-    chat = Chat(tmp_path)
-    yield chat
-    chat.database.close()
+def chat(database: DatabaseEngine, storage: Storage) -> Chat:
+    return Chat(database, storage)
 
 
 def test_names_come_first_and_of_them_the_newest(chat: Chat) -> None:
@@ -112,13 +102,6 @@ def test_a_typed_output_answers_once_among_very_many_files(chat: Chat) -> None:
     assert found[0] == "cut/best.txt"
     assert len(found) == 50
     assert all(path.startswith("other/") for path in found[1:])
-
-
-def test_agents_are_given_the_best_hundred(chat: Chat) -> None:
-    chat.put({f"{number}.txt": "sale" for number in range(150)} | {"best.txt": "sale sale sale sale"})
-    found = asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
-    assert len(found) == FOUND_MAX
-    assert found[0][0] == "best.txt"
 
 
 def test_looking_for_passages_counts_in_the_time_of_a_search(chat: Chat) -> None:
@@ -182,17 +165,90 @@ def test_a_query_of_very_many_words_is_refused(chat: Chat) -> None:
         chat.search('sale -"' + "a b " * 40)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
-def test_a_dear_search_leaves_no_freed_memory_behind(chat: Chat) -> None:
-    """Each of the four threads kept what it had freed in pieces between what is in use: 250 MB in all."""
-    kept: list[bytes] = []
+# -- the index alone -----------------------------------------------------------------------------------------------
 
-    def work(_: Tx) -> None:
-        pieces = [b"x" * 20_000 for _ in range(5_000)]
-        kept.extend(pieces[::50])
-        while time.thread_time() < 2 * DEAR_SECONDS:
-            pass
 
-    before = resident_mb(os.getpid())
-    asyncio.run(chat.use_case.search(work, None))
-    assert resident_mb(os.getpid()) - before < 40
+class Indexed:
+    """The index of the database, and what it finds."""
+
+    def __init__(self, database: DatabaseEngine) -> None:
+        self.database, self.index = database, database.index
+
+    def put(self, texts: dict[str, str], chat: str = "a") -> None:
+        def use(tx: Tx) -> None:
+            for path, text in texts.items():
+                self.index.put(tx, chat, path, [path], indexed_text(text))
+
+        self.database.write_now(use)
+
+    def found(self, q: str, chat: str = "a") -> list[str]:
+        query = parse(q)
+        assert query is not None
+        return self.database.read(lambda tx: list(self.index.by_words(tx, chat, query)))
+
+
+@pytest.fixture
+def indexed(database: DatabaseEngine) -> Indexed:
+    return Indexed(database)
+
+
+@pytest.mark.parametrize(
+    ("q", "paths"),
+    [
+        ("summer sal", {"a", "b"}),  # the last word is a prefix
+        ("summer sal ", set()),
+        ('"summer sale"', {"a"}),
+        ("summer -draft", {"a"}),
+        ("draft or winter ", {"b", "c"}),
+        ("winter summer", set()),
+        ("strasse", {"c"}),
+        ("のセ", {"d"}),
+        ("夏", {"d"}),
+        ("夏セ", set()),
+    ],
+)
+def test_the_index_finds_what_the_rules_say(q: str, paths: set[str], indexed: Indexed) -> None:
+    indexed.put({"a": "Summer Sale 2024", "b": "sale in summer, draft", "c": "winter, Straße", "d": "夏のセール"})
+    indexed.put({"e": "summer sale winter draft 夏のセール"}, chat="b")
+    found = indexed.found(q)
+    assert len(found) == len(set(found))
+    assert set(found) == paths
+
+
+def test_replaced_and_dropped_texts_are_not_found(indexed: Indexed) -> None:
+    for chat in ("a", "b"):
+        indexed.put({"x": "winter"}, chat)
+    indexed.put({"x": "spring \ud800"})
+    assert (indexed.found("winter"), indexed.found("winter", "b")) == ([], ["x"])
+    assert indexed.database.read(lambda tx: indexed.index.text(tx, "a", "x")) == "spring ?"
+    for _ in range(2):
+        indexed.database.write_now(lambda tx: indexed.index.drop(tx, "b", "x"))
+    assert indexed.found("winter", "b") == []
+    assert len(indexed.database.read(lambda tx: tx.all("SELECT 1 AS one FROM file_words"))) == 1
+
+
+def test_the_best_comes_first_and_of_equals_the_newest(indexed: Indexed) -> None:
+    indexed.put(dict.fromkeys("cab", "one sale among many other words") | {"z": "sale sale sale"})
+    indexed.put({f"other{number}": "nothing of the kind here" for number in range(9)})
+    assert indexed.found("sale ") == ["z", "b", "a", "c"]
+
+
+def test_of_very_many_the_best_come_first(indexed: Indexed) -> None:
+    """2,000 files have the words, so that levels choose what is ranked; the best are among the oldest."""
+    times = [number // 10 if number < 100 else 1 for number in range(2_000)]
+    indexed.put({f"f{number}": "sale " * times[number] + "tent " + "word " * 300 for number in range(2_000)})
+    for q in ("sale ", "sal", "tent or sale "):
+        best = indexed.found(q)
+        assert {int(path[1:]) // 10 for path in best[:10]} == {9}, q
+        assert {int(path[1:]) // 10 for path in best[10:50]} == {5, 6, 7, 8}, q
+        first = 0 if "or" in q else 10  # f0 to f9 hold no sale
+        assert sorted(best) == sorted(f"f{number}" for number in range(first, 2_000)), q
+
+
+def test_chats_that_share_a_bucket_are_told_apart(indexed: Indexed) -> None:
+    chats: dict[str, str] = {}
+    for other in map(str, range(1_000_000)):
+        if (one := chats.setdefault(bucket_of(other), other)) != other:
+            break
+    indexed.put({"a": "winter"}, one)
+    assert (indexed.found("winter", one), indexed.found("winter", other)) == (["a"], [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,25 +16,22 @@ from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.jobs import AskRequest, Submit
+from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runs import attempts, run_records, runs
 from agentsvc_nb.service.runs.run_records import Ending
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import MB
-from tests.support import databases
-from tests.unit.service.contexts import NoWorkers, SetClock, use_case
+from tests.unit.service.contexts import NOW, NoWorkers, SetClock, use_case
 
-NOW = 1_700_000_000_000
 IO = Path("/proc/self/io")
 QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
 JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW, "once")
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Iterator[UseCaseContext]:
-    database = databases.opened(tmp_path / "db.sqlite3")
-    yield use_case(database, NOW)
-    database.close()
+def context(database: DatabaseEngine) -> UseCaseContext:
+    return use_case(database, NOW)
 
 
 async def made(context: UseCaseContext) -> KeyRecord:
@@ -128,8 +124,7 @@ def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseC
     assert listed == ["fifth"]
 
 
-@pytest.mark.skipif(not IO.exists(), reason="the system does not say how much a process reads and writes")
-@pytest.mark.parametrize("message", ["keep\0this text", "\0this", "é\0\U0001f600" * 400, "\U0001f600" * 900])
+@pytest.mark.parametrize("message", ["\0this", "é\0\U0001f600" * 400])
 def test_a_message_is_kept_whole_whatever_its_characters(message: str, context: UseCaseContext) -> None:
     """SQLite's functions of texts end where one has a NUL: the agent was told nothing of what followed."""
 
@@ -147,6 +142,7 @@ def test_a_message_is_kept_whole_whatever_its_characters(message: str, context: 
     asyncio.run(work())
 
 
+@pytest.mark.skipif(not IO.exists(), reason="the system does not say how much a process reads and writes")
 def test_no_step_of_a_run_reads_or_writes_its_message_or_its_last_state(context: UseCaseContext) -> None:
     """Each event rewrites the run's row: 20 ms of the event loop for each 16 MB that it holds."""
     megabytes = 8

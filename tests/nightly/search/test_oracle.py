@@ -6,6 +6,7 @@ their characters, and compares words one by one (docs/api/files.md "Search").
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -19,7 +20,6 @@ from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.migrations import migrate
-from agentsvc_nb.service.store.ranking import bucket_of
 from agentsvc_nb.service.store.sqlite import SqliteTx
 from tests.support import databases
 
@@ -164,13 +164,20 @@ def new_index(**options: int) -> Index:
 
 
 @pytest.fixture
+def chance() -> random.Random:
+    """Random numbers of the seed in `SEED`, else of a new one. A test that fails shows what is printed."""
+    seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
+    print(f"SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.fixture
 def tx() -> Iterator[Tx]:
     if databases.chosen != "sqlite":
         with databases.transaction() as tx:
             yield tx
         return
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(connection)
     migrate(connection)
     connection.row_factory = sqlite3.Row
     yield SqliteTx(connection)
@@ -229,13 +236,11 @@ def exactly(paths: Iterator[str]) -> set[str]:
     return set(listed)
 
 
-@pytest.mark.parametrize("seed", [7, 8, 9])
-def test_the_index_and_the_oracle_agree(tx: Tx, seed: int) -> None:
+def test_the_index_and_the_oracle_agree(tx: Tx, chance: random.Random) -> None:
     """With the index as it is, and with one that ranks by levels what it would rank by BM25."""
-    chance = random.Random(seed)
     files_indexed = IndexedFiles(tx, chance)
-    by_name = by_words = longest = 0
-    for number in range(1_000):
+    by_name = by_words = 0
+    for number in range(3_000):
         q = question(chance)
         query = parse(q)
         assert (query is not None) == bool(read(q)[0]), q
@@ -245,14 +250,12 @@ def test_the_index_and_the_oracle_agree(tx: Tx, seed: int) -> None:
         index = new_index() if number % 2 else new_index(ranked_max=9, page=5)
         assert exactly(index.by_name(tx, CHATS[0], query)) == named, q
         assert exactly(index.by_words(tx, CHATS[0], query)) == worded, q
-        by_name, by_words, longest = by_name + bool(named), by_words + bool(worded), longest + (len(q) >= 200)
-    assert by_name > 200, "the questions are too hard"
-    assert 300 < by_words < 700, "the questions are too easy, or too hard"
-    assert longest > 30
+        by_name, by_words = by_name + bool(named), by_words + bool(worded)
+    assert by_name > 400, "the questions are too hard"
+    assert 700 < by_words < 2_300, "the questions are too easy, or too hard"
 
 
-def test_the_rules_and_the_snippets_agree_with_the_oracle() -> None:
-    chance = random.Random(11)
+def test_the_rules_and_the_snippets_agree_with_the_oracle(chance: random.Random) -> None:
     texts = {f"f{number:03}": document(chance) for number in range(60)}
     oracle = Oracle(texts)
     for _ in range(3_000):
@@ -269,19 +272,14 @@ def test_the_rules_and_the_snippets_agree_with_the_oracle() -> None:
             assert any(match for passage in snippets(query, texts[path]) for _, match in passage), (q, texts[path])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_100_000_random_strings_are_answered(tx: Tx, seed: int) -> None:
+def test_100_000_random_strings_are_answered(tx: Tx, chance: random.Random) -> None:
     """Any text is a query, and any query can be asked of the index."""
-    chance = random.Random(seed)
-    alphabet = [
-        *'ab ""--or夏のル\t\x00\u0301\u3099ßİﬁกั한ᄒ\ud800\U0001f525\U000e0100_.*:(){}^+\\\'“”',
-        " NEAR(",
-        " AND ",
-    ]
+    odd = '“”ab ""--or夏のル\t\x00\u0301\u3099ßİﬁกั한ᄒ\ud800\U0001f525\U000e0100_.*:(){}^+\\\''
+    alphabet = [*odd, " NEAR(", " AND "]
     index = new_index()
     index.put(tx, CHATS[0], "a", ["ab.txt"], indexed_text("夏の a b, or ab"))
     answered = 0
-    for number in range(25_000):
+    for number in range(100_000):
         q = "".join(chance.choices(alphabet, k=chance.randint(1, 200 if number % 50 == 0 else 20)))
         if number % 4 == 0:
             q += "".join(chr(chance.randrange(0x110000)) for _ in range(chance.randint(1, 20)))
@@ -289,74 +287,4 @@ def test_100_000_random_strings_are_answered(tx: Tx, seed: int) -> None:
         if query is not None:
             for found in (index.by_name(tx, CHATS[0], query), index.by_words(tx, CHATS[0], query)):
                 answered += list(found) == ["a"]
-    assert answered > 500
-
-
-def found(tx: Tx, q: str, chat: str = CHATS[0], index: Index | None = None) -> list[str]:
-    query = parse(q)
-    assert query is not None
-    return list((index or new_index()).by_words(tx, chat, query))
-
-
-def test_replaced_and_dropped_texts_are_not_found(tx: Tx) -> None:
-    index = new_index()
-    index.put(tx, CHATS[0], "a", ["a"], indexed_text("winter"))
-    index.put(tx, CHATS[1], "a", ["a"], indexed_text("winter"))
-    index.put(tx, CHATS[0], "a", ["a"], indexed_text("spring \ud800"))
-    assert found(tx, "winter") == []
-    assert found(tx, "winter", CHATS[1]) == ["a"]
-    assert index.text(tx, CHATS[0], "a") == "spring ?"
-    index.drop(tx, CHATS[1], "a")
-    index.drop(tx, CHATS[1], "a")
-    assert found(tx, "winter", CHATS[1]) == []
-    assert index.text(tx, CHATS[1], "a") == ""
-    assert len(tx.all("SELECT 1 AS one FROM file_words")) == 1
-
-
-def test_the_best_comes_first_and_of_equals_the_newest(tx: Tx) -> None:
-    index = new_index()
-    for path in ("c", "a", "b"):
-        index.put(tx, CHATS[0], path, [path], indexed_text("one sale among many other words"))
-    index.put(tx, CHATS[0], "z", ["z"], indexed_text("sale sale sale"))
-    for number in range(9):
-        index.put(tx, CHATS[0], f"other{number}", ["x"], indexed_text("nothing of the kind here"))
-    assert found(tx, "sale ") == ["z", "b", "a", "c"]
-
-
-def test_of_very_many_the_best_come_first(tx: Tx) -> None:
-    """2,000 files have the words, so that levels choose what is ranked; the best are among the oldest."""
-    index = new_index()
-    plain = "word " * 300
-    for number in range(2_000):
-        wanted = "sale " * (number // 10) if number < 100 else "sale"
-        index.put(tx, CHATS[0], f"f{number}", ["x"], indexed_text(f"{wanted} tent {plain}"))
-    for q in ("sale ", "sal", "sale tent ", "tent or sale ", "sale -draft "):
-        best = found(tx, q)
-        assert {int(path[1:]) // 10 for path in best[:10]} == {9}, q
-        assert {int(path[1:]) // 10 for path in best[10:50]} == {5, 6, 7, 8}, q
-        first = 0 if "or" in q else 10  # f0 to f9 hold no sale
-        assert exactly(iter(best)) == {f"f{number}" for number in range(first, 2_000)}, q
-
-
-def test_chats_that_share_a_bucket_are_told_apart(tx: Tx) -> None:
-    buckets: dict[str, str] = {}
-    number = 0
-    while (bucket := bucket_of(f"chat_{number}")) not in buckets:
-        buckets[bucket] = f"chat_{number}"
-        number += 1
-    one, other = buckets[bucket], f"chat_{number}"
-    new_index().put(tx, one, "a", ["name"], indexed_text("winter"))
-    query = parse("winter")
-    assert query is not None
-    assert found(tx, "winter", one) == ["a"]
-    assert found(tx, "winter", other) == []
-
-
-def test_a_query_of_hundreds_of_words_can_be_asked(tx: Tx) -> None:
-    """Agents search with whole messages."""
-    index = new_index(ranked_max=1, page=1)
-    words = [f"w{number}" for number in range(700)]
-    for path in ("a", "b"):
-        index.put(tx, CHATS[0], path, [path], indexed_text(" ".join(words)))
-    for q in (" ".join(words), " or ".join(words), "w1 -" + " -".join(f"v{number}" for number in range(700))):
-        assert found(tx, q, index=index) == ["b", "a"]
+    assert answered > 2_000
