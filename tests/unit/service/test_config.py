@@ -98,12 +98,6 @@ def test_an_address_that_may_carry_a_secret_is_not_kept(starter: Starter, addres
     assert "set OPENAI_BASE_URL" in str(starter.config().fault())
 
 
-def test_an_empty_variable_forgets(starter: Starter) -> None:
-    starter.start("scripted", AGENTSVC_RUN_CAPACITY="4", AGENTSVC_META_TOKEN="x")
-    starter.start(AGENTSVC_RUN_CAPACITY="", AGENTSVC_META_TOKEN="", AGENTSVC_MODEL="")
-    assert starter.config().keep == KeptSettings()
-
-
 def test_another_providers_model_is_not_asked_at_the_address_of_the_last(starter: Starter) -> None:
     """One of the same is; with none for a while, it is remembered whose the address was."""
     starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN, AGENTSVC_MODEL_KEY="k", AGENTSVC_RUN_CAPACITY="4")
@@ -130,15 +124,6 @@ def test_whose_address_it_is(starter: Starter) -> None:
     assert starter.config().kept_url == OWN
     assert starter.config(OPENAI_BASE_URL="").kept_url is None
     assert starter.config("offline").kept_url is None
-
-
-def test_a_gateway_wants_to_be_named_beside_the_key(starter: Starter) -> None:
-    starter.start("anthropic:x", ANTHROPIC_BASE_URL="https://gateway.example/")
-    said = str(starter.fault(ANTHROPIC_API_KEY="k"))
-    assert "was asked at https://gateway.example" in said
-    assert "set ANTHROPIC_BASE_URL" in said
-    assert starter.fault(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL="https://gateway.example") is None
-    assert starter.fault(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL="") is None
 
 
 def test_what_an_earlier_version_kept_is_taken_over(starter: Starter) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,15 +15,12 @@ from agentsvc_nb.documents.media_types import OFFICE
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import file_records as records
 from agentsvc_nb.service.files import files as usecase
-from agentsvc_nb.service.files.file_records import Author, FileRecord
-from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.files.file_records import Author
+from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.store.blobs import LocalBlobs
 from tests.notebook import samples
-from tests.support import databases
 from tests.unit.documents.word_files import paragraph, word_file
-from tests.unit.service import contexts
 
 DOCX = OFFICE + "wordprocessingml.document"
 REPORT = word_file(paragraph("Größe"))
@@ -91,18 +87,11 @@ def test_one_that_takes_too_long_is_not_read_and_harms_no_other(
     assert "Größe" in read(reader, report)[0]
 
 
-def test_a_file_that_is_gone_has_no_text(reader: DocumentReader, tmp_path: Path) -> None:
-    assert read(reader, tmp_path / "gone.docx") == [""]
-
-
 class Folder:
     """A chat on a database, as a service that was killed leaves it: nobody reads unless told to."""
 
-    def __init__(self, folder: Path) -> None:
-        self.database = databases.opened(folder / "db.sqlite3")
-        self.blobs = LocalBlobs(folder / "blobs")
-        self.storage = contexts.storage(self.database, folder / "blobs")
-        self.use_case = self.storage.use_case
+    def __init__(self, database: DatabaseEngine, storage: Storage) -> None:
+        self.database, self.storage, self.use_case = database, storage, storage.use_case
         self.chat = self.database.write_now(lambda tx: chat_records.create(tx, "acct_1", None, None, 1).id)
         self.workspace = ChatWorkspace(self.storage, self.chat)
 
@@ -111,10 +100,7 @@ class Folder:
         return [f"{one.path} {one.match}" for one in results]
 
     def waiting(self) -> list[str]:
-        def use(tx: Tx) -> list[str]:
-            return [file.path for file in records.waiting_in(tx, self.chat, None)]
-
-        return self.database.read(use)
+        return [file.path for file in self.database.read(lambda tx: records.waiting_in(tx, self.chat, None))]
 
     def unread(self) -> list[str]:
         files = self.database.read(lambda tx: records.all(tx, self.chat))
@@ -124,11 +110,10 @@ class Folder:
         """Read all that waits, as the next service does."""
 
         async def whole() -> None:
-            readings = Readings(self.use_case, self.blobs)
+            readings = Readings(self.use_case, self.storage.blobs)
             await readings.wake()
-            await readings.caught_up(self.chat)
-            if readings._accounts:
-                await asyncio.wait(list(readings._accounts.values()))
+            while await usecase.accounts_waiting(self.use_case):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
             await readings.close()
 
         asyncio.run(whole())
@@ -138,11 +123,9 @@ class Folder:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    folder = Folder(tmp_path)
-    yield folder
-    asyncio.run(folder.storage.readings.close())
-    folder.database.close()
+def folder(database: DatabaseEngine, storage: Storage) -> Iterator[Folder]:
+    yield Folder(database, storage)
+    asyncio.run(storage.readings.close())
 
 
 def test_a_document_that_waits_is_found_by_name_and_read_after_a_restart(folder: Folder) -> None:
@@ -156,94 +139,57 @@ def test_a_document_that_waits_is_found_by_name_and_read_after_a_restart(folder:
     assert folder.found("größe ") == ["newer.txt content"]
     assert folder.waiting() == ["report.docx"]
     folder.start_again()
-    assert folder.waiting() == []
     assert sorted(folder.found("größe ")) == ["newer.txt content", "report.docx content"]
     assert folder.found("docx or txt ") == ["newer.txt name", "report.docx name"], "it keeps its place"
 
 
-def test_what_replaces_a_document_is_what_is_read(folder: Folder) -> None:
+def test_what_replaces_a_document_is_what_is_read(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, second = DocumentReader.read, [word_file(paragraph("second"))]
+
+    async def late(reader: DocumentReader, file: Path, media_type: str, name: str) -> IndexedText:
+        found = await read(reader, file, media_type, name)
+        if second:
+            await folder.write("a.docx", second.pop())
+        return found
+
+    monkeypatch.setattr(DocumentReader, "read", late)
     asyncio.run(folder.write("a.docx", REPORT))
-    file = folder.database.read(lambda tx: records.get(tx, folder.chat, "a.docx"))
-    assert file is not None
-    asyncio.run(folder.write("a.docx", word_file(paragraph("second"))))
-
-    async def late() -> None:
-        await folder.storage.readings._read(file)  # begun before the second was written
-
-    asyncio.run(late())
-    assert (folder.found("größe "), folder.waiting()) == ([], ["a.docx"])
     folder.start_again()
     assert (folder.found("größe "), folder.found("second ")) == ([], ["a.docx content"])
-    asyncio.run(folder.write("a.csv", b"long," * 20_000))
-    assert folder.waiting() == ["a.csv"]
-    asyncio.run(folder.write("a.csv", b"short"))
-    assert (folder.found("short "), folder.waiting()) == (["a.csv content"], []), "a quick text waits for nobody"
 
 
 def test_an_agent_waits_for_the_documents_of_its_chat(folder: Folder) -> None:
-    async def as_an_agent(storage: Storage) -> tuple[str, list[str]]:
+    async def as_an_agent() -> tuple[str, list[str]]:
         await folder.write("report.docx", REPORT)
         found = await folder.workspace.search("größe ")
         await folder.write("logs/scratch.docx", REPORT)
         return await folder.workspace.text("logs/scratch.docx"), [path for path, _ in found]
 
-    text, paths = asyncio.run(as_an_agent(folder.storage))
+    text, paths = asyncio.run(as_an_agent())
     assert "Größe" in text
     assert paths == ["report.docx"]
-
-
-def test_a_text_that_cannot_be_stored_is_not_read_again_at_once(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a full disk a document was read 400 times in 0.3 s."""
-    tried = 0
-
-    async def full(*_: object) -> None:
-        nonlocal tried
-        tried += 1
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    async def write() -> None:
-        await folder.write("report.docx", REPORT)
-        await folder.storage.readings.wake()
-        await asyncio.wait(list(folder.storage.readings._accounts.values()))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(usecase, "finish_reading", full)
-        asyncio.run(write())
-    assert (tried, folder.waiting()) == (1, ["report.docx"])
-    folder.start_again()
-    assert folder.waiting() == []
-
-
-def broken_off(monkeypatch: pytest.MonkeyPatch, times: dict[str, int]) -> list[tuple[str, int]]:
-    """Break the readings of these files off so many times. Returns what was read, each beside how many others."""
-    tried = list[tuple[str, int]]()
-    read = Readings._text
-
-    async def text(readings: Readings, file: FileRecord) -> IndexedText:
-        tried.append((file.path, len(readings._reading) - 1))
-        if times.get(file.path, 0):
-            times[file.path] -= 1
-            raise NoAnswer("killed")
-        return await read(readings, file)
-
-    monkeypatch.setattr(Readings, "_text", text)
-    return tried
 
 
 def test_a_reading_that_was_broken_off_is_tried_once_more_after_the_others(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    read, tried, left = DocumentReader.read, list[str](), {"a.docx": 1, "b.docx": 2}
+
+    async def broken_off(reader: DocumentReader, file: Path, media_type: str, name: str) -> IndexedText:
+        tried.append(name)
+        if left.get(name, 0):
+            left[name] -= 1
+            raise NoAnswer("killed")
+        return await read(reader, file, media_type, name)
+
     async def write() -> None:
         for name in ("a.docx", "b.docx", "c.docx"):
             await folder.write(name, REPORT)
 
     asyncio.run(write())
-    tried = broken_off(monkeypatch, {"a.docx": 1, "b.docx": 2})
+    monkeypatch.setattr(DocumentReader, "read", broken_off)
     folder.start_again()
-    assert sorted(path for path, _ in tried[:3]) == ["a.docx", "b.docx", "c.docx"]
-    assert tried[3:] == [("a.docx", 0), ("b.docx", 0)], "alone"
+    assert (sorted(tried[:3]), tried[3:]) == (["a.docx", "b.docx", "c.docx"], ["a.docx", "b.docx"])
     assert sorted(folder.found("größe ")) == ["a.docx content", "c.docx content"]
     assert folder.unread() == ["b.docx"]
     asyncio.run(folder.write("b.docx", REPORT))

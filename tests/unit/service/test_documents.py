@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import time
 from typing import Any
 
 import pytest
@@ -21,7 +18,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
     max_leaves=30,
 )
-SIZE = 16 * MIB
 
 
 @given(VALUES, st.sampled_from([None, 0, 2]), st.booleans())
@@ -58,18 +54,12 @@ def test_more_is_refused(text: str, why: str) -> None:
 
 @pytest.mark.parametrize("part", ["[", "]", "{", "[]", '"', '""', '"\\', "\\", "[]]", ",", '{"":', "1,"])
 def test_what_is_no_json_has_a_reason_too(part: str) -> None:
-    for text in (part * (SIZE // len(part)), '{"a": [' + part * 1_000_000):
+    for text in (part * (4 * MIB // len(part)), '{"a": [' + part * 1_000_000):
         with pytest.raises(ValueError, match=r"\w"):
             json_reading.read(text)
 
 
-def test_brackets_of_texts_are_texts() -> None:
-    text = json.dumps(['[{"a, b"}] \\ "' * 200_000, "\\" * 200_000])
-    assert json_reading.weigh(text.encode()) == (3, 1)
-    assert len(json_reading.read(text)) == 2
-
-
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(VALUES, st.integers(1, 9), st.sampled_from([None, 1]))
 def test_what_a_document_weighs_does_not_depend_on_where_it_is_cut(value: Any, size: int, indent: int | None) -> None:
     data = json.dumps(value, indent=indent).encode()
@@ -77,23 +67,6 @@ def test_what_a_document_weighs_does_not_depend_on_where_it_is_cut(value: Any, s
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(json_reading, "BLOCK_BYTES", size)
         assert json_reading.weigh(bytearray(data)) == whole
-
-
-@given(st.lists(st.sampled_from(["[", "]", "{", "}", '"', ",", "\\", " ", "a"]), max_size=20), st.integers(1, 5))
-def test_text_that_is_no_document_weighs_no_less_in_parts(parts: list[str], size: int) -> None:
-    data = "".join(parts).encode()
-    whole = json_reading.weigh(data)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(json_reading, "BLOCK_BYTES", size)
-        found = json_reading.weigh(data)
-    assert found[0] >= whole[0]
-    assert found[1] >= whole[1]
-
-
-@given(st.text())
-def test_any_text_is_an_object_or_none(text: str) -> None:
-    value = json_reading.as_object(text)
-    assert value is None or isinstance(value, dict)
 
 
 def test_only_a_json_object_is_structured_output() -> None:
@@ -107,31 +80,3 @@ def test_a_body_is_empty_once_it_is_read() -> None:
     body = bytearray(b'{"a": 1, "b": null}')
     assert json_reading.read_object(body) == {"a": 1}
     assert body == b""
-
-
-FILLERS = {
-    "text": b'"' + b"a" * (SIZE - 100) + b'"',
-    "escapes": b'"' + b"\\n" * (SIZE // 2 - 100) + b'"',
-    "numbers": b"[" + b",".join([b"1." + b"123456789" * 17] * 90_000) + b"]",
-    "objects": b"[" + b",".join([b'{"key": "%s"}' % (b"x" * 400)] * 33_000) + b"]",
-    "brackets": b"[" * (SIZE - 100),
-    "not ended": b'"' + b"a" * (SIZE - 100),
-}
-
-
-@pytest.mark.parametrize("name", FILLERS)
-def test_a_thread_that_reads_a_large_body_leaves_the_event_loop_its_turns(name: str) -> None:
-    body = bytearray(b'{"message": %s}' % FILLERS[name])
-
-    async def use() -> float:
-        reading = asyncio.create_task(asyncio.to_thread(json_reading.read_object, body))
-        longest = 0.0
-        while not reading.done():
-            began = time.monotonic()
-            await asyncio.sleep(0)
-            longest = max(longest, time.monotonic() - began)
-        with contextlib.suppress(ValueError):
-            await reading
-        return longest
-
-    assert asyncio.run(use()) < 0.5  # 0.1 s, on a machine that is not busy

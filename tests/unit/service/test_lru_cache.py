@@ -21,9 +21,3 @@ def test_what_is_too_large_is_kept_alone_and_leaves_room_for_the_next() -> None:
     assert (cache.get("ab"), cache.get("large")) == (None, "large")
     cache.put("abcd", "abcd")
     assert (cache.get("large"), cache.get("abcd")) == (None, "abcd")
-
-
-def test_of_two_that_were_made_at_once_the_first_is_kept() -> None:
-    cache = LruCache[str, list[int]](4, len)
-    first = cache.put("a", [1])
-    assert cache.put("a", [1]) is first

@@ -44,7 +44,7 @@ class RunStates(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.database = databases.opened(Path(self.folder.name) / "db.sqlite3")
+        self.database: Any = databases.opened(Path(self.folder.name) / "db.sqlite3")
         self.context = use_case(self.database, NOW, SCRIPTED)
         self.runner = asyncio.Runner()
         self.key, _ = self.database.write_now(lambda tx: accounts.create_key(tx, SystemClock(), name="model"))

@@ -29,27 +29,6 @@ def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.Monke
     assert len(tries) == 3
 
 
-def test_what_cannot_be_stored_at_all_is_raised() -> None:
-    async def write() -> None:
-        raise OverflowError("int too large")
-
-    with pytest.raises(OverflowError):
-        asyncio.run(TaskSupervisor(LocalSignals()).store("work", write))
-
-
-def test_a_crew_that_stops_does_not_wait_for_the_disk() -> None:
-    async def write() -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    async def stop() -> bool:
-        stopped = TaskSupervisor(LocalSignals())
-        stopped.stopping = True
-        await stopped.store("work", write)
-        return True
-
-    assert asyncio.run(stop())
-
-
 def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
     ended: list[str] = []
 
