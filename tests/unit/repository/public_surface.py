@@ -14,12 +14,13 @@ from typing import Any, get_args
 
 import agentsvc_nb
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.cli import parser as command_line
+from agentsvc_nb.cli import parser
 from agentsvc_nb.notebook.magics import GROUPS
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.wire.codes import CODES, FAILURES
 from agentsvc_nb.wire.routes import ROUTES
 from agentsvc_nb.wire.runs import EventType
+from docs.command_pages import commands
 
 KEPT = Path(__file__).with_name("public_surface.txt")
 
@@ -43,37 +44,31 @@ def _client() -> Iterator[str]:
     for face in (AgentService, AsyncAgentService):
         yield f"{face.__name__}{inspect.signature(face)}"
         client = face("svc_sk_surface")
-        for owner, holder in [("", client), *((f".{name}", held) for name, held in sorted(vars(client).items()))]:
-            if owner.startswith("._"):
-                continue
-            for name in sorted(set(dir(holder))):
-                method = getattr(holder, name)
-                if not name.startswith("_") and callable(method) and not hasattr(method, "_core"):
+        parts = [(f".{name}", part) for name, part in _public(client) if not inspect.ismethod(part)]
+        for owner, holder in [("", client), *parts]:
+            for name, method in _public(holder):
+                if inspect.ismethod(method):
                     yield f"{face.__name__}{owner}.{name}{inspect.signature(method)}"
+
+
+def _public(holder: object) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in inspect.getmembers(holder) if not name.startswith("_")]
 
 
 def _magics() -> Iterator[str]:
     for group in GROUPS:
         for kind, sign in (("line", "%"), ("cell", "%%")):
             for name, method in group.magics[kind].items():
-                for action in getattr(group, method).parser._actions:
-                    yield f"{sign}{name} {_argument(action)}"
+                yield f"{sign}{name} {_usage(getattr(group, method).parser)}"
 
 
-def _commands(parser: argparse.ArgumentParser | None = None, typed: str = "agentsvc") -> Iterator[str]:
-    parser = parser or command_line()
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, inner in action.choices.items():
-                yield from _commands(inner, f"{typed} {name}")
-        elif not isinstance(action, argparse._HelpAction) and action.help != argparse.SUPPRESS:
-            yield f"{typed} {_argument(action)}"
+def _commands() -> Iterator[str]:
+    yield from (f"{name} {_usage(command)}" for name, _, command in commands(parser(), "agentsvc"))
 
 
-def _argument(action: argparse.Action) -> str:
-    name = "/".join(action.option_strings) or action.dest
-    choices = f" {{{','.join(map(str, action.choices))}}}" if action.choices else ""
-    return f"{name}{choices}" + (f" nargs={action.nargs}" if action.nargs not in (None, 0) else "")
+def _usage(parser: argparse.ArgumentParser) -> str:
+    """The arguments of a command or magic in one line."""
+    return " ".join(parser.format_usage().partition(f"{parser.prog} ")[2].split())
 
 
 def _wire() -> Iterator[str]:
