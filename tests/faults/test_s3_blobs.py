@@ -96,12 +96,12 @@ def test_keys_and_buckets_that_are_wrong_are_told_and_not_shown(
 ) -> None:
     if wrong == "bucket":
         place.connect("s3://nobodys/contents")
-        works, said = [place.blobs.check], "does not exist"
+        said = "does not exist"
     else:
         monkeypatch.setenv(wrong, "hidden")
         place.connect()
-        works, said = [place.blobs.check, *place.operations()], "refuses the service"
-    for work in works:
+        said = "refuses the service"
+    for work in (place.blobs.check, *([] if wrong == "bucket" else place.operations())):
         with pytest.raises(BlobsUnavailable, match=said) as caught:
             work()
         assert not caught.value.passing

@@ -48,13 +48,6 @@ class Starter:
     def notice(self, ready: Ready, **env: str) -> str:
         return self.config(**env).notice(ready) or ""
 
-    def fault(self, **env: str) -> str | None:
-        """The library of the model reads the environment, too."""
-        with self._monkeypatch.context() as here:
-            for name, value in env.items():
-                here.setenv(name, value)
-            return load_config(self.folder.path).fault()
-
 
 @pytest.fixture
 def starter(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> Starter:
@@ -73,24 +66,15 @@ def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
         monkeypatch.chdir(starter.folder.path)
         if getattr(starter.config().settings, name) != meant:
             lost.add(name)
-    secrets = {"model_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret"}
-    secrets |= {"mcp_keys"}
-    assert lost == secrets
-    assert starter.folder.settings.read_text().count("\n") > len(Settings.model_fields) - len(lost)
+    assert lost == {"model_key", "image_key", "web_search_key", "meta_token", "metrics_token", "secret", "mcp_keys"}
 
 
 @pytest.mark.parametrize(
     "address", ["http://ada:secret@h.example/v1", "http://h.example/v1?key=secret", "http://h.example/v1#secret"]
 )
 def test_an_address_that_may_carry_a_secret_is_not_kept(starter: Starter, address: str) -> None:
-    for name in (
-        "AGENTSVC_MODEL_URL",
-        "AGENTSVC_META_URL",
-        "AGENTSVC_WEB_SEARCH_URL",
-        "AGENTSVC_IMAGE_URL",
-        "AGENTSVC_EMBEDDING_URL",
-    ):
-        starter.start(**{name: address})
+    for name in ("MODEL", "META", "WEB_SEARCH", "IMAGE", "EMBEDDING"):
+        starter.start(**{f"AGENTSVC_{name}_URL": address})
     starter.start("openai-chat:x", OPENAI_BASE_URL=address, AGENTSVC_MODEL_URL="")
     starter.start(AGENTSVC_SMTP_URL="smtp://ada:secret@h.example")
     assert "secret@" not in starter.folder.settings.read_text()
@@ -126,33 +110,11 @@ def test_whose_address_it_is(starter: Starter) -> None:
     assert starter.config("offline").kept_url is None
 
 
-def test_what_an_earlier_version_kept_is_taken_over(starter: Starter) -> None:
-    for model, address, at in (
-        ("openai-chat:x", OWN, "AGENTSVC_MODEL_URL"),
-        ("anthropic:x", "https://gateway.example", "ANTHROPIC_BASE_URL"),
-    ):
-        write_private(starter.folder.model, f"{model}\n{address}\n")
-        assert starter.config().keep == KeptSettings(
-            {"AGENTSVC_MODEL": model, at: address}, provider=model.split(":")[0]
-        )
-    write_private(starter.folder.model, "scripted\n\n")
-    assert starter.start().model == "scripted"
-    assert not starter.folder.model.exists()
-    assert starter.config().settings.model == "scripted"
-    starter.folder.settings.unlink()
-    write_private(starter.folder.model, "openai-chat:x")
-    assert starter.config().settings.model == "offline", "nobody knows where it was asked"
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "",
-        "{",
-        "[]",
-        '{"settings": {}}',
         "[" * 900_000,
-        '{"settings": [1], "secrets": {}, "provider": ""}',
         '{"settings": {"AGENTSVC_MODEL": 1}, "secrets": {}, "provider": ""}',
         '{"settings": {"AGENTSVC_RUN_CAPACITY": "many"}, "secrets": {}, "provider": ""}',
     ],
@@ -178,7 +140,6 @@ def test_only_what_is_named_can_differ(starter: Starter) -> None:
     ):
         assert notice(ready, **same) == "", same
     assert "(AGENTSVC_MODEL_KEY: there set, here another)" in notice(ready, AGENTSVC_MODEL_KEY="k2")
-    assert "in a terminal that has AGENTSVC_MODEL_KEY: " in notice(ready, AGENTSVC_MODEL_KEY="k2")
     assert "(AGENTSVC_META_TOKEN: there unset, here set)" in notice(ready, AGENTSVC_META_TOKEN="t-secret")
     assert "t-secret" not in notice(ready, AGENTSVC_META_TOKEN="t-secret")
     unset = notice(ready, AGENTSVC_MODEL_URL="")
