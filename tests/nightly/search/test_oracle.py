@@ -6,7 +6,6 @@ their characters, and compares words one by one (docs/api/files.md "Search").
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -164,10 +163,7 @@ def new_index(**options: int) -> Index:
 
 
 @pytest.fixture
-def chance() -> random.Random:
-    """Random numbers of the seed in `SEED`, else of a new one. A test that fails shows what is printed."""
-    seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
-    print(f"SEED={seed}")
+def chance(seed: int) -> random.Random:
     return random.Random(seed)
 
 

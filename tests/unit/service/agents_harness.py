@@ -19,7 +19,6 @@ from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, Steps
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import (
-    Question,
     ReadQuestion,
     SqlQuestion,
     TableAnswer,
@@ -52,11 +51,8 @@ class MemoryWorkspace:
     def __init__(self, folder: Path, files: Mapping[str, str | bytes] | None = None) -> None:
         self.folder = folder
         self.outputs: dict[str, tuple[str, str] | None] = {}
-        self.reasons: dict[str, str] = {}
-        """Why files can't be read, by path."""
         kept = TablesHere(folder.with_name(f"{folder.name}-tables"))
         self.tables = ChatTables(self.list, self._content, kept)
-        self.queries: list[str] = []
         for path, content in (files or {}).items():
             self.put(path, content.encode() if isinstance(content, str) else content)
 
@@ -76,8 +72,7 @@ class MemoryWorkspace:
         data = self.bytes(path)
         media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
         _, output_type = self.outputs[path] or ("", None)
-        sha256, reason = hashlib.sha256(data).hexdigest(), self.reasons.get(path, "")
-        return Entry(path, media_type, len(data), sha256, output_type=output_type, unreadable=reason)
+        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest(), output_type=output_type)
 
     @contextlib.asynccontextmanager
     async def open(self, path: str) -> AsyncGenerator[Path]:
@@ -96,13 +91,12 @@ class MemoryWorkspace:
 
     async def unreadable(self, path: str) -> str:
         async with self.open(path):
-            return self.reasons.get(path, "")
+            return ""
 
     async def skill(self, name: str) -> Mapping[str, str]:
         raise FileNotFoundError(name)
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        self.queries.append(query)
         parsed = parse(query)
         if parsed is None:
             return []
@@ -116,17 +110,28 @@ class TablesHere:
         self.folder = folder
 
     async def read(self, file: TableFile) -> TableAnswer:
-        return await self._ask(ReadQuestion(file))
+        return await self.ask(ReadQuestion(file))
 
-    async def ask(self, question: SqlQuestion) -> TableAnswer:
-        return await self._ask(question)
-
-    async def _ask(self, question: Question) -> TableAnswer:
+    async def ask(self, question: SqlQuestion | ReadQuestion) -> TableAnswer:
         self.folder.mkdir(parents=True, exist_ok=True)
         return await asyncio.to_thread(answer, question, self.folder)
 
 
-class MemoryToolContext:
+class Unlimited:
+    """Money without limits: any call may be made."""
+
+    async def room(self) -> int | None:
+        return None
+
+    async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
+
+    async def sending(self, call: SentCall) -> bool:
+        return False
+
+    def use_uncounted(self) -> None: ...
+
+
+class MemoryToolContext(Unlimited):
     """What a tool gets in hand; `steps` keeps its progress. Each has a key of its own, or the one given."""
 
     def __init__(self, workspace: MemoryWorkspace, key: str | None = None) -> None:
@@ -144,19 +149,8 @@ class MemoryToolContext:
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1
 
-    async def room(self) -> int | None:
-        return None
-
-    async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None: ...
-
-    async def sending(self, call: SentCall) -> bool:
-        return False
-
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
-
-    def use_uncounted(self) -> None:
-        self.spent.uncounted = True
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.steps.append((done, total, message))
@@ -184,7 +178,7 @@ class MemoryToolContext:
         self.kept[media_id] = replace(self.kept[media_id], transcript=dict(transcript))
 
 
-class MemoryRunContext:
+class MemoryRunContext(Unlimited):
     """One turn. `events` are (type, payload) in order; a checkpoint keeps `state` and `said` for `rewind`."""
 
     def __init__(self, message: str, workspace: MemoryWorkspace, tools: Sequence[Tool] = ()) -> None:
@@ -202,7 +196,6 @@ class MemoryRunContext:
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
         self.tokens = (0, 0)
-        self.uncounted = False
         self.checkpoints: list[dict[str, Any]] = []
         self._said: list[str] = []
         self._safe: list[str] = []
@@ -263,19 +256,8 @@ class MemoryRunContext:
     def client_tools(self) -> Sequence[ClientTool]:
         return self.asked
 
-    async def room(self) -> int | None:
-        return None
-
-    async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None: ...
-
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
         self.tokens = (self.tokens[0] + input_tokens, self.tokens[1] + output_tokens)
-
-    async def sending(self, call: SentCall) -> bool:
-        return False
-
-    def use_uncounted(self) -> None:
-        self.uncounted = True
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = dict(state)

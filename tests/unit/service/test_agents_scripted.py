@@ -10,7 +10,6 @@ import pytest
 from agentsvc_nb import agents
 from agentsvc_nb.agents import choose
 from agentsvc_nb.agents.port import StepsExceeded
-from agentsvc_nb.agents.scripted import refusal
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.echo_job import EchoJob
 from agentsvc_nb.tools.port import ToolServices, WorkFailure
@@ -90,26 +89,6 @@ def test_after_a_crash_only_the_step_in_flight_is_repeated(tmp_path: Path) -> No
     turn.message = turn.message.replace("fail crash now", "say three")
     assert asyncio.run(choose("scripted").run(turn)) == "kept"
     assert turn.said == "one\ntwo\nthree\n"
-
-
-@pytest.mark.parametrize(
-    ("message", "code"),
-    [
-        ("fail-http agent_run_rejected", "agent_run_rejected"),
-        ("say a\nfail-http brain_unavailable", "brain_unavailable"),
-        ("fail-http no_such_code", None),
-        ("", None),
-    ],
-)
-def test_refusal_names_a_row_of_the_code_table(message: str, code: str | None) -> None:
-    assert refusal(message) == code
-
-
-def test_any_script_plays_the_same_twice(tmp_path: Path) -> None:
-    script = "say a\nstep 2\nprogress 1 4 x\nusage 7 9\nrewind\ncall echo_job {}\nwrite b.txt c\nanswer d\nnonsense"
-    first, second = play(script, tmp_path), play(script, tmp_path)
-    assert first[0] == second[0] == "d"
-    assert first[1].events == second[1].events
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "", "Offline"])

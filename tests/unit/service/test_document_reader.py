@@ -19,7 +19,6 @@ from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from tests.notebook import samples
 from tests.unit.documents.word_files import paragraph, word_file
 
 DOCX = OFFICE + "wordprocessingml.document"
@@ -34,12 +33,12 @@ def reader() -> Iterator[DocumentReader]:
     reader.close()
 
 
-def read(reader: DocumentReader, *files: Path, media_type: str = DOCX) -> list[str]:
+def read(reader: DocumentReader, *files: Path) -> list[str]:
     """The texts of the files; "unread" for one that was not read within the limits."""
 
     async def text(file: Path) -> str:
         try:
-            return (await reader.read(file, media_type, file.name)).text
+            return (await reader.read(file, DOCX, file.name)).text
         except NoAnswer:
             return "unread"
 
@@ -53,15 +52,6 @@ def read(reader: DocumentReader, *files: Path, media_type: str = DOCX) -> list[s
 def report(tmp_path: Path) -> Path:
     (tmp_path / "report.docx").write_bytes(REPORT)
     return tmp_path / "report.docx"
-
-
-def test_a_document_is_read_with_its_tokens(reader: DocumentReader, report: Path) -> None:
-    found = asyncio.run(reader.read(report, DOCX, "report.docx"))
-    assert "Größe" in found.text
-    assert found.words == "grosse"
-    assert found.levels
-    (report.parent / "a.pdf").write_bytes(samples.pdf(["Summer sale"]))
-    assert read(reader, report.parent / "a.pdf", media_type="application/pdf") == ["Summer sale\f"]
 
 
 def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(

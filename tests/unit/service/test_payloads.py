@@ -7,7 +7,6 @@ import json
 from typing import Any, ClassVar, Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -35,15 +34,6 @@ JSON: Final = st.recursive(
     lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(max_size=10), inner, max_size=20),
     max_leaves=25,
 )
-
-
-@given(st.dictionaries(st.text(max_size=8), JSON, max_size=5), st.integers(1_500, 6_000))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_what_is_shortened_fits_and_has_its_fields(payload: dict[str, Any], limit: int) -> None:
-    kept = payloads.shortened(payload, limit)
-    assert payloads.size(kept) <= max(limit, 5 * 250 * 6)
-    assert list(kept) == list(payload)
-    assert all(type(kept[name]) is type(value) for name, value in payload.items())
 
 
 @pytest.mark.parametrize(

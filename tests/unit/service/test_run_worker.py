@@ -118,20 +118,6 @@ def test_a_cancel_leaves_no_text_unwritten(
     assert batches >= batch
 
 
-def test_text_that_could_not_be_written_is_written_next(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, attempts, "append", 3, sqlite3.OperationalError("disk I/O error"))
-
-    async def work() -> None:
-        run = await claimed(storage)
-        log = EventLog(storage, run)
-        with pytest.raises(sqlite3.OperationalError):
-            await log.speak("text.delta", TEXT)
-        await log.append("warning", {})
-        assert await written(storage, run) == TEXT
-
-    asyncio.run(work())
-
-
 # -- what is billed ------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -66,12 +65,3 @@ def test_html_of_a_cell_is_its_text_alone(text: str) -> None:
     html = to_html(safe_text.table(["head"], [[text]]))
     inner = html.partition("<td>")[2].partition("</td>")[0]
     assert "<" not in inner
-
-
-def test_what_is_no_text_is_shown_as_python_has_it() -> None:
-    assert read(safe_text.table(["n", "f", "none", "b"], [[1, 2.5, None, True]]))[1] == [["1", "2.5", "None", "True"]]
-
-
-@pytest.mark.parametrize("rows", [[], [[]]])
-def test_a_table_without_columns_is_nothing(rows: list[list[str]]) -> None:
-    assert safe_text.table([], rows) == ""

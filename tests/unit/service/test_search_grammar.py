@@ -9,7 +9,6 @@ import pytest
 
 from agentsvc_nb.documents.search_query import has_terms, is_excluded, is_scratch, matches, parse
 from agentsvc_nb.documents.snippets import Passage, snippets
-from agentsvc_nb.documents.tokens import fold, tokens
 
 FILLER = "many other words that nobody is looking for stand here. " * 8
 
@@ -142,11 +141,6 @@ def test_the_words_of_the_text_are_marked(q: str, text: str, marks: list[str]) -
     assert [part for passage in found(q, text) for part, match in passage if match] == marks
 
 
-def test_a_short_text_is_shown_whole_and_one_without_the_words_not() -> None:
-    assert found("sale", "The summer sale is on") == [[("The summer ", False), ("sale", True), (" is on", False)]]
-    assert found("winter", FILLER) == found("winter", "") == []
-
-
 def test_passages_are_cut_between_words_and_do_not_overlap() -> None:
     text = (FILLER + "a summer sale begins. ") * 4
     first, second = found("summer sale ", text)
@@ -163,9 +157,3 @@ def test_what_is_shown_is_clean() -> None:
     """No control characters, no lone surrogates, nothing that turns the reading direction; blanks made one."""
     [passage] = found("sale", "a\x00b\x1b[31m \u202esummer\r\n\n\t  sale\u2028\ud800 now\x85")
     assert joined(passage) == "a b [31m summer sale now"
-
-
-def test_folding_again_changes_nothing() -> None:
-    every = "".join(map(chr, [*range(0x20, 0x3100), *range(0xFF00, 0xFFF0), *range(0x20000, 0x20020)]))
-    assert fold(fold(every)) == fold(every)
-    assert tokens("a" + "\u0301\u0323" * 500_000 + " b") == ["a", "b"]

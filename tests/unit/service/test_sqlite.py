@@ -116,17 +116,6 @@ def test_a_step_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypat
     SqliteDatabase(tmp_path / "db.sqlite3").open().close()
 
 
-def test_a_write_that_nobody_waits_for_any_more_spares_the_others(database: SqliteDatabase) -> None:
-    async def leave() -> int:
-        left = asyncio.ensure_future(database.write(partial(insert, name="left")))
-        await asyncio.sleep(0)  # it is queued now
-        left.cancel()
-        return await database.write(partial(insert, name="waited for"))
-
-    assert asyncio.run(leave()) == 1
-    assert database.read(names) == ["left", "waited for"]
-
-
 def test_a_write_waits_for_one_long_one_of_many_and_those_come_in_their_order(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,19 +153,6 @@ def test_a_write_waits_for_another_process_and_leaves_the_event_loop_free(
 
     assert asyncio.run(together()) == 1
     beside.close()
-
-
-def test_the_version_changes_with_each_commit_of_anybody(database: SqliteDatabase, tmp_path: Path) -> None:
-    beside = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    try:
-        seen = [database.version(), database.version()]
-        for one in (database, beside):
-            one.write_now(partial(insert, name=f"by {id(one)}"))
-            seen.append(database.version())
-    finally:
-        beside.close()
-    assert seen[0] == seen[1]
-    assert len(set(seen)) == 3
 
 
 def test_what_is_asked_for_is_written_before_it_closes(tmp_path: Path) -> None:

@@ -29,32 +29,6 @@ def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.Monke
     assert len(tries) == 3
 
 
-def test_interrupting_ends_the_inner_work_and_not_the_outer() -> None:
-    ended: list[str] = []
-
-    async def scenario() -> None:
-        begun = asyncio.Event()
-
-        async def inner() -> None:
-            begun.set()
-            await asyncio.Event().wait()
-
-        async def work(name: str) -> None:
-            try:
-                await workers.interruptible(name, inner())
-            except asyncio.CancelledError:
-                ended.append(name)
-
-        workers = TaskSupervisor(LocalSignals())
-        workers.start("one", work)
-        await begun.wait()
-        workers.interrupt("one")
-        await workers.stop()
-
-    asyncio.run(scenario())
-    assert ended == ["one"]
-
-
 def test_a_cancel_ends_the_threads_of_its_work() -> None:
     begun, ended = threading.Event(), threading.Event()
 

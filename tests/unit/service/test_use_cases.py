@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.accounts.account_records import KeyRecord
-from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
@@ -21,10 +19,8 @@ from agentsvc_nb.service.runs import attempts, run_records, runs
 from agentsvc_nb.service.runs.run_records import Ending
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.wire.limits import MB
 from tests.unit.service.contexts import NOW, NoWorkers, SetClock, use_case
 
-IO = Path("/proc/self/io")
 QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
 JOB = Submit("echo_job", "echo", {}, ChatSelector(), NOW, "once")
 
@@ -140,31 +136,3 @@ def test_a_message_is_kept_whole_whatever_its_characters(message: str, context: 
         assert listed.message == message[:300]
 
     asyncio.run(work())
-
-
-@pytest.mark.skipif(not IO.exists(), reason="the system does not say how much a process reads and writes")
-def test_no_step_of_a_run_reads_or_writes_its_message_or_its_last_state(context: UseCaseContext) -> None:
-    """Each event rewrites the run's row: 20 ms of the event loop for each 16 MB that it holds."""
-    megabytes = 8
-
-    async def work() -> int:
-        question = Start("x" * megabytes * MB, ChatSelector(), "scripted", NOW)
-        run = await runs.start(context, await made(context), question)
-        claimed = await attempts.claim(context, run.run_id)
-        assert claimed is not None
-        used = attempts.Used(0, Spent())
-        await attempts.checkpoint(context, run.run_id, claimed.attempt, {"said": "y" * megabytes * MB}, 0, used)
-        before = moved()
-        for number in range(50):
-            await attempts.append(context, run.run_id, claimed.attempt, [("progress", {"done": number})])
-        await runs.shown(context, run.account, run.run_id)
-        await runs.cancel(context, run.account, run.run_id)
-        await attempts.finish(context, run.run_id, claimed.attempt, Ending("cancelled"))
-        return moved() - before
-
-    assert asyncio.run(work()) < megabytes * MB
-
-
-def moved() -> int:
-    """Bytes that this process has read and written."""
-    return sum(int(line.split()[1]) for line in IO.read_text().splitlines() if line.startswith(("rchar", "wchar")))
