@@ -8,7 +8,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
 
-import agentsvc_nb
 from tests.unit.repository.test_tree import tracked
 
 ROOT: Final = Path(__file__).parents[3]
@@ -20,11 +19,6 @@ def test_the_command_has_the_name_of_the_distribution_too() -> None:
     """`uvx` and `pipx run` start the command of that name."""
     assert PROJECT["scripts"] == dict.fromkeys(("agentsvc", "agentsvc-nb"), "agentsvc_nb.cli:main")
     assert callable(resolve_name(PROJECT["scripts"]["agentsvc-nb"]))
-
-
-def test_the_version_stands_once() -> None:
-    assert "version" in PROJECT["dynamic"]
-    assert (ROOT / SETTINGS["tool"]["hatch"]["version"]["path"]).samefile(agentsvc_nb.__file__)
 
 
 def test_the_licences_are_named_where_the_data_is() -> None:

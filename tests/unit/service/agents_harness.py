@@ -51,6 +51,8 @@ class MemoryWorkspace:
     def __init__(self, folder: Path, files: Mapping[str, str | bytes] | None = None) -> None:
         self.folder = folder
         self.outputs: dict[str, tuple[str, str] | None] = {}
+        self.reasons: dict[str, str] = {}
+        """Why files can't be read, by path."""
         kept = TablesHere(folder.with_name(f"{folder.name}-tables"))
         self.tables = ChatTables(self.list, self._content, kept)
         for path, content in (files or {}).items():
@@ -72,7 +74,8 @@ class MemoryWorkspace:
         data = self.bytes(path)
         media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
         _, output_type = self.outputs[path] or ("", None)
-        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest(), output_type=output_type)
+        sha256, reason = hashlib.sha256(data).hexdigest(), self.reasons.get(path, "")
+        return Entry(path, media_type, len(data), sha256, output_type=output_type, unreadable=reason)
 
     @contextlib.asynccontextmanager
     async def open(self, path: str) -> AsyncGenerator[Path]:
@@ -91,7 +94,7 @@ class MemoryWorkspace:
 
     async def unreadable(self, path: str) -> str:
         async with self.open(path):
-            return ""
+            return self.reasons.get(path, "")
 
     async def skill(self, name: str) -> Mapping[str, str]:
         raise FileNotFoundError(name)

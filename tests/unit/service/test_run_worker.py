@@ -22,7 +22,7 @@ from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
-from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.tools.echo_job import EchoJob
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices
 from agentsvc_nb.wire.limits import DELTA_CHARS, RESTARTS_MAX
@@ -257,6 +257,64 @@ def test_a_direct_call_that_a_stop_gives_up_is_billed_once(storage: Storage) -> 
         worker.charges_of(call)["web_search"] = 1
         await worker.end_calls()
         await worker.end_call(call.call_id)
+        assert await billed(storage, run) == {"web_search": 1}
+
+    asyncio.run(work())
+
+
+# -- fences --------------------------------------------------------------------------------------------------------
+
+
+def test_an_earlier_attempt_of_a_run_writes_nothing(storage: Storage) -> None:
+    async def work() -> None:
+        context, run = storage.use_case, await claimed(storage)
+        run_id, late, used = run.run_id, run.attempt, attempts.Used(1, Spent())
+        call = await tool_calls.open(context, run, late, "1", "read_file", {})
+        now = await attempts.resume(context, run_id, late)
+        assert now is not None
+        assert now.attempt == late + 1
+        before = await runs.find(context, run_id), await events(storage, run)
+        assert await attempts.finish(context, run_id, late, Ending("completed")) is None
+        for write in (
+            attempts.append(context, run_id, late, [("progress", {})]),
+            attempts.checkpoint(context, run_id, late, {"state": {}}, 0, used),
+            attempts.hold(context, run, late, 0, tokens=1),
+            tool_calls.open(context, run, late, "2", "read_file", {}),
+            tool_calls.move(context, run, late, call, "done", Outcome(), {"web_search": 1}),
+        ):
+            with pytest.raises(attempts.LostRun):
+                await write
+        assert (await runs.find(context, run_id), await events(storage, run)) == before
+        assert await billed(storage, run) == {}
+        assert await attempts.finish(context, run_id, now.attempt, Ending("completed"))
+        assert await attempts.finish(context, run_id, now.attempt, Ending("failed")) is None, "an end is never changed"
+
+    asyncio.run(work())
+
+
+def test_an_earlier_attempt_of_a_job_does_not_end_it(storage: Storage) -> None:
+    async def work() -> None:
+        context, run = storage.use_case, await started(storage, "hello")
+        key = await context.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
+        assert key is not None
+        job = await jobs.submit(context, key, Submit("echo_job", "echo", {}, ChatSelector(chat=run.chat), NOW))
+        late = await jobs.claim(context, job.job_id)
+        now = await jobs.claim(context, job.job_id)
+        assert late is not None
+        assert now is not None
+        assert now.attempt == late.attempt + 1
+        assert not await jobs.finish(context, job.job_id, late.attempt, job_records.JobEnding("failed", []))
+        assert await jobs.finish(context, job.job_id, now.attempt, job_records.JobEnding("succeeded", []))
+
+    asyncio.run(work())
+
+
+def test_a_call_that_is_moved_twice_is_billed_once(storage: Storage) -> None:
+    async def work() -> None:
+        context, run = storage.use_case, await claimed(storage)
+        call = await tool_calls.open(context, run, run.attempt, "1", "web_search", {})
+        for _ in range(2):
+            await tool_calls.move(context, run, run.attempt, call, "done", Outcome(), {"web_search": 1})
         assert await billed(storage, run) == {"web_search": 1}
 
     asyncio.run(work())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -49,6 +50,24 @@ def test_a_start_wakes_a_worker_and_a_replay_nobody(context: UseCaseContext) -> 
 
     run_id, job_id = asyncio.run(begin())
     assert asked(context) == [("wake", run_id), ("wake", job_id)]
+
+
+def test_a_key_counts_for_its_account_on_its_day(context: UseCaseContext) -> None:
+    clock = context.clock
+    assert isinstance(clock, SetClock)
+
+    async def begin(key: KeyRecord) -> str:
+        return (await runs.start(context, key, replace(QUESTION, received_at=clock.ms))).run_id
+
+    async def work() -> list[str]:
+        key = await made(context)
+        found = [await begin(key), await begin(key), await begin(replace(key, account="acct_other"))]
+        clock.ms += 24 * 3_600_000
+        return [*found, await begin(key)]
+
+    first, again, other, next_day = asyncio.run(work())
+    assert first == again
+    assert len({first, other, next_day}) == 3
 
 
 def test_who_cancels_an_ask_interrupts_its_run_too(context: UseCaseContext) -> None:
