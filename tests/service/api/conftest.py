@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import httpx
 import pytest
 
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from tests.service.api import documented
 from tests.service.api.faces import Face, async_face, sync_face
 
 if TYPE_CHECKING:
-    from tests.service.api.seeding import Seeded
     from tests.service.api.service_fixture import ServiceFixture
 
 
@@ -29,6 +29,7 @@ class Wire:
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
         http.event_hooks = {"response": [documented.check]}
+        self.account = ACCOUNT
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path if path.startswith("/api") else V1 + path, **options)
@@ -60,14 +61,6 @@ def wire(service: RunningService) -> Iterator[Wire]:
     headers = {"Authorization": f"Bearer {service.api_key}"}
     with httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http:
         yield Wire(http)
-
-
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
-    from tests.service.api.seeding import seeded_service  # here, because it imports modules that import this one
-
-    with seeded_service(tmp_path_factory.mktemp("seeds")) as service:
-        yield service
 
 
 class Opened(Protocol):
@@ -107,15 +100,6 @@ def stage(service: RunningService) -> Iterator[ServiceFixture]:
     from tests.service.api.service_fixture import ServiceFixture  # here, because it imports `Wire`
 
     with contextlib.ExitStack() as stack:
-        yield ServiceFixture(service, stack)
-
-
-@pytest.fixture(scope="session")
-def rated() -> Iterator[ServiceFixture]:
-    """A stage on a service that counts requests, with a limit so high that none is refused."""
-    from tests.service.api.service_fixture import ServiceFixture
-
-    with running_service(rate_per_day=1_000_000) as service, contextlib.ExitStack() as stack:
         yield ServiceFixture(service, stack)
 
 

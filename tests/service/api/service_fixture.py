@@ -64,6 +64,15 @@ class ServiceFixture:
         """The service without limits, with a new key."""
         return self.open(self.service, self.service.create_key(**key))
 
+    def account(self, service: RunningService, account: str = "", **key: Any) -> Wire:
+        """A key of an account of its own, or of the given one: the row of a new key is moved there."""
+        name, account = uuid.uuid4().hex, account or f"acct_{uuid.uuid4().hex}"
+        wire = self.open(service, service.create_key(name=name, **key))
+        move = "UPDATE api_key SET account = :account WHERE name = :name"
+        assert operate(service, lambda tx: tx.run(move, account=account, name=name)) == 1
+        wire.account = account
+        return wire
+
     def page(self) -> str:
         """A new landing page."""
         url = f"https://example.com/{uuid.uuid4().hex}"
