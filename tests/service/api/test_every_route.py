@@ -2,124 +2,209 @@
 
 from __future__ import annotations
 
-from typing import Final
+import json
+import re
+from typing import Any, Final
 
+import httpx
 import pytest
 
-from agentsvc_nb.service.accounts.accounts import ACCOUNT
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.service.http import openapi
 from agentsvc_nb.wire.resources import SCOPES, Scope
 from agentsvc_nb.wire.routes import ROUTES, Route
-from tests.service.api.conftest import code
+from tests.service.api.conftest import Wire, code
 from tests.service.api.right_requests import FILLED, RIGHT
-from tests.service.api.service_fixture import ServiceFixture, operate
+from tests.service.api.service_fixture import ServiceFixture
 
-METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-BUILT: Final = list(ROUTES.values())
-KEYED: Final = [route for route in BUILT if route.access == "key"]
-OF_ONE_KEY: Final = "runs.answer"
-"""For any other key of the account there is nothing to be answered."""
-WITH_PARTS: Final = [route for route in BUILT if "{" in route.path]
-PATHS: Final = sorted({route.path for route in BUILT})
+METHODS: Final = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "HEAD"}
+KEYED: Final = [route for route in ROUTES.values() if route.access == "key"]
+SESSION: Final = [route for route in ROUTES.values() if route.access == "session"]
+WITH_PARTS: Final = [name for name, route in ROUTES.items() if "{" in route.path]
+WITH_BODY: Final = [route.name for route in KEYED if route.body is not None]
 
 
-def ids(route: Route) -> str:
-    return route.name
+def ask(wire: Wire, route: Route, method: str = "") -> httpx.Response:
+    """A request of the route that says nothing right: what is checked first answers it."""
+    path = route.url(**dict.fromkeys(re.findall(r"{(\w+)}", route.path), "x"))
+    return wire.http.request(method or route.method, path)
+
+
+def answered(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, code(answer)
 
 
 def test_each_route_that_is_built_has_a_right_request() -> None:
     assert set(ROUTES) <= set(RIGHT)
 
 
-@pytest.mark.parametrize("route", BUILT, ids=ids)
-def test_a_right_request_is_answered(route: Route, stage: ServiceFixture) -> None:
-    answer = RIGHT[route.name](stage).send(stage.caller(route.name), route.name)
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_right_request_is_answered(name: str, stage: ServiceFixture) -> None:
+    route, right, wire = ROUTES[name], RIGHT[name](stage), stage.caller(name)
+    answer = right.send(wire, name)
     assert answer.is_success, answer.text
     assert answer.headers["x-request-id"].startswith("req_")
     if route.answer is not None:
         assert answer.headers["content-type"] == "application/json"
         assert not set(route.answer.model_fields) - set(answer.json()), "every field of the model is there"
         assert route.answer.model_validate_json(answer.text)
+    if route.method == "GET":
+        head = right.send(wire, name, "HEAD")
+        assert (head.status_code, head.content) == (answer.status_code, b"")
+        assert [head.headers[one] for one in ("content-type", "content-length")] == [
+            answer.headers[one] for one in ("content-type", "content-length")
+        ]
 
 
-@pytest.mark.parametrize("route", KEYED, ids=ids)
-def test_a_route_wants_a_key(route: Route, stage: ServiceFixture) -> None:
-    right = RIGHT[route.name](stage)
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_the_example_of_a_body_is_accepted(name: str, stage: ServiceFixture) -> None:
+    operation = json.loads(openapi.text())["paths"][ROUTES[name].path][ROUTES[name].method.lower()]
+    example = operation["requestBody"]["content"]["application/json"]["example"]
+    right = RIGHT[name](stage)
+    if name == "runs.answer":  # the call of `right` was answered, with something else
+        run_id, call_id = stage.asked()
+        right.parts.update(run_id=run_id, call_id=call_id)
+    params = right.options.get("params", {})
+    answer = stage.wire.http.request(ROUTES[name].method, ROUTES[name].url(**right.parts), json=example, params=params)
+    assert answer.is_success, answer.text
+
+
+def test_a_route_wants_a_key(stage: ServiceFixture) -> None:
     for secret in ("", "svc_sk_unknown", "svc_oat_unknown", stage.service.api_key[:-1]):
-        answer = right.send(stage.open(stage.service, secret), route.name, params={}, content=b"{")
-        assert (answer.status_code, code(answer)) == (401, "unauthorized")
+        wire = stage.open(stage.service, secret)
+        for route in KEYED:
+            assert answered(ask(wire, route)) == (401, "unauthorized"), route.name
 
 
-@pytest.mark.parametrize("route", [route for route in BUILT if route.access == "session"], ids=ids)
-def test_a_route_of_the_browser_wants_its_session_and_no_key(route: Route, stage: ServiceFixture) -> None:
-    right = RIGHT[route.name](stage)
+def test_a_route_of_the_browser_wants_its_session_and_no_key(stage: ServiceFixture) -> None:
     for wire in (stage.wire, stage.open(stage.service, "")):
-        answer = right.send(wire, route.name)
-        assert (answer.status_code, code(answer)) == (401, "unauthorized")
+        for route in SESSION:
+            assert answered(ask(wire, route)) == (401, "unauthorized"), route.name
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("route", KEYED, ids=ids)
-def test_a_scope_opens_a_route_where_the_table_says_so(route: Route, scope: Scope, stage: ServiceFixture) -> None:
-    answer = RIGHT[route.name](stage).send(stage.keyed(scopes=(scope,)), route.name)
-    if scope in route.scopes and route.name == OF_ONE_KEY:
-        assert (answer.status_code, code(answer)) == (404, "call_not_found")
-    elif scope in route.scopes:
-        assert answer.is_success, answer.text
-    else:
-        assert (answer.status_code, code(answer)) == (403, "api_key_scope_forbidden")
+def test_a_scope_opens_a_route_where_the_table_says_so(scope: Scope, stage: ServiceFixture) -> None:
+    wire = stage.keyed(scopes=(scope,))
+    for route in KEYED:
+        refused = '"api_key_scope_forbidden"' in (answer := ask(wire, route)).text
+        assert refused == (scope not in route.scopes), route.name
+        assert not refused or answer.status_code == 403
 
 
-@pytest.mark.parametrize("route", [route for route in KEYED if route.name != OF_ONE_KEY], ids=ids)
-def test_a_member_token_opens_every_route(route: Route, stage: ServiceFixture) -> None:
-    assert RIGHT[route.name](stage).send(stage.keyed(member=True), route.name).is_success
+def test_a_member_token_opens_every_route(stage: ServiceFixture) -> None:
+    member = stage.keyed(member=True)
+    for route in KEYED:
+        assert ask(member, route).status_code not in (401, 403), route.name
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES.values()}))
 def test_another_method_is_refused_with_those_that_are_right(path: str, stage: ServiceFixture) -> None:
-    routes = {route.method: route for route in BUILT if route.path == path}
+    routes = {route.method: route for route in ROUTES.values() if route.path == path}
     allowed = set(routes) | ({"HEAD"} if "GET" in routes else set())
-    name = next(iter(routes.values())).name
-    for method in sorted({*METHODS, "HEAD"} - allowed):
-        answer = RIGHT[name](stage).send(stage.wire, name, method)
+    for method in sorted(METHODS - allowed):
+        answer = ask(stage.wire, next(iter(routes.values())), method)
         assert answer.status_code == 405
         assert set(answer.headers["allow"].split(", ")) == allowed
         assert answer.headers["x-request-id"]
         assert method == "HEAD" or code(answer) == "method_not_allowed"
 
 
-@pytest.mark.parametrize("route", [route for route in BUILT if route.method == "GET"], ids=ids)
-def test_head_is_get_without_the_body(route: Route, stage: ServiceFixture) -> None:
-    right = RIGHT[route.name](stage)
-    told, head = (right.send(stage.caller(route.name), route.name, method) for method in ("GET", "HEAD"))
-    assert (head.status_code, head.content) == (told.status_code, b"")
-    for name in ("content-type", "content-length"):
-        assert head.headers[name] == told.headers[name]
-
-
-@pytest.mark.parametrize("route", WITH_PARTS, ids=ids)
-def test_an_id_that_is_wrong_or_unknown_is_named(route: Route, stage: ServiceFixture) -> None:
-    right = RIGHT[route.name](stage)
+@pytest.mark.parametrize("name", WITH_PARTS)
+def test_an_id_that_is_wrong_or_unknown_is_named(name: str, stage: ServiceFixture) -> None:
+    right = RIGHT[name](stage)
     for part, good in list(right.parts.items()):
-        wrong, wrong_code, unknown, unknown_code = FILLED.get(route.name) or FILLED[part]
+        wrong, wrong_code, unknown, unknown_code = FILLED.get(name) or FILLED[part]
         for text, expected, status in ((wrong, wrong_code, 400), (unknown, unknown_code, 404)):
             if text is not None:
                 right.parts[part] = text
-                answer = right.send(stage.caller(route.name), route.name)
-                assert (answer.status_code, code(answer)) == (status, expected)
+                assert answered(right.send(stage.caller(name), name)) == (status, expected)
         right.parts[part] = good
 
 
-def counted(service: RunningService) -> int:
-    """The requests of the account that count against its limits, so far today."""
-    query = "SELECT COALESCE(SUM(requests), 0) AS n FROM rate_window WHERE subject = :subject"
-    rows = operate(service, lambda tx: tx.all(query, subject=ACCOUNT))
-    return int(rows[0]["n"])
+def test_a_request_counts_where_the_table_says_so(stage: ServiceFixture) -> None:
+    """What does not count is answered though the day's requests are spent."""
+    wire = stage.account(stage.other(rate_per_day=2))
+    assert [wire("GET", "/tools").status_code for _ in range(3)] == [200, 200, 429]
+    for route in KEYED:
+        assert ('"request_per_day"' in ask(wire, route).text) == route.limited, route.name
 
 
-@pytest.mark.parametrize("route", BUILT, ids=ids)
-def test_a_request_counts_where_the_table_says_so(route: Route, rated: ServiceFixture) -> None:
-    right = RIGHT[route.name](rated)
-    before = counted(rated.service)
-    assert right.send(rated.caller(route.name), route.name).is_success
-    assert counted(rated.service) - before == (1 if route.limited else 0)
+# -- another account -----------------------------------------------------------------------------------------------
+
+
+HIDDEN: Final = {
+    **dict.fromkeys((f"runs.{name}" for name in "get sent events cancel resume approve answer".split()), "run"),
+    **dict.fromkeys((f"files.{name}" for name in "list search download rename versions restore".split()), "chat"),
+    **dict.fromkeys(("jobs.status", "jobs.result", "jobs.cancel", "chats.retire"), "chat"),
+    "feedback.get": "feedback",
+    **dict.fromkeys(("media.get", "media.transcribe"), "media"),
+    **dict.fromkeys(("labels.get", "labels.write"), "landing_page"),
+    "projects.update": "project",
+}
+"""By route, what is not found."""
+
+
+@pytest.fixture(scope="module")
+def stranger(stage: ServiceFixture) -> Wire:
+    return stage.account(stage.service)
+
+
+def test_every_route_that_takes_an_id_is_here() -> None:
+    """`{name}` is a tool's, and the catalog is everybody's; a browser's session has no other account."""
+    assert {route.name for route in KEYED if "{" in route.path.replace("{name}", "")} <= set(HIDDEN)
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_another_account_has_is_not_there(name: str, stage: ServiceFixture, stranger: Wire) -> None:
+    right = RIGHT[name](stage)
+    assert answered(right.send(stranger, name)) == (404, f"{HIDDEN[name]}_not_found")
+    assert right.send(stage.wire, name).is_success, "for its own account it is"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/runs", {"message": "say x"}),
+        ("/jobs", {"tool": "echo_job", "input": {"steps": 0}}),
+        ("/tools/create_images/invoke", {"input": {"request": {"brief": "x"}}}),
+        ("/tools/ask_stefanbrain/invoke", {"input": {"message": "say x"}}),
+    ],
+)
+def test_a_start_cannot_name_what_another_account_has(
+    path: str, body: dict[str, Any], stage: ServiceFixture, stranger: Wire
+) -> None:
+    project = stage.wire("POST", "/projects", json={"name": "ours"}).json()["id"]
+    assert code(stranger("POST", path, json={**body, "chat": stage.wire.new_chat()})) == "chat_not_found"
+    assert code(stranger("POST", path, json={**body, "project": project})) == "project_not_found"
+
+
+def test_files_of_another_account_are_neither_attached_nor_added_to(stage: ServiceFixture, stranger: Wire) -> None:
+    staged = stage.wire("POST", "/files", files={"files": ("a.txt", b"secret")}).json()["files"][0]["id"]
+    given = {"message": "say x", "file_ids": [staged]}
+    assert code(stranger("POST", "/runs", json=given)) == "upload_not_found"
+    assert code(stranger("POST", "/tools/ask_stefanbrain/invoke", json={"input": given})) == "upload_not_found"
+    chat = stage.wire.new_chat()
+    answer = stranger("POST", "/files", params={"chat_id": chat}, files={"files": ("a.txt", b"x")})
+    assert answered(answer) == (404, "chat_not_found")
+    assert stage.wire("GET", "/files", params={"chat_id": chat}).json()["files"] == []
+
+
+def test_a_job_of_another_account_is_not_found_in_ones_own_chat(stage: ServiceFixture, stranger: Wire) -> None:
+    job, own = stage.job(steps=0), stranger.new_chat()
+    for method, path in (("GET", ""), ("GET", "/result"), ("POST", "/cancel")):
+        answer = stranger(method, f"/jobs/{job['job_id']}{path}", params={"chat": own})
+        assert answered(answer) == (404, "job_not_found")
+
+
+def test_lists_keys_and_sessions_of_two_accounts_do_not_meet(
+    stage: ServiceFixture, stranger: Wire, fresh_key: str
+) -> None:
+    for path, body in (("/projects", {"name": "ours"}), ("/feedback", {"summary": "ours"})):
+        stage.wire("POST", path, json=body)
+        assert stranger("GET", path).json()["data"] == []
+    headers = {"Idempotency-Key": fresh_key}
+    ours, theirs = (
+        wire.start("say x", session=fresh_key, headers=headers) for wire in (stage.wire, stage.account(stage.service))
+    )
+    assert ours["run_id"] != theirs["run_id"]
+    assert ours["chat"] != theirs["chat"]
+    assert ours["run_id"] not in stranger("GET", "/runs").text
