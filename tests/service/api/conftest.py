@@ -29,7 +29,7 @@ class Wire:
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
         http.event_hooks = {"response": [documented.check]}
-        self.account = ACCOUNT
+        self.account, self.key = ACCOUNT, ""
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.http.request(method, path if path.startswith("/api") else V1 + path, **options)

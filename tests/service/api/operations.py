@@ -1,31 +1,14 @@
-"""A case of every operation of the client: done against a real service, and its effect looked at past the client.
-
-A case is written once for both faces: `got` awaits what must be awaited. It uses the client for its operation alone
-(`stage` makes what that needs), so that the case is refused as a whole where the key is wrong.
-"""
+"""What tests of both faces of the client share: a test is written once, and awaits what must be awaited."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.client.faces import BlockingResource, Resource
-from tests.service.api.service_fixture import ServiceFixture
-
-Case = Callable[[Any, ServiceFixture], Coroutine[Any, Any, None]]
-CASES: Final[dict[str, Case]] = {}
-
-
-def case(name: str) -> Callable[[Case], Case]:
-    """The case of this operation, by its name on a client."""
-
-    def add(function: Case) -> Case:
-        assert name not in CASES
-        return CASES.setdefault(name, function)
-
-    return add
 
 
 async def got(given: Any) -> Any:
@@ -38,6 +21,19 @@ async def each(walk: Any) -> list[Any]:
     if hasattr(walk, "__aiter__"):
         return [item async for item in walk]
     return list(walk)
+
+
+def use(face: Any, api_key: str, base_url: str, work: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What `work(client)` gives. The client for scripts works inside a running event loop, too."""
+
+    async def used() -> Any:
+        client = face(api_key, base_url)
+        try:
+            return await work(client)
+        finally:
+            await got(client.close())
+
+    return asyncio.run(used())
 
 
 def operations_of(client: AgentService | AsyncAgentService) -> set[str]:

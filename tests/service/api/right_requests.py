@@ -13,6 +13,8 @@ from tests.service.api.conftest import Wire
 from tests.service.api.service_fixture import ServiceFixture
 from tests.service.api.signing import ACCEPTED, KEYS
 
+PICTURE: Final = {"request": {"kind": "static_ad", "brief": "x", "outputs": {"mode": "count", "count": 1}}}
+
 
 @dataclass(frozen=True)
 class Right:

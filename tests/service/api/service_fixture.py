@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import httpx
 
@@ -23,6 +23,21 @@ from tests.service.api.signing import signed_in
 from tests.support.waiting import until
 
 T = TypeVar("T")
+STRICT: Final[dict[str, Any]] = {
+    "run_capacity": 1,
+    "wallet_cents": 2,
+    "plan_pool_cents": 0,
+    "max_file_bytes": 100_000,
+    "models": "scripted,openai-chat:none",
+    "model_url": "http://127.0.0.1:1",
+}
+"""A service that refuses much; an account of one's own has not spent its two cents."""
+CAPACITY: Final = {"run_capacity": 2}
+MINUTE: Final = {"rate_per_minute": 3, "rate_per_minute_user": 6}
+GATEWAY: Final = {"gateway_seconds": 1}
+HASTY: Final[dict[str, Any]] = {"sync_hold_seconds": 0.3, "ask_handle_seconds": 0, "upload_ttl_seconds": 0}
+"""A service that gives handles at once."""
+CAREFUL: Final = {"approve_effects": "yes", "metrics_token": "for-prometheus-alone"}
 TRANSCRIPT = {"language": "en", "text": "Hello.", "segments": []}
 
 
@@ -67,10 +82,11 @@ class ServiceFixture:
     def account(self, service: RunningService, account: str = "", **key: Any) -> Wire:
         """A key of an account of its own, or of the given one: the row of a new key is moved there."""
         name, account = uuid.uuid4().hex, account or f"acct_{uuid.uuid4().hex}"
-        wire = self.open(service, service.create_key(name=name, **key))
+        secret = service.create_key(name=name, **key)
+        wire = self.open(service, secret)
         move = "UPDATE api_key SET account = :account WHERE name = :name"
         assert operate(service, lambda tx: tx.run(move, account=account, name=name)) == 1
-        wire.account = account
+        wire.account, wire.key = account, secret
         return wire
 
     def page(self) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any
 
 import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from agentsvc_nb import AgentService, StefanBrainError
+from agentsvc_nb import StefanBrainError
 from tests.service.api.conftest import Wire
 from tests.service.api.faces import Face
 
@@ -38,11 +38,6 @@ def test_structured_output_comes_as_the_model(face: Face) -> None:
     assert face(lambda client: client.runs.get(done.run_id)).parse(Offer) == done.data
 
 
-def test_a_wait_for_the_run_gives_the_model(face: Face) -> None:
-    started = face(lambda client: client.runs.start(OFFER, output_config=Offer))
-    assert face(lambda client: client.runs.wait(started)).data == Offer(items=[Item(name="lamp", price=12)])
-
-
 def test_structured_output_comes_as_the_dataclass(face: Face) -> None:
     done = face(lambda client: client.runs.start('answer {"name": "a"}', output_config=Plain, sync=True))
     assert done.data == Plain("a")
@@ -53,20 +48,6 @@ def test_the_service_holds_the_answer_to_the_model(face: Face) -> None:
     assert (done.status, done.data) == ("failed", None)
     with pytest.raises(StefanBrainError, match="has no structured output"):
         done.parse(Offer)
-
-
-def test_a_stream_ends_with_the_model(client: AgentService) -> None:
-    with client.runs.start_and_stream(OFFER, output_config=Offer) as stream:
-        offer = stream.final_status().data
-    assert offer is not None
-    assert offer.items[0].name == "lamp"
-
-
-def test_what_a_type_checker_knows(client: AgentService) -> None:
-    run = client.runs.start(OFFER, output_config=Offer, sync=True)
-    assert_type(run.parse(Offer), Offer)
-    assert_type(client.tools.list().to_frame(), pd.DataFrame)
-    assert run.parse(Offer).items[0].price == 12
 
 
 def test_a_dataframe_goes_up_and_comes_back(face: Face, wire: Wire) -> None:

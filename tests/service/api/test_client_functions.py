@@ -7,8 +7,7 @@ import asyncio
 import inspect
 import threading
 import uuid
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -16,7 +15,7 @@ import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService, ClientTool
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire import limits
 from tests.service.api.operations import each, got
 from tests.support.waiting import until
@@ -27,12 +26,6 @@ CALL = 'call look_up {"order": 7}\nsay done'
 def look_up(order: int, colour: str = "red") -> str:
     """Looks up an order."""
     return f"{order} {colour} lamps"
-
-
-@pytest.fixture
-def client(service: RunningService) -> Iterator[AgentService]:
-    with AgentService(service.api_key, service.base_url) as client:
-        yield client
 
 
 def results(client: AgentService, run_id: str) -> list[Any]:
@@ -86,15 +79,6 @@ def test_a_function_is_executed_where_the_stream_is_read(face: Any, service: Run
     asyncio.run(work())
 
 
-def test_a_coroutine_function_needs_the_client_that_awaits(client: AgentService) -> None:
-    async def awaited() -> None:
-        """Waits."""
-
-    with pytest.raises(StefanBrainError, match="AsyncAgentService") as caught:
-        client.runs.start("say x", client_tools=[awaited])
-    assert caught.value.code == "invalid_client_tool"
-
-
 # -- who executes ------------------------------------------------------------------------------------------------------
 
 
@@ -125,26 +109,6 @@ def test_who_only_follows_executes_nothing(client: AgentService, service: Runnin
     assert done == []
 
 
-def test_a_call_that_was_answered_is_not_executed_by_a_replay(client: AgentService, service: RunningService) -> None:
-    done: list[str] = []
-
-    def look_up(order: int) -> str:
-        """Looks up an order."""
-        done.append("called")
-        return "x"
-
-    key = uuid.uuid4().hex
-    script = CALL + '\ncall look_up {"order": 8}\nwait 0.2\nsay more'
-    with client.runs.start_and_stream(script, client_tools=[look_up], idempotency_key=key) as stream:
-        for event in stream:
-            if event.type == "tool.result":
-                break
-    with AgentService(service.api_key, service.base_url) as other:  # the program was started again
-        again = other.runs.start_and_stream(script, client_tools=[look_up], idempotency_key=key)
-        assert again.final_status().output == "done\nmore"
-    assert len(done) == 2, "each of the two calls once"
-
-
 def test_a_second_stream_of_the_run_repeats_answers_and_executes_nothing(client: AgentService) -> None:
     done: list[int] = []
 
@@ -163,14 +127,6 @@ def test_a_second_stream_of_the_run_repeats_answers_and_executes_nothing(client:
     assert done == [7]
 
 
-def test_functions_go_over_to_the_run_that_resumes(client: AgentService) -> None:
-    script = 'say x\nstep 1\ncall look_up {"order": 7}\nsay y'
-    failed = client.runs.wait(client.runs.start(script, max_steps=1, client_tools=[look_up]))
-    assert failed.last_error == "limit_reached"
-    resumed = client.runs.resume(failed)
-    assert client.runs.wait(resumed).output == "x\ny"
-
-
 # -- what a function returns and raises --------------------------------------------------------------------------------
 
 
@@ -185,14 +141,6 @@ def test_what_a_function_returns(client: AgentService) -> None:
     assert text(client, look_up) == (False, "7 red lamps")
     assert text(client, nothing, "{}") == (False, "")
     assert text(client, table, "{}") == (False, {"prices": [1.5, None, None], "größe": "ü"})
-
-
-def test_what_a_function_raises_is_told_without_its_place(client: AgentService) -> None:
-    def fails() -> None:
-        """Fails."""
-        raise LookupError("no such order")
-
-    assert text(client, fails, "{}") == (True, "LookupError: no such order")
 
 
 def test_what_cannot_be_sent_is_an_error_of_the_tool(client: AgentService) -> None:
@@ -307,24 +255,6 @@ def test_a_cancelled_task_is_told(service: RunningService) -> None:
     asyncio.run(work())
 
 
-def test_an_answer_outlives_a_service_that_was_killed_meanwhile() -> None:
-    done: list[int] = []
-    with running_service() as service, AgentService(service.api_key, service.base_url, max_retries=8) as client:
-
-        def look_up(order: int) -> str:
-            """Looks up an order."""
-            done.append(order)
-            service.kill()
-            service.start()
-            return "x"
-
-        with client.runs.start_and_stream(CALL, client_tools=[look_up]) as stream:
-            assert stream.final_status().output == "done"
-        assert done == [7]
-        told = [event for event in client.runs.iterate_events(stream.run_id) if event.type == "client_call.waiting"]
-        assert len({event.call_id for event in told}) == 1
-
-
 # -- services that know no client tools --------------------------------------------------------------------------------
 
 
@@ -352,37 +282,7 @@ def test_a_run_of_an_older_service_is_cancelled(key: str | None, service: Runnin
     assert way.cancelled == 1
 
 
-def test_a_replay_with_other_tools_is_not_cancelled(client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = uuid.uuid4().hex
-    first = client.runs.start("wait 60", idempotency_key=key)
-    # As if the first start were an hour ago.
-    monkeypatch.setattr("agentsvc_nb.client.client_tools.timedelta", lambda seconds: timedelta(hours=-1))
-    with pytest.raises(StefanBrainError, match=first.run_id):
-        client.runs.start("wait 60", client_tools=[look_up], idempotency_key=key)
-    assert client.runs.get(first).status in ("queued", "running")
-    client.runs.cancel(first)
-
-
 # -- what can be a tool ------------------------------------------------------------------------------------------------
-
-
-def test_a_tool_is_described_by_its_function() -> None:
-    tool = ClientTool(look_up, effect=False)
-    assert tool.document() == {
-        "name": "look_up",
-        "description": "Looks up an order.",
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "order": {"title": "Order", "type": "integer"},
-                "colour": {"title": "Colour", "type": "string", "default": "red"},
-            },
-            "required": ["order"],
-            "additionalProperties": False,
-        },
-        "effect": False,
-    }
-    assert ClientTool(look_up).effect, "of what is not said the worst is assumed"
 
 
 def test_what_cannot_be_a_tool() -> None:

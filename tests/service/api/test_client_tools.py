@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.settings import Settings
-from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.tools.catalog import within
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from tests.service.api.conftest import Opened, Wire, code
-from tests.service.api.service_fixture import ServiceFixture, stop
+from tests.service.api.service_fixture import CAREFUL, HASTY, ServiceFixture, stop
 from tests.service.api.signing import signed_in
 from tests.support.waiting import until
 
@@ -57,23 +54,12 @@ def refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, code(answer)
 
 
-# -- offering ----------------------------------------------------------------------------------------------------------
-
-
 def test_the_record_and_the_first_event_have_their_names(wire: Wire) -> None:
     run = wire.start("say x", client_tools=[ORDER, SEND])
     assert run["client_tools"] == ["look_up", "send_it"]
     assert ended(wire, run)["client_tools"] == ["look_up", "send_it"]
     assert of(wire, run, "run.status")[0] == {"status": "queued", "client_tools": ["look_up", "send_it"]}
     assert of(wire, run, "run.ended")[0]["run"]["client_tools"] == ["look_up", "send_it"]
-
-
-def test_a_run_without_any_has_none(wire: Wire) -> None:
-    none: list[Any] = []
-    for given in (none, None):
-        run = wire.finish("say x", client_tools=given)
-        assert run["client_tools"] == []
-        assert of(wire, run, "run.status")[0] == {"status": "queued"}
 
 
 def test_a_replay_keeps_those_of_the_first_start(wire: Wire, fresh_key: str) -> None:
@@ -84,100 +70,9 @@ def test_a_replay_keeps_those_of_the_first_start(wire: Wire, fresh_key: str) -> 
     stop(wire, first)
 
 
-def test_sixteen_are_taken_and_unknown_fields_ignored(wire: Wire) -> None:
-    tools = [{**ORDER, "name": f"tool_{number}", "colour": "red"} for number in range(16)]
-    assert len(wire.start("say x", client_tools=tools)["client_tools"]) == 16
-
-
-LONG = {"type": "object", "description": "x" * 60_000}
-NUL: dict[str, Any] = {"type": "object", "properties": {"a": {"$ref": "#"}}}
-OF_THE_AGENT = [
-    "list_files",
-    "search_files",
-    "read_file",
-    "write_file",
-    "read_page",
-    "read_skill",
-    "look_at",
-    "profile_table",
-    "query_tables",
-    "run_python",
-]
-WRONG: dict[str, Any] = {
-    "no list": {"name": "look_up"},
-    "no object": ["look_up"],
-    "seventeen": [{**ORDER, "name": f"tool_{number}"} for number in range(17)],
-    "no name": [{**ORDER, "name": None}],
-    "a capital": [{**ORDER, "name": "Look"}],
-    "a digit first": [{**ORDER, "name": "1look"}],
-    "a long name": [{**ORDER, "name": "x" * 65}],
-    "a newline": [{**ORDER, "name": "look\n"}],
-    "two alike": [ORDER, ORDER],
-    "of the catalog": [{**ORDER, "name": "create_images"}],
-    "ask": [{**ORDER, "name": "ask_stefanbrain"}],
-    "answer": [{**ORDER, "name": "answer"}],
-    "final_result": [{**ORDER, "name": "final_result"}],
-    **{name: [{**ORDER, "name": name}] for name in OF_THE_AGENT},
-    "no description": [{**ORDER, "description": ""}],
-    "a long description": [{**ORDER, "description": "x" * 2_001}],
-    "no effect": [{key: ORDER[key] for key in ORDER if key != "effect"}],
-    "effect as a number": [{**ORDER, "effect": 1}],
-    "no schema": [{**ORDER, "input_schema": None}],
-    "no object at its root": [{**ORDER, "input_schema": {"type": "array"}}],
-    "recursive": [{**ORDER, "input_schema": NUL}],
-    "remote": [{**ORDER, "input_schema": {"type": "object", "$ref": "https://example.com/a.json"}}],
-    "a schema over 64 KB": [{**ORDER, "input_schema": {**LONG, "title": "x" * 6_000}}],
-    "together over 64 KB": [{**ORDER, "input_schema": LONG}, {**SEND, "input_schema": LONG}],
-}
-
-
-@pytest.mark.parametrize("tools", WRONG.values(), ids=WRONG)
-def test_anything_else_is_refused(tools: Any, wire: Wire) -> None:
-    answer = wire("POST", "/runs", json={"message": "say x", "client_tools": tools})
-    assert refused(answer) == (400, "invalid_client_tool")
-    assert answer.json()["error"]["field"].startswith("client_tools")
-
-
-def test_the_page_names_the_tools_of_the_agent() -> None:
-    page = (ROOT / "docs/api/client-tools.md").read_text("utf-8")
-    [named] = re.findall(r"of the agent's own tools\s\(([^)]+)\)", page)
-    assert re.findall(r"`(\w+)`", named) == OF_THE_AGENT
-    assert set(within({}, Settings(Path("data")))) == set(OF_THE_AGENT)
-
-
 def test_nobody_could_answer_while_a_start_is_held(wire: Wire) -> None:
     answer = wire("POST", "/runs", json={"message": CALL, "client_tools": [ORDER], "sync": True})
     assert refused(answer) == (400, "invalid_client_tool")
-
-
-@pytest.mark.parametrize("path", ["/tools/ask_stefanbrain/invoke", "/tools/create_images/invoke", "/jobs"])
-@pytest.mark.parametrize("inside", [True, False])
-def test_asks_and_jobs_take_none(path: str, inside: bool, wire: Wire) -> None:
-    given: dict[str, Any] = {"message": "say x", "steps": 0}
-    body: dict[str, Any] = {"tool": "echo_job", "input": given}
-    (given if inside else body)["client_tools"] = [ORDER]
-    assert refused(wire("POST", path, json=body)) == (400, "invalid_tool_input")
-
-
-def test_large_ones_arrive_whole(wire: Wire) -> None:
-    schema = {"type": "object", "description": "\u00e9" * 1_000}
-    tools = [
-        {**ORDER, "name": f"tool_{number}", "description": "\u4e2d" * 2_000, "input_schema": schema}
-        for number in range(16)
-    ]
-    assert len(wire.start("say x", client_tools=tools)["client_tools"]) == 16
-
-
-def test_an_agent_that_chooses_no_tools_says_so(opened: Opened) -> None:
-    with running_service("offline") as service:
-        wire = opened(service)
-        run = ended(wire, wire.start("Hello?", client_tools=[ORDER]))
-        [warning] = [one for one in of(wire, run, "warning") if one["code"] == "client_tools_not_used"]
-        assert "look_up" in warning["message"]
-        assert of(wire, ended(wire, wire.start("Hello?")), "warning") == []
-
-
-# -- a call ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_call_is_told_asked_answered_and_goes_on(wire: Wire) -> None:
@@ -200,11 +95,6 @@ def test_a_call_is_told_asked_answered_and_goes_on(wire: Wire) -> None:
     assert ended(wire, run)["output"] == "done"
     result = {"call_id": call_id, "tool": "look_up", "is_error": False, "content": TEXT}
     assert of(wire, run, "tool.result") == [result]
-
-
-def test_a_tool_of_the_catalog_is_none_of_the_callers(wire: Wire) -> None:
-    run = ended(wire, wire.start('call echo_job {"steps": 0}\nsay done', client_tools=[ORDER]))
-    assert "client" not in of(wire, run, "tool.call")[0]
 
 
 def test_they_are_offered_in_this_run_only(wire: Wire) -> None:
@@ -232,9 +122,6 @@ def test_a_cancel_ends_the_wait_without_a_result(wire: Wire) -> None:
         assert refused(give(wire, run, call_id, body)) == (409, "call_not_waiting")
 
 
-# -- the answer --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def waiting(wire: Wire) -> Iterator[tuple[dict[str, Any], str]]:
     run = wire.start("write a.png x\n" + CALL, client_tools=[ORDER])
@@ -243,60 +130,6 @@ def waiting(wire: Wire) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 Waiting = tuple[dict[str, Any], str]
-JSON_BLOCK = {"type": "json", "json": {"lamps": 7, "note": None, "price": 1.0}}
-RIGHT: list[dict[str, Any]] = [
-    {"content": []},
-    {"content": [JSON_BLOCK]},
-    {"content": TEXT, "data": {"a": None}},
-    {"content": TEXT, "is_error": False, "error": None},
-    {"content": [{"type": "image", "path": "a.png", "media_type": "image/png"}]},
-    {"content": [{"type": "json", "json": list(range(50_000))}]},
-]
-
-
-@pytest.mark.parametrize("body", RIGHT, ids=range(len(RIGHT)))
-def test_answers_that_are_right(body: dict[str, Any], wire: Wire, waiting: Waiting) -> None:
-    run, call_id = waiting
-    assert give(wire, run, call_id, body).status_code == 200
-    assert ended(wire, run)["output"] == "done"
-    [result] = of(wire, run, "tool.result")
-    assert result["is_error"] is False
-    if not result.get("truncated"):
-        assert result["content"] == body["content"]
-    assert give(wire, run, call_id, body).json()["accepted"] is True, "the same once more, after the run's end"
-    assert refused(give(wire, run, call_id, {"content": [*TEXT, *TEXT]})) == (409, "call_not_waiting")
-
-
-WRONG_ANSWERS: list[Any] = [
-    {},
-    {"content": "seven"},
-    {"content": ["seven"]},
-    {"content": [{"type": "video", "text": "x"}]},
-    {"content": [{"type": "text"}]},
-    {"content": [{"type": "text", "text": 7}]},
-    {"content": [{"type": "image", "path": "a.png"}]},
-    {"content": [{"type": "image", "path": "none.png", "media_type": "image/png"}]},
-    {"content": TEXT, "data": [1]},
-    {"content": TEXT, "is_error": "no"},
-    {"content": TEXT, "error": {"code": "x", "message": "y"}},
-    {"content": TEXT, "is_error": True, "error": {"code": ""}},
-    {"content": TEXT, "is_error": True, "error": {"code": "x", "message": "y" * 10_001}},
-    {"content": TEXT, "pending": True},
-    {"is_error": True, "pending": True},
-    {"pending": False},
-    {"pending": "yes"},
-    {"pending": 1},
-    {"pending": 1.0},
-    {"content": TEXT, "is_error": 1},
-]
-
-
-@pytest.mark.parametrize("body", WRONG_ANSWERS, ids=str)
-def test_answers_that_are_wrong_leave_the_call_waiting(body: Any, wire: Wire, waiting: Waiting) -> None:
-    run, call_id = waiting
-    assert refused(give(wire, run, call_id, body)) == (400, "invalid_call_result")
-    assert give(wire, run, call_id).status_code == 200
-    assert ended(wire, run)["output"] == "done"
 
 
 def test_an_answer_over_a_mebibyte_is_refused_and_the_call_waits_on(wire: Wire, waiting: Waiting) -> None:
@@ -316,7 +149,6 @@ def test_an_answer_over_a_mebibyte_is_refused_and_the_call_waits_on(wire: Wire, 
     ("body", "error", "text"),
     [
         ({"content": [], "is_error": True}, "client_error", "The tool failed."),
-        ({"content": TEXT, "is_error": True}, "client_error", "seven lamps"),
         ({"content": [], "is_error": True, "error": {"code": "out", "message": "Of lamps."}}, "out", "Of lamps."),
     ],
 )
@@ -346,25 +178,6 @@ def test_only_the_key_that_started_the_run_answers(stage: ServiceFixture, waitin
     assert refused(give(wire, run, "call_none")) == (404, "call_not_found")
 
 
-def test_who_may_start_runs_may_answer(stage: ServiceFixture) -> None:
-    own = stage.keyed(scopes=("runs",))
-    run = own.start(CALL, client_tools=[ORDER])
-    assert give(own, run, asked(own, run)).status_code == 200
-
-
-def test_answers_count_against_no_limit() -> None:
-    with running_service(rate_per_minute=1) as service:
-        headers = {"Authorization": f"Bearer {service.api_key}"}
-        with httpx.Client(base_url=service.base_url, headers=headers) as http:
-            wire = Wire(http)
-            run = wire.start(CALL, client_tools=[ORDER])
-            call_id = asked(wire, run)
-            for _ in range(3):
-                assert give(wire, run, call_id, {"pending": True}).status_code == 200
-            assert give(wire, run, call_id).status_code == 200
-            assert ended(wire, run)["output"] == "done"
-
-
 def test_pending_sets_the_time_anew_and_is_no_event(wire: Wire, waiting: Waiting) -> None:
     run, call_id = waiting
     before = wire.events(run["run_id"])
@@ -377,26 +190,17 @@ def test_pending_sets_the_time_anew_and_is_no_event(wire: Wire, waiting: Waiting
     assert refused(give(wire, run, call_id, {"pending": True})) == (409, "call_not_waiting")
 
 
-def test_a_call_of_the_catalog_takes_no_answer(stage: ServiceFixture) -> None:
-    run_id, call_id = stage.called()
-    assert refused(give(stage.wire, {"run_id": run_id}, call_id)) == (409, "call_not_waiting")
-
-
-# -- approval first ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def careful() -> Iterator[RunningService]:
-    with running_service(approve_effects="yes") as service:
-        yield service
+@pytest.fixture
+def careful(stage: ServiceFixture) -> Wire:
+    return stage.open(stage.other(**CAREFUL))
 
 
 def verdict(wire: Wire, run: dict[str, Any], call_id: str, approved: bool = True) -> httpx.Response:
     return wire("POST", f"/runs/{run['run_id']}/calls/{call_id}/approval", json={"approved": approved})
 
 
-def test_one_with_an_effect_waits_for_approval_first(careful: RunningService, opened: Opened) -> None:
-    wire = opened(careful)
+def test_one_with_an_effect_waits_for_approval_first(careful: Wire) -> None:
+    wire = careful
     run = wire.start('call send_it {"order": 7}\nsay done', client_tools=[SEND])
     [requested] = until(lambda: of(wire, run, "approval.requested"))
     call_id = requested["call_id"]
@@ -411,18 +215,8 @@ def test_one_with_an_effect_waits_for_approval_first(careful: RunningService, op
     assert ended(wire, run)["output"] == "done"
 
 
-def test_one_that_is_refused_is_never_asked(careful: RunningService, opened: Opened) -> None:
-    wire = opened(careful)
-    run = wire.start('call send_it {"order": 7}\nsay done', client_tools=[SEND])
-    [requested] = until(lambda: of(wire, run, "approval.requested"))
-    verdict(wire, run, requested["call_id"], False)
-    assert ended(wire, run)["output"] == "done"
-    assert of(wire, run, "client_call.waiting") == []
-    assert of(wire, run, "tool.result")[0]["is_error"] is True
-
-
-def test_one_without_an_effect_waits_for_its_caller_alone(careful: RunningService, opened: Opened) -> None:
-    wire = opened(careful)
+def test_one_without_an_effect_waits_for_its_caller_alone(careful: Wire) -> None:
+    wire = careful
     run = wire.start(CALL, client_tools=[ORDER])
     call_id = asked(wire, run)
     assert of(wire, run, "approval.requested") == []
@@ -430,9 +224,6 @@ def test_one_without_an_effect_waits_for_its_caller_alone(careful: RunningServic
         assert refused(verdict(wire, run, call_id, approved)) == (409, "call_not_waiting")
     give(wire, run, call_id)
     assert ended(wire, run)["output"] == "done"
-
-
-# -- after a crash, and on resuming ------------------------------------------------------------------------------------
 
 
 def test_a_resumed_run_has_them_and_asks_what_was_not_answered(wire: Wire) -> None:
@@ -448,39 +239,133 @@ def test_a_resumed_run_has_them_and_asks_what_was_not_answered(wire: Wire) -> No
     assert [result["content"] for result in of(wire, again, "tool.result")] == [[]]
 
 
-def test_a_rewound_step_tells_the_answer_again_and_does_not_ask(wire: Wire) -> None:
-    run = wire.start('call look_up {"order": 7}\nrewind\nsay done', client_tools=[ORDER])
-    call_id = asked(wire, run)
-    give(wire, run, call_id)
+LARGE: dict[str, Any] = {"type": "object", "description": "x" * 60_000}
+WRONG: dict[str, Any] = {
+    "no list": {"name": "look_up"},
+    "seventeen": [{**ORDER, "name": f"tool_{number}"} for number in range(17)],
+    "a capital": [{**ORDER, "name": "Look"}],
+    "a newline": [{**ORDER, "name": "look\n"}],
+    "two alike": [ORDER, ORDER],
+    "of the catalog": [{**ORDER, "name": "create_images"}],
+    "of the agent": [{**ORDER, "name": "read_file"}],
+    "no description": [{**ORDER, "description": ""}],
+    "no effect": [{key: ORDER[key] for key in ORDER if key != "effect"}],
+    "effect as a number": [{**ORDER, "effect": 1}],
+    "no object at its root": [{**ORDER, "input_schema": {"type": "array"}}],
+    "recursive": [{**ORDER, "input_schema": {"type": "object", "properties": {"a": {"$ref": "#"}}}}],
+    "remote": [{**ORDER, "input_schema": {"type": "object", "$ref": "https://example.com/a.json"}}],
+    "together over 64 KB": [{**ORDER, "input_schema": LARGE}, {**SEND, "input_schema": LARGE}],
+}
+
+
+@pytest.mark.parametrize("tools", WRONG.values(), ids=WRONG)
+def test_anything_else_is_refused(tools: Any, wire: Wire) -> None:
+    answer = wire("POST", "/runs", json={"message": "say x", "client_tools": tools})
+    assert refused(answer) == (400, "invalid_client_tool")
+    assert answer.json()["error"]["field"].startswith("client_tools")
+
+
+def test_sixteen_large_ones_arrive_whole(wire: Wire) -> None:
+    schema = {"type": "object", "description": "\u00e9" * 1_000}
+    tools = [
+        {**ORDER, "name": f"tool_{number}", "description": "\u4e2d" * 2_000, "input_schema": schema}
+        for number in range(16)
+    ]
+    assert len(wire.start("say x", client_tools=tools)["client_tools"]) == 16
+
+
+def test_asks_and_jobs_take_none(wire: Wire) -> None:
+    for path in ("/tools/ask_stefanbrain/invoke", "/tools/create_images/invoke", "/jobs"):
+        for inside in (True, False):
+            given: dict[str, Any] = {"message": "say x", "steps": 0}
+            body: dict[str, Any] = {"tool": "echo_job", "input": given}
+            (given if inside else body)["client_tools"] = [ORDER]
+            assert refused(wire("POST", path, json=body)) == (400, "invalid_tool_input")
+
+
+def test_an_agent_that_chooses_no_tools_says_so(offline_service: RunningService, opened: Opened) -> None:
+    wire = opened(offline_service)
+    run = ended(wire, wire.start("Hello?", client_tools=[ORDER]))
+    assert [one["code"] for one in of(wire, run, "warning")] == ["client_tools_not_used"]
+
+
+RIGHT: list[dict[str, Any]] = [
+    {"content": []},
+    {"content": [{"type": "json", "json": {"lamps": 7, "note": None, "price": 1.0}}]},
+    {"content": TEXT, "data": {"a": None}, "is_error": False, "error": None},
+    {"content": [{"type": "image", "path": "a.png", "media_type": "image/png"}]},
+]
+
+
+@pytest.mark.parametrize("body", RIGHT, ids=range(len(RIGHT)))
+def test_answers_that_are_right(body: dict[str, Any], wire: Wire, waiting: Waiting) -> None:
+    run, call_id = waiting
+    assert give(wire, run, call_id, body).status_code == 200
     assert ended(wire, run)["output"] == "done"
-    assert len(of(wire, run, "client_call.waiting")) == 1
-    assert [result["call_id"] for result in of(wire, run, "tool.result")] == [call_id, call_id]
+    [result] = of(wire, run, "tool.result")
+    assert (result["is_error"], result["content"]) == (False, body["content"])
+    assert give(wire, run, call_id, body).json()["accepted"] is True, "the same once more, after the run's end"
+    assert refused(give(wire, run, call_id, {"content": [*TEXT, *TEXT]})) == (409, "call_not_waiting")
 
 
-def test_a_wait_and_an_answer_outlive_kill_9(opened: Opened) -> None:
-    with running_service() as service:
-        wire = opened(service)
-        run = wire.start(CALL + '\ncall look_up {"order": 8}\nsay more', client_tools=[ORDER])
-        first = asked(wire, run)
-        before = of(wire, run, "client_call.waiting")[0]["expires_at"]
-        for _ in range(4):  # more often than a run may be cut off that does not wait
-            asks = len(of(wire, run, "client_call.waiting"))
-            service.kill()
-            service.start()
-            assert asked(wire, run, asks + 1) == first
-        assert of(wire, run, "client_call.waiting")[-1]["expires_at"] > before
-        assert give(wire, run, first).status_code == 200
-        service.kill()  # it was acknowledged, so it is stored
-        service.start()
-        second = until(lambda: of(wire, run, "client_call.waiting")[-1]["call_id"], lambda found: found != first)
-        assert give(wire, run, first).status_code == 200, "the same answer once more"
-        give(wire, run, second, {"content": []})
-        assert ended(wire, run)["output"] == "done\nmore"
-        events = wire.events(run["run_id"], limit=1000)
-        told = [event["payload"]["call_id"] for event in events if event["type"] == "client_call.waiting"]
-        resumed = max(event["id"] for event in events if event["type"] == "run.resumed")
-        assert first not in [
-            event["payload"]["call_id"]
-            for event in events
-            if event["id"] > resumed and event["type"] == "client_call.waiting"
-        ], told
+def test_answers_that_are_wrong_leave_the_call_waiting(wire: Wire, waiting: Waiting) -> None:
+    run, call_id = waiting
+    for body in (
+        {},
+        {"content": "seven"},
+        {"content": [{"type": "video", "text": "x"}]},
+        {"content": [{"type": "text", "text": 7}]},
+        {"content": [{"type": "image", "path": "none.png", "media_type": "image/png"}]},
+        {"content": TEXT, "data": [1]},
+        {"content": TEXT, "is_error": 1},
+        {"content": TEXT, "error": {"code": "x", "message": "y"}},
+        {"content": TEXT, "is_error": True, "error": {"code": "x", "message": "y" * 10_001}},
+        {"content": TEXT, "pending": True},
+        {"pending": False},
+        {"pending": 1},
+    ):
+        assert refused(give(wire, run, call_id, body)) == (400, "invalid_call_result"), body
+    assert give(wire, run, call_id).status_code == 200
+    assert ended(wire, run)["output"] == "done"
+
+
+def test_answers_count_against_no_limit(stage: ServiceFixture) -> None:
+    wire = stage.account(stage.other(rate_per_day=2), scopes=("runs",))
+    run = wire.start(CALL, client_tools=[ORDER])
+    call_id = asked(wire, run)
+    for _ in range(3):
+        assert give(wire, run, call_id, {"pending": True}).status_code == 200
+    assert give(wire, run, call_id).status_code == 200
+    assert ended(wire, run)["output"] == "done"
+
+
+def test_one_that_is_refused_is_never_asked(careful: Wire) -> None:
+    run = careful.start('call send_it {"order": 7}\nsay done', client_tools=[SEND])
+    [requested] = until(lambda: of(careful, run, "approval.requested"))
+    verdict(careful, run, requested["call_id"], False)
+    assert ended(careful, run)["output"] == "done"
+    assert of(careful, run, "client_call.waiting") == []
+    assert of(careful, run, "tool.result")[0]["is_error"] is True
+
+
+def test_a_wait_and_an_answer_outlive_kill_9(stage: ServiceFixture) -> None:
+    service = stage.other(**HASTY)
+    wire = stage.account(service)
+    run = wire.start(CALL + '\ncall look_up {"order": 8}\nsay more', client_tools=[ORDER])
+    first = asked(wire, run)
+    service.kill()
+    service.start()
+    assert asked(wire, run, 2) == first
+    times = [waiting["expires_at"] for waiting in of(wire, run, "client_call.waiting")]
+    assert times[0] < times[1]
+    assert give(wire, run, first).status_code == 200
+    service.kill()  # it was acknowledged, so it is stored
+    service.start()
+    second = until(lambda: of(wire, run, "client_call.waiting")[-1]["call_id"], lambda found: found != first)
+    assert give(wire, run, first).status_code == 200, "the same answer once more"
+    give(wire, run, second, {"content": []})
+    assert ended(wire, run)["output"] == "done\nmore"
+    events = wire.events(run["run_id"], limit=1000)
+    resumed = max(event["id"] for event in events if event["type"] == "run.resumed")
+    waits = [event for event in events if event["type"] == "client_call.waiting" and event["id"] > resumed]
+    assert first not in [event["payload"]["call_id"] for event in waits]

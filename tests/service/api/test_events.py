@@ -1,14 +1,26 @@
-"""Run events: pages and the stream (docs/api/events.md)."""
+"""Run events: pages, the stream, and who reads it (docs/api/events.md, docs/api/conventions.md)."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.service.api.conftest import Wire, code
+from agentsvc_nb import AgentService
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.routes import V1
+from tests.service.api.conftest import Opened, Wire, code
+from tests.service.api.service_fixture import ServiceFixture, stop
+from tests.service.api.test_before_a_key import served
+from tests.service.process.test_stop import connected
 from tests.support.waiting import until
 
 
@@ -78,20 +90,17 @@ def test_the_stream_follows_a_run_to_its_end(wire: Wire) -> None:
     assert "".join(event["payload"]["text"] for event in events if event["type"] == "text.delta") == "a\nb\n"
 
 
-@pytest.mark.parametrize("resume", [{"headers": {"Last-Event-ID": "2"}}, {"params": {"after": 2}}])
-def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire, resume: dict[str, Any]) -> None:
-    run_id = wire.finish("say a")["run_id"]
-    assert stream(wire, run_id, **resume) == wire.events(run_id)[2:]
-
-
-def test_last_event_id_wins_and_an_empty_one_means_the_start(wire: Wire) -> None:
+def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire) -> None:
+    """`Last-Event-ID` wins over `after`, and an empty one means the start."""
     run_id = wire.finish("say a")["run_id"]
     everything = wire.events(run_id)
+    assert stream(wire, run_id, headers={"Last-Event-ID": "2"}) == everything[2:]
+    assert stream(wire, run_id, params={"after": 2}) == everything[2:]
     assert stream(wire, run_id, headers={"Last-Event-ID": "1"}, params={"after": 3}) == everything[1:]
     assert stream(wire, run_id, headers={"Last-Event-ID": ""}, params={"after": 3}) == everything
 
 
-@pytest.mark.parametrize("junk", ["-1", "x", "1.5", str(2**63), "٣"])
+@pytest.mark.parametrize("junk", ["-1", "x", str(2**63), "٣"])
 def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> None:
     run_id = wire.finish("say a")["run_id"]
     headers = {"Accept": "text/event-stream", "Last-Event-ID": junk.encode()}
@@ -107,12 +116,6 @@ def test_followers_that_stand_at_different_events_each_see_what_they_lack(wire: 
     everything = wire.events(run_id)
     assert len(everything) > 20
     assert [future.result() for future in followed] == [everything[after:] for after in cursors]
-
-
-def test_a_cursor_past_the_end_waits_for_what_comes(wire: Wire) -> None:
-    run = wire.start("wait 0.3\nsay late")
-    events = stream(wire, run["run_id"], headers={"Last-Event-ID": "3"})
-    assert [event["type"] for event in events] == ["text.delta", "run.status", "run.ended"]
 
 
 def test_many_small_texts_become_few_events(wire: Wire) -> None:
@@ -137,14 +140,6 @@ def test_a_rewind_takes_back_what_the_step_said(wire: Wire) -> None:
     assert "".join(counted) == "kept\ntwice\nend\n"
 
 
-def test_ids_of_runs_are_checked(wire: Wire) -> None:
-    unknown = "00000000-0000-4000-8000-000000000000"
-    for method, tail in (("GET", ""), ("GET", "/events"), ("POST", "/cancel")):
-        assert code(wire(method, f"/runs/nonsense{tail}")) == "invalid_run_id"
-        answer = wire(method, f"/runs/{unknown}{tail}")
-        assert (answer.status_code, code(answer)) == (404, "run_not_found")
-
-
 def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
     run = wire.start("say before\nwait 60\nsay never")
     until(lambda: any(event["type"] == "text.delta" for event in wire.events(run["run_id"])))
@@ -158,3 +153,108 @@ def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
     again = wire("POST", f"/runs/{run['run_id']}/cancel")
     assert (again.status_code, again.json()["status"]) == (200, "cancelled")
     assert wire.finish("say free", chat=run["chat"])["status"] == "completed"
+
+
+def test_an_event_has_four_fields(wire: Wire) -> None:
+    run = wire.finish("say a\nstep 1\nwrite a.txt x\nprogress 1 2 half")
+    for event in wire.events(run["run_id"]):
+        assert set(event) == {"id", "type", "created_at", "payload"}
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["created_at"])
+
+
+def test_payloads_have_the_fields_of_their_type(wire: Wire) -> None:
+    run = wire.finish('say a\nwrite a.txt x\nprogress 1 2 half\ncall echo_job {"steps": 0}\nrewind\nsay b')
+    payloads = {event["type"]: set(event["payload"]) for event in wire.events(run["run_id"])}
+    assert payloads == {
+        "run.status": {"status"},
+        "step.started": {"step"},
+        "text.delta": {"text"},
+        "file.written": {"id", "path", "file_name", "media_type", "size_bytes", "version", "previous_version"},
+        "progress": {"done", "total", "message"},
+        "tool.call": {"call_id", "tool", "input"},
+        "job.submitted": {"job_id", "family", "tool", "chat"},
+        "tool.result": {"call_id", "tool", "is_error", "content"},
+        "run.resumed": {"attempt", "discard_after"},
+        "run.ended": {"run"},
+    }
+
+
+def test_what_an_agent_says_is_its_output(offline_service: RunningService, opened: Opened) -> None:
+    wire = opened(offline_service)
+    run = wire.finish("Which files are there?")
+    events = wire.events(run["run_id"])
+    said = [event["payload"]["text"] for event in events if event["type"] == "text.delta"]
+    assert "".join(said).strip() == run["output"].strip()
+    assert stream(wire, run["run_id"]) == events
+
+
+def test_who_accepts_a_stream_gets_one(wire: Wire) -> None:
+    path = f"/runs/{wire.finish('say a')['run_id']}/events"
+    for accept in ("text/event-stream", "text/event-stream;q=0.9, */*", "TEXT/Event-Stream"):
+        answer = wire("GET", path, headers={"Accept": accept})
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.text.startswith("retry: 1000\n\nid: 1\nevent: run.status\ndata: ")
+    for accept in ("*/*", "application/json", "text/*", ""):
+        assert wire("GET", path, headers={"Accept": accept}).json()["object"] == "list"
+
+
+def test_a_stream_with_nothing_left_closes_at_once(wire: Wire) -> None:
+    run = wire.finish("say a")
+    last = wire.events(run["run_id"])[-1]["id"]
+    for cursor in (last, last + 1, 2**63 - 1):
+        assert stream(wire, run["run_id"], headers={"Last-Event-ID": str(cursor)}) == []
+
+
+def test_a_page_of_an_active_run_says_so(stage: ServiceFixture) -> None:
+    run = stage.wire.start("wait 600")
+    page = stage.wire("GET", f"/runs/{run['run_id']}/events", params={"after": 1_000}).json()
+    assert (page["data"], page["next_after"], page["has_more"]) == ([], 1_000, False)
+    assert page["status"] in ("queued", "running")
+    stop(stage.wire, run)
+
+
+SIZE = 20_000_000
+
+
+HASTY = """
+import sys
+from agentsvc_nb.cli import main
+from agentsvc_nb.service.http import lifecycle
+lifecycle.UNREAD_SECONDS = 2
+sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0", "--model", "scripted"]))
+"""
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, bytes, Path]]:
+    """A service that waits two seconds for a reader: its address, a request for a large file, and its log."""
+    data: Path = tmp_path_factory.mktemp("hasty") / "data"
+    with served(data, [sys.executable, "-c", HASTY, str(data)]) as ready:
+        key = DataFolder(data).own_key()
+        with AgentService(key, ready.base_url) as client:
+            chat = client.runs.start("say x", sync=True).chat
+            client.files.upload(("large.bin", bytes(SIZE)), chat=chat)
+        path = f"{V1}/files/download?chat_id={chat}&path=uploads/large.bin"
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key}\r\nConnection: close\r\n\r\n"
+        yield ready.base_url, head.encode(), data.parent / "log"
+
+
+def test_an_answer_that_nobody_reads_ends(hasty: tuple[str, bytes, Path]) -> None:
+    base_url, request, log = hasty
+    with connected(base_url) as unread:
+        unread.sendall(request)
+        until(log.read_text, lambda text: "the client does not read it" in text)
+        received = b"".join(iter(lambda: unread.recv(1_000_000), b""))
+    assert received.startswith(b"HTTP/1.1 200")
+    assert len(received) < SIZE
+
+
+def test_a_slow_reader_gets_all(hasty: tuple[str, bytes, Path]) -> None:
+    base_url, request, _ = hasty
+    with connected(base_url) as slow:
+        slow.sendall(request)
+        begun, parts = time.monotonic(), [b""]
+        while parts[-1] or len(parts) == 1:
+            parts.append(slow.recv(1_000_000))
+            until(lambda: time.monotonic() - begun > 0.2 * len(parts))  # in all longer than a reader that does not read
+    assert sum(map(len, parts)) > SIZE

@@ -132,8 +132,8 @@ def test_a_request_counts_where_the_table_says_so(stage: ServiceFixture) -> None
 
 
 HIDDEN: Final = {
-    **dict.fromkeys((f"runs.{name}" for name in "get sent events cancel resume approve answer".split()), "run"),
-    **dict.fromkeys((f"files.{name}" for name in "list search download rename versions restore".split()), "chat"),
+    **{f"runs.{name}": "run" for name in ("get", "sent", "events", "cancel", "resume", "approve", "answer")},
+    **{f"files.{name}": "chat" for name in ("list", "search", "download", "rename", "versions", "restore")},
     **dict.fromkeys(("jobs.status", "jobs.result", "jobs.cancel", "chats.retire"), "chat"),
     "feedback.get": "feedback",
     **dict.fromkeys(("media.get", "media.transcribe"), "media"),

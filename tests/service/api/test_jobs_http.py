@@ -1,13 +1,21 @@
-"""The catalog and jobs over HTTP (docs/api/tools-and-jobs.md "Catalog")."""
+"""Tools and jobs over HTTP (docs/api/tools-and-jobs.md): the catalog, submits, calls, and direct tools of a test."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.service.api.conftest import Wire, code
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.tools import JobAccepted, ToolResult
+from tests.service.api.conftest import Opened, Wire, code
+from tests.service.api.right_requests import PICTURE
+from tests.service.api.service_fixture import ServiceFixture, stop
 from tests.support.waiting import until
 
 QUICK = {"steps": 2, "seconds": 0, "files": {"out/a.txt": "hello"}}
@@ -34,15 +42,6 @@ def ended(wire: Wire, job: dict[str, Any]) -> dict[str, Any]:
     return until(reader(wire, job), lambda found: found["status"] in ("succeeded", "failed", "cancelled"))
 
 
-def test_the_catalog_describes_each_tool(wire: Wire) -> None:
-    catalog = {tool["name"]: tool for tool in wire("GET", "/tools").json()["data"]}
-    assert catalog["create_images"]["family"] == "static_ad"
-    assert catalog["create_images"]["asynchronous"] is True
-    assert catalog["echo_job"]["input_schema"]["type"] == "object"
-    assert wire("GET", "/tools/echo_job").json() == catalog["echo_job"]
-    assert code(wire("GET", "/tools/nothing")) == "tool_not_found"
-
-
 def test_a_job_reports_progress_and_ends_with_its_files(wire: Wire) -> None:
     job = submit(wire, input=QUICK)
     assert (job["type"], job["family"], job["status"]) == ("tool_job", "echo", "queued")
@@ -67,12 +66,6 @@ def test_images_are_exactly_as_many_as_asked_for(wire: Wire) -> None:
     assert len(found) == 1, "a typed output answers once"
 
 
-def test_a_failed_job_says_why(wire: Wire) -> None:
-    done = ended(wire, submit(wire, input={**QUICK, "fail": "no luck"}))
-    assert (done["status"], done["is_error"]) == ("failed", True)
-    assert "no luck" in done["error"]["message"]
-
-
 def test_a_running_job_is_cancelled(wire: Wire) -> None:
     job = submit(wire, input=SLOW)
     until(reader(wire, job), lambda found: found["progress"]["done"] > 0)
@@ -93,40 +86,11 @@ def test_tools_share_a_chat_and_sessions_have_their_own(wire: Wire, fresh_key: s
     assert submit(wire, input=QUICK, chat="new")["chat"] not in (shared, own["chat"])
 
 
-def test_a_key_gives_the_original_job_and_conflicts_in_another_chat(wire: Wire, fresh_key: str) -> None:
-    request = {"request": {"kind": "static_ad", "brief": "x", "outputs": {"mode": "count", "count": 1}}}
-    chat = wire.new_chat()
-    first = submit(wire, "create_images", fresh_key, input=request, chat=chat)
-    assert submit(wire, "create_images", fresh_key, input=request, chat=chat)["job_id"] == first["job_id"]
-    other = {"tool": "create_images", "input": request, "chat": wire.new_chat()}
-    answer = wire("POST", "/jobs", json=other, headers={"Idempotency-Key": fresh_key})
-    assert (answer.status_code, code(answer)) == (409, "idempotency_conflict")
-
-
 def test_lookups_are_chat_scoped(wire: Wire) -> None:
     job = submit(wire, input=QUICK)
     assert code(wire("GET", f"/jobs/{job['job_id']}")) == "invalid_query"
     assert code(wire("GET", f"/jobs/{job['job_id']}", params={"chat": wire.new_chat()})) == "job_not_found"
     assert code(wire("GET", "/jobs/job_none", params={"chat": job["chat"]})) == "job_not_found"
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({"tool": "nothing"}, "tool_not_found"),
-        ({}, "unsupported_tool_request"),
-        ({"tool": 5}, "unsupported_tool_request"),
-        ({"tool": "echo_job", "input": []}, "invalid_tool_input"),
-        ({"tool": "echo_job", "input": {"steps": "many"}}, "invalid_tool_input"),
-        ({"tool": "echo_job", "input": QUICK, "chat": "nonsense"}, "invalid_chat"),
-        (
-            {"tool": "create_images", "input": {"request": {"outputs": {"count": 0}}}},
-            "invalid_tool_input",
-        ),
-    ],
-)
-def test_a_wrong_submit_is_named_by_its_code(wire: Wire, body: dict[str, Any], expected: str) -> None:
-    assert code(wire("POST", "/jobs", json=body)) == expected
 
 
 def test_an_agent_may_call_a_tool_and_its_files_are_the_runs(wire: Wire) -> None:
@@ -154,37 +118,6 @@ def test_an_earlier_job_keeps_its_files_when_a_later_one_writes_the_same(wire: W
         assert [file["path"] for file in result["files"]] == ["out/a.txt"]
 
 
-def test_a_run_that_waits_for_its_job_is_cancelled_with_it(wire: Wire) -> None:
-    """Many times: a cancellation must not be lost when it comes together with the job's progress."""
-    started = [wire.start('call echo_job {"steps": 2000, "seconds": 20}') for _ in range(20)]
-
-    def following(run: dict[str, Any]) -> bool:
-        return any(event["type"] == "progress" for event in wire.events(run["run_id"]))
-
-    for run in started:
-        until(lambda run=run: following(run))  # type: ignore[misc]
-        wire("POST", f"/runs/{run['run_id']}/cancel")
-
-    def statuses() -> set[str]:
-        return {wire("GET", f"/runs/{run['run_id']}").json()["status"] for run in started}
-
-    assert until(statuses, lambda found: found.isdisjoint({"running", "cancelling"})) == {"cancelled"}
-
-
-@pytest.mark.parametrize("params", [{"project": "nonsense"}, {"project": "proj_none"}, {"chat": "nonsense"}])
-def test_a_lookup_with_a_wrong_reference_names_it(wire: Wire, params: dict[str, str]) -> None:
-    job = submit(wire, input=QUICK)
-    expected = {"nonsense": "invalid_", "proj_none": "project_not_found"}
-    assert code(wire("GET", f"/jobs/{job['job_id']}", params=params)).startswith(expected[next(iter(params.values()))])
-
-
-def test_a_job_without_files_answers_inline(wire: Wire) -> None:
-    job = submit(wire, input={"steps": 0, "seconds": 0, "files": {}})
-    ended(wire, job)
-    result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
-    assert (result["kind"], result["files"] or []) in (("inline", []), ("files", []))
-
-
 def test_a_key_on_a_tool_that_is_not_idempotent_is_ignored(wire: Wire, fresh_key: str) -> None:
     first, second = (submit(wire, key=fresh_key, input=QUICK) for _ in range(2))
     assert first["job_id"] != second["job_id"]
@@ -195,3 +128,152 @@ def test_a_job_does_not_make_its_chat_busy(wire: Wire) -> None:
     job = submit(wire, input=SLOW, chat=chat)
     assert wire.finish("say beside it", chat=chat)["output"] == "beside it"
     wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": chat})
+
+
+def test_a_tool_of_the_catalog_has_its_fields(wire: Wire) -> None:
+    for tool in wire("GET", "/tools").json()["data"]:
+        assert wire("GET", f"/tools/{tool['name']}").json() == tool
+        assert tool["object"] == "tool"
+        assert re.fullmatch(r"[a-z_]+", tool["name"])
+        assert all(isinstance(tool[name], str) and tool[name] for name in ("description", "family"))
+        flags = ("asynchronous", "idempotent", "effect", "available")
+        assert all(isinstance(tool[name], bool) for name in flags)
+        assert tool["input_schema"]["type"] == "object"
+        assert "output_schema" in tool
+
+
+def test_echo_job_is_there_with_the_scripted_model_alone(offline_service: RunningService, opened: Opened) -> None:
+    wire = opened(offline_service)
+    assert "echo_job" not in {tool["name"] for tool in wire("GET", "/tools").json()["data"]}
+    assert code(wire("POST", "/jobs", json={"tool": "echo_job", "input": {"steps": 0}})) == "tool_not_found"
+
+
+def test_the_result_of_a_failed_job_is_its_error(stage: ServiceFixture) -> None:
+    job = stage.job(steps=0, fail="no luck")
+    stage.ended(job)
+    answer = stage.wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]})
+    result = answer.json()
+    assert (answer.status_code, result["status"], result["is_error"]) == (200, "failed", True)
+    assert "no luck" in result["error"]["message"]
+    assert result["error"]["code"]
+
+
+def test_a_job_is_found_by_the_project_and_session_of_its_submit(wire: Wire, fresh_key: str) -> None:
+    project = wire("POST", "/projects", json={"name": "Spring"}).json()["id"]
+    job = submit(wire, input=QUICK, project=project, session=fresh_key)
+    path = f"/jobs/{job['job_id']}"
+    for where in ({"project": project, "session": fresh_key}, {"chat": job["chat"]}):
+        assert wire("GET", path, params=where).json()["chat"] == job["chat"]
+    for elsewhere in ({"session": fresh_key}, {"project": project}, {"session": "another"}):
+        answer = wire("GET", path, params=elsewhere)
+        assert (answer.status_code, code(answer)) == (404, "job_not_found")
+
+
+def test_a_key_counts_within_its_family(wire: Wire, fresh_key: str) -> None:
+    submit(wire, "create_images", fresh_key, input=PICTURE)
+    asked = invoke(wire, "ask_stefanbrain", fresh_key, input={"message": "say x"}, chat="new")
+    assert asked.json()["data"]["answer"] == "x"
+
+
+def invoke(wire: Wire, tool: str, key: str | None = None, **body: Any) -> httpx.Response:
+    headers = {"Idempotency-Key": key} if key else {}
+    return wire("POST", f"/tools/{tool}/invoke", json=body, headers=headers)
+
+
+def test_an_asynchronous_tool_is_answered_as_a_submit(wire: Wire, client: AgentService) -> None:
+    answer = invoke(wire, "echo_job", input=QUICK, session="invoked")
+    assert answer.status_code == 202
+    job, other = answer.json(), submit(wire, input=QUICK, session="invoked")
+    assert job.keys() == other.keys()
+    assert (job["type"], job["family"], job["chat"]) == ("tool_job", "echo", other["chat"])
+    assert ended(wire, job)["status"] == "succeeded"
+    accepted = client.tools.invoke("echo_job", QUICK)
+    assert isinstance(accepted, JobAccepted)
+    assert client.jobs.wait(accepted.job_id, chat=accepted.chat).status == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("tool", "body", "expected", "field"),
+    [
+        ("nothing", {}, "tool_not_found", None),
+        ("echo_job", {"input": []}, "invalid_tool_input", "input"),
+        ("echo_job", {"input": {"steps": "5"}}, "invalid_tool_input", "steps"),
+        ("echo_job", {"input": {"steps": 1.5}}, "invalid_tool_input", "steps"),
+        ("echo_job", {"input": {"files": {"a": 5}}}, "invalid_tool_input", "files.a"),
+        ("create_images", {"input": {"request": {"outputs": {"count": "3"}}}}, "invalid_tool_input", None),
+        ("create_images", {"input": {"request": {"kind": "video"}}}, "invalid_tool_input", "request.kind"),
+        ("echo_job", {"input": QUICK, "chat": "nonsense"}, "invalid_chat", None),
+        ("echo_job", {"input": QUICK, "project": "nonsense"}, "invalid_project", None),
+        ("media_transcript", {"input": {}}, "invalid_tool_input", "media_id"),
+    ],
+)
+def test_a_wrong_call_is_named(wire: Wire, tool: str, body: dict[str, Any], expected: str, field: str | None) -> None:
+    answers = [invoke(wire, tool, **body), wire("POST", "/jobs", json={"tool": tool, **body})]
+    assert [code(answer) for answer in answers] == [expected] * 2
+    if field:
+        assert answers[0].json()["error"]["field"] == field
+
+
+def test_null_counts_as_absent_in_an_input(wire: Wire) -> None:
+    answer = invoke(wire, "echo_job", input={**QUICK, "steps": None, "fail": None})
+    assert ended(wire, answer.json())["status"] == "succeeded"
+
+
+def test_what_is_offered_from_outside_and_within_a_run(wire: Wire) -> None:
+    """To ask, within a run, would be to wait for oneself."""
+    listed = {tool["name"]: tool for tool in wire("GET", "/tools").json()["data"]}
+    ask = listed["ask_stefanbrain"]
+    assert (ask["family"], ask["asynchronous"], ask["idempotent"]) == ("mcp_ask", False, True)
+    assert ask["input_schema"]["required"] == ["message"]
+    assert listed["media_transcript"]["available"] is False
+    run = wire.finish('call ask_stefanbrain {"message": "say x"}')
+    results = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
+    assert [result["is_error"] for result in results] == [True]
+
+
+def test_a_direct_tool_is_not_submitted(wire: Wire) -> None:
+    answer = wire("POST", "/jobs", json={"tool": "ask_stefanbrain", "input": {"message": "say x"}})
+    assert (answer.status_code, code(answer)) == (400, "unsupported_tool_request")
+
+
+def test_a_key_gives_the_original_acceptance_over_both_routes(wire: Wire, fresh_key: str) -> None:
+    """Also once the job has ended; in another chat it is a conflict."""
+    chat = wire.new_chat()
+    first = submit(wire, "create_images", fresh_key, input=PICTURE, chat=chat)
+    ended(wire, first)
+    assert submit(wire, "create_images", fresh_key, input=PICTURE, chat=chat) == first
+    assert invoke(wire, "create_images", fresh_key, input=PICTURE, chat=chat).json()["job_id"] == first["job_id"]
+    conflict = invoke(wire, "create_images", fresh_key, input=PICTURE, chat=wire.new_chat())
+    assert (conflict.status_code, code(conflict)) == (409, "idempotency_conflict")
+
+
+def test_a_run_that_waits_for_its_job_is_cancelled_with_it(wire: Wire) -> None:
+    """A cancellation must not be lost when it comes together with the job's progress."""
+    started = [wire.start('call echo_job {"steps": 2000, "seconds": 20}') for _ in range(3)]
+    for run in started:
+        until(lambda run=run: any(event["type"] == "progress" for event in wire.events(run["run_id"])))  # type: ignore[misc]
+        stop(wire, run)
+        assert wire("GET", f"/runs/{run['run_id']}").json()["status"] == "cancelled"
+
+
+def test_a_direct_tool_answers_at_once_and_works_in_the_chat(client: AgentService, fresh_key: str) -> None:
+    project = client.projects.create("direct").id
+    text = {"text": "Buy now!"}
+    first, again = (client.tools.invoke("review_copy", text, project=project) for _ in "ab")
+    other = client.tools.invoke("review_copy", text, project=project, session=fresh_key)
+    assert isinstance(first, ToolResult)
+    assert (first.tool, first.is_error, first.error) == ("review_copy", False, None)
+    assert first.content
+    assert first.chat == again.chat, "tools share a chat"
+    assert other.chat != first.chat
+
+
+def test_a_direct_tool_that_fails_is_an_answer_that_the_client_raises(client: AgentService) -> None:
+    with pytest.raises(ToolResultError) as failed:
+        client.tools.invoke("review_funnel", {"url": "http://127.0.0.1:1/"})
+    assert (failed.value.status, failed.value.body["is_error"]) == (200, True)
+    assert failed.value.code
+    assert failed.value.body["content"][0]["text"]
+    with pytest.raises(StefanBrainError) as refused:
+        client.tools.invoke("review_copy", {"text": 3})
+    assert (refused.value.status, refused.value.code) == (400, "invalid_tool_input")

@@ -2,75 +2,50 @@
 
 from __future__ import annotations
 
-import contextlib
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Final
 
 import httpx
 import pytest
 
 from agentsvc_nb.service.accounts import account_records
-from agentsvc_nb.service.accounts.accounts import ACCOUNT
-from agentsvc_nb.testing import running_service
 from tests.service.api.conftest import Wire, code
-from tests.service.api.refused_for_now import PICTURE
+from tests.service.api.right_requests import PICTURE
 from tests.service.api.service_fixture import ServiceFixture, operate
 
 WHO: Final = ("unauthorized", "api_key_scope_forbidden", "user_suspended")
 START: Final = (*WHO, "invalid_sync", "project_not_found", "api_key_budget_exhausted", "agent_run_rejected")
 SUBMIT: Final = (*WHO, "invalid_tool_input", "project_not_found", "api_key_budget_exhausted", "idempotency_conflict")
 ASK: Final = (*SUBMIT, "agent_run_rejected")
-
-
-@dataclass(frozen=True)
-class Troubled:
-    """A service in which every fault can be had. `keys`: the secret that has the fault, "" for one that has none."""
-
-    stage: ServiceFixture
-    busy_chat: str
-    used_key: str
-    keys: dict[str, str]
-
-    def send(self, faults: tuple[str, ...], path: str, body: dict[str, Any]) -> httpx.Response:
-        """A request with these faults, of which `body` has its own."""
-        held = next((self.keys[fault] for fault in faults if fault in self.keys), self.keys[""])
-        headers = {"Idempotency-Key": self.used_key if "idempotency_conflict" in faults else uuid.uuid4().hex}
-        where = {"chat": self.busy_chat, "project": "proj_unknown" if "project_not_found" in faults else None}
-        with self._suspended("user_suspended" in faults):
-            return self.stage.open(self.stage.service, held)("POST", path, json={**where, **body}, headers=headers)
-
-    @contextlib.contextmanager
-    def _suspended(self, suspended: bool) -> Iterator[None]:
-        if suspended:
-            operate(self.stage.service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
-        yield
-        operate(self.stage.service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
+Send = Callable[[tuple[str, ...], str, dict[str, Any]], httpx.Response]
 
 
 @pytest.fixture(scope="module")
-def troubled() -> Iterator[Troubled]:
-    with running_service() as service, contextlib.ExitStack() as stack:
-        stage = ServiceFixture(service, stack)
-        spent = service.create_key(budget_cents=1)
-        run = stage.open(service, spent).start("wait 600")
-        keys = {
-            "": service.api_key,
-            "unauthorized": "svc_sk_unknown",
-            "api_key_scope_forbidden": service.create_key(scopes=("mcp",)),
-            "api_key_budget_exhausted": spent,
-        }
-        yield Troubled(stage, run["chat"], _used_key(stage.wire), keys)
-
-
-def _used_key(wire: Wire) -> str:
-    """An Idempotency-Key that a submit and an ask used in another chat."""
-    key = uuid.uuid4().hex
+def send(stage: ServiceFixture) -> Send:
+    """Send a request with these faults, of which the body has its own, to an account in which each can be had."""
+    own = stage.account(stage.service)
+    spent = stage.account(stage.service, own.account, budget_cents=1)
+    busy_chat = spent.start("wait 600")["chat"]
+    wires: dict[str, Wire] = {
+        "unauthorized": stage.open(stage.service, "svc_sk_unknown"),
+        "api_key_scope_forbidden": stage.account(stage.service, own.account, scopes=("mcp",)),
+        "api_key_budget_exhausted": spent,
+    }
+    used_key = uuid.uuid4().hex
     for path, given in (("/jobs", PICTURE), ("/tools/ask_stefanbrain/invoke", {"message": "say x"})):
-        body = {"tool": "create_images", "input": given, "chat": wire.new_chat()}
-        assert wire("POST", path, json=body, headers={"Idempotency-Key": key}).is_success
-    return key
+        body = {"tool": "create_images", "input": given, "chat": own.new_chat()}
+        assert own("POST", path, json=body, headers={"Idempotency-Key": used_key}).is_success
+
+    def request(faults: tuple[str, ...], path: str, body: dict[str, Any]) -> httpx.Response:
+        wire = next((wires[fault] for fault in faults if fault in wires), own)
+        headers = {"Idempotency-Key": used_key if "idempotency_conflict" in faults else uuid.uuid4().hex}
+        where = {"chat": busy_chat, "project": "proj_unknown" if "project_not_found" in faults else None}
+        state: account_records.State = "suspended" if "user_suspended" in faults else "active"
+        operate(stage.service, lambda tx: account_records.set_state(tx, own.account, state))
+        return wire("POST", path, json={**where, **body}, headers=headers)
+
+    return request
 
 
 def tails(steps: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -78,58 +53,51 @@ def tails(steps: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("faults", tails(START), ids=lambda faults: faults[0])
-def test_a_start(faults: tuple[str, ...], troubled: Troubled) -> None:
+def test_a_start(faults: tuple[str, ...], send: Send) -> None:
     body = {"message": "say x", "sync": "yes" if "invalid_sync" in faults else True}
-    assert code(troubled.send(faults, "/runs", body)) == faults[0]
+    assert code(send(faults, "/runs", body)) == faults[0]
 
 
 @pytest.mark.parametrize("faults", tails(SUBMIT), ids=lambda faults: faults[0])
-@pytest.mark.parametrize("path", ["/jobs", "/tools/create_images/invoke"])
-def test_a_submit(faults: tuple[str, ...], path: str, troubled: Troubled) -> None:
+def test_a_submit(faults: tuple[str, ...], send: Send) -> None:
     body = {"tool": "create_images", "input": {} if "invalid_tool_input" in faults else PICTURE}
-    assert code(troubled.send(faults, path, body)) == faults[0]
+    for path in ("/jobs", "/tools/create_images/invoke"):
+        assert code(send(faults, path, body)) == faults[0]
 
 
 @pytest.mark.parametrize("faults", tails(ASK), ids=lambda faults: faults[0])
-def test_an_ask(faults: tuple[str, ...], troubled: Troubled) -> None:
+def test_an_ask(faults: tuple[str, ...], send: Send) -> None:
     body = {"input": {} if "invalid_tool_input" in faults else {"message": "say x"}}
-    assert code(troubled.send(faults, "/tools/ask_stefanbrain/invoke", body)) == faults[0]
+    assert code(send(faults, "/tools/ask_stefanbrain/invoke", body)) == faults[0]
 
 
-def test_an_operators_word_comes_before_the_counts(troubled: Troubled) -> None:
+def test_an_operators_word_comes_before_the_counts(stage: ServiceFixture) -> None:
     """Both are the step of rate limits; a suspended user is not told to come back in a minute."""
-    service = troubled.stage.other(rate_per_day=0)
-    operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "suspended"))
-    answers = [troubled.stage.open(service)("POST", "/runs", content=b"{") for _ in range(2)]
-    operate(service, lambda tx: account_records.set_state(tx, ACCOUNT, "active"))
-    answers.append(troubled.stage.open(service)("POST", "/runs", content=b"{"))
-    assert [code(answer) for answer in answers] == ["user_suspended", "user_suspended", "request_per_day"]
+    service = stage.other(rate_per_day=2)
+    wire = stage.account(service)
+
+    def answered() -> str:
+        return code(wire("POST", "/runs", content=b"{"))
+
+    assert [answered() for _ in range(3)] == ["invalid_json", "invalid_json", "request_per_day"]
+    operate(service, lambda tx: account_records.set_state(tx, wire.account, "suspended"))
+    assert answered() == "user_suspended"
 
 
 NO_RUN: Final = "/runs/00000000-0000-0000-0000-000000000000/events"
+STREAM: Final = {"Accept": "text/event-stream"}
 
 
 @pytest.mark.parametrize(
     ("method", "path", "options", "expected"),
     [
         ("POST", "/files?chat_id=chat_unknown", {"content": b"x"}, "invalid_multipart"),
-        (
-            "POST",
-            "/files?chat_id=chat_unknown",
-            {"data": {"a": "b"}, "files": {"files": ("", b"")}},
-            "invalid_multipart",
-        ),
         ("PATCH", "/files?chat_id=chat_unknown&path=a", {"json": {"name": 5}}, "invalid_json"),
         ("GET", "/files?chat_id=chat_unknown&limit=0", {}, "invalid_query"),
         ("GET", "/files/search?chat_id=chat_unknown", {}, "invalid_query"),
         ("GET", f"{NO_RUN}?limit=0", {}, "invalid_query"),
-        ("GET", f"{NO_RUN}?after=x", {"headers": {"Accept": "text/event-stream"}}, "invalid_query"),
-        (
-            "GET",
-            NO_RUN,
-            {"headers": {"Accept": "text/event-stream", "Last-Event-ID": "x"}},
-            "invalid_last_event_id",
-        ),
+        ("GET", f"{NO_RUN}?after=x", {"headers": STREAM}, "invalid_query"),
+        ("GET", NO_RUN, {"headers": {**STREAM, "Last-Event-ID": "x"}}, "invalid_last_event_id"),
         ("GET", "/jobs/job_unknown", {}, "invalid_query"),
         ("PUT", "/landing-pages/page_unknown/labels", {"json": {}}, "invalid_label"),
     ],

@@ -1,19 +1,27 @@
-"""POST /runs over HTTP (docs/api/runs.md "Start")."""
+"""POST /runs over HTTP (docs/api/runs.md "Start", docs/api/errors.md "What the client sends again")."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
+import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
 
 import pytest
 
-from agentsvc_nb import AgentService, AgentServiceError
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.limits import UPLOAD_TTL_SECONDS
 from agentsvc_nb.wire.runs import Run
-from tests.service.api.conftest import Wire, code
-from tests.support.contents import lose
+from tests.service.api.conftest import Opened, Wire, code
+from tests.service.api.service_fixture import HASTY, ServiceFixture, stop
+from tests.support.waiting import until
+
+NOBODY: Final = "00000000-0000-0000-0000-000000000000"
 
 
 def test_a_start_is_a_queued_record_and_the_run_goes_on(wire: Wire) -> None:
@@ -39,10 +47,6 @@ def test_a_run_is_written_as_its_model_writes_it(wire: Wire) -> None:
     assert list(ended) == list(Run.model_fields)
 
 
-def test_a_json_answer_is_structured_output(wire: Wire) -> None:
-    assert wire.finish('answer {"score": 4}')["structured_output"] == {"score": 4}
-
-
 def test_the_answer_is_checked_against_the_schema(wire: Wire) -> None:
     schema = {"type": "object", "properties": {"score": {"type": "integer", "maximum": 5}}, "required": ["score"]}
     assert wire.finish('answer {"score": 4}', output_config=schema)["status"] == "completed"
@@ -51,7 +55,6 @@ def test_the_answer_is_checked_against_the_schema(wire: Wire) -> None:
 
 
 def test_a_run_that_needs_step_1501_is_budget_limited(wire: Wire) -> None:
-    assert wire.finish("step 1500\nsay fine")["steps"] == 1500
     failed = wire.finish("step 1501\nsay too much")
     assert (failed["status"], failed["last_error"], failed["steps"]) == ("failed", "budget_limited", 1500)
 
@@ -61,70 +64,8 @@ def test_a_failure_carries_its_code_and_message(wire: Wire) -> None:
     assert (failed["last_error"], failed["last_error_message"]) == ("no_luck", "It did not work.")
 
 
-BAD_STARTS: list[tuple[dict[str, Any], str, int]] = [
-    ({}, "message_required", 400),
-    ({"message": ""}, "message_required", 400),
-    ({"message": " \n"}, "message_required", 400),
-    ({"message": "\x1c"}, "message_required", 400),
-    ({"message": 5}, "message_required", 400),
-    ({"message": None}, "message_required", 400),
-    ({"message": "x", "chat": "nonsense"}, "invalid_chat", 400),
-    ({"message": "x", "chat": 7}, "invalid_chat", 400),
-    ({"message": "x", "chat": "chat_" + "a" * 65}, "invalid_chat", 400),
-    ({"message": "x", "chat": "chat_unknown"}, "chat_not_found", 404),
-    ({"message": "x", "project": "nonsense"}, "invalid_project", 400),
-    ({"message": "x", "project": "proj_unknown"}, "project_not_found", 404),
-    ({"message": "x", "sync": "yes"}, "invalid_sync", 400),
-    ({"message": "x", "on_busy": "queue"}, "invalid_on_busy", 400),
-    ({"message": "x", "output_config": {"type": "array"}}, "invalid_output_config", 400),
-    ({"message": "x", "file_ids": ["upload_unknown"]}, "upload_not_found", 404),
-    ({"message": "x", "file_ids": ["upload_x"] * 11}, "too_many_attachments", 400),
-    ({"message": "x", "file_ids": "upload_x"}, "invalid_json", 400),
-    ({"message": "x", "file_ids": ["x"]}, "invalid_json", 400),
-]
-
-
-@pytest.mark.parametrize(("body", "expected", "status"), BAD_STARTS)
-def test_a_wrong_field_is_named_by_its_code(wire: Wire, body: dict[str, Any], expected: str, status: int) -> None:
-    answer = wire("POST", "/runs", json=body)
-    assert (answer.status_code, code(answer)) == (status, expected)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b'"text"',
-        b"\xff\xfe",
-        rb'{"message": "\ud800"}',
-        rb'{"message": "x", "session": "\udfff"}',
-        b'{"message": "x", "n": NaN}',
-        b'{"message": "x", "n": 1e999}',
-        b'{"message": "x", "n": ' + b"[" * 101 + b"]" * 101 + b"}",
-        b"[" * 100_000,
-        '{"message": "x"}'.encode("utf-16"),
-    ],
-)
-def test_a_body_that_is_no_object_is_invalid_json(wire: Wire, body: bytes) -> None:
-    assert code(wire("POST", "/runs", content=body)) == "invalid_json"
-
-
-@pytest.mark.parametrize("key", ["", "a b", "ä".encode(), "x" * 129, "semi;colon"])
-def test_a_malformed_idempotency_key_is_refused(wire: Wire, key: Any) -> None:
-    answer = wire("POST", "/runs", json={"message": "say x"}, headers={"Idempotency-Key": key})
-    assert code(answer) == "invalid_idempotency_key"
-
-
 def test_null_counts_as_absent_and_unknown_fields_are_ignored(wire: Wire) -> None:
     assert wire.finish("say x", chat=None, project=None, on_busy=None, unheard_of=1)["status"] == "completed"
-
-
-def test_a_session_has_its_own_chat(wire: Wire, fresh_key: str) -> None:
-    first = wire.finish("say a", session=fresh_key)
-    assert wire.finish("say b", session=fresh_key)["chat"] == first["chat"]
-    assert wire.finish("say c")["chat"] != first["chat"]
 
 
 def test_a_busy_chat_is_refused_with_the_run_that_holds_it(wire: Wire) -> None:
@@ -165,14 +106,8 @@ def test_two_keyed_starts_at_one_moment_are_one_run(wire: Wire, fresh_key: str) 
         run_id: str = wire.start("wait 5", headers={"Idempotency-Key": fresh_key})["run_id"]
         return run_id
 
-    with ThreadPoolExecutor(16) as pool:
-        assert len(set(pool.map(start, range(16)))) == 1
-
-
-def test_the_service_can_be_told_to_refuse(wire: Wire) -> None:
-    answer = wire("POST", "/runs", json={"message": "fail-http runtime_capacity_busy"})
-    assert (answer.status_code, code(answer)) == (429, "runtime_capacity_busy")
-    assert answer.headers["retry-after"] == "5"
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(start, range(8)))) == 1
 
 
 def test_files_sent_along_become_uploads(wire: Wire) -> None:
@@ -218,40 +153,11 @@ def test_an_answer_that_json_cannot_carry_is_text(wire: Wire, answer: str) -> No
     assert wire.events(run["run_id"])[-1]["type"] == "run.ended"
 
 
-def test_a_large_message_is_no_trouble(wire: Wire) -> None:
-    text = "x" * 3_900_000
-    assert wire.finish(f"say {text}")["output"] == text
-
-
-def test_absurd_usage_does_not_keep_a_run_from_ending(wire: Wire) -> None:
-    assert wire.finish("usage 99999999999999999999999 1\nsay fine")["status"] == "completed"
-
-
-def test_a_budget_limited_run_is_not_billed(wire: Wire) -> None:
-    run = wire.finish("usage 1000 1000\nstep 1501")
-    assert (run["last_error"], run["usage"]["cost_microcents"]) == ("budget_limited", 0)
-
-
 def test_references_come_before_the_key(wire: Wire, fresh_key: str) -> None:
     headers = {"Idempotency-Key": fresh_key}
     wire.start("say x", headers=headers, project=None)
     answer = wire("POST", "/runs", json={"message": "x", "project": "proj_none"}, headers=headers)
     assert code(answer) == "project_not_found"
-
-
-def test_a_sync_start_that_outlasts_its_hold_is_the_handle() -> None:
-    with running_service(sync_hold_seconds=0.2) as brief, AgentService(brief.api_key, brief.base_url) as client:
-        run = client.runs.start("wait 30", sync=True)
-        assert run.status == "queued"
-        client.runs.cancel(run.run_id)
-
-
-def test_a_staged_upload_expires() -> None:
-    with running_service(upload_ttl_seconds=0) as brief, AgentService(brief.api_key, brief.base_url) as client:
-        (staged,) = client.files.upload(("a.txt", b"x"))
-        with pytest.raises(AgentServiceError) as caught:
-            client.runs.start("say x", file_ids=[staged.id])
-        assert caught.value.code == "upload_not_found"
 
 
 def test_a_key_counts_for_the_address_as_given(wire: Wire, fresh_key: str) -> None:
@@ -270,17 +176,178 @@ def test_times_are_rfc_3339_in_utc_with_milliseconds(wire: Wire) -> None:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", run[name])
 
 
-def test_structured_output_needs_a_model(offline_service: RunningService) -> None:
-    with AgentService(offline_service.api_key, offline_service.base_url) as client:
-        run = client.runs.start("Score this", output_config={"type": "object"}, sync=True)
-    assert (run.status, run.last_error) == ("failed", "model_required")
+def test_a_sync_start_is_200_when_its_run_is_cancelled(stage: ServiceFixture) -> None:
+    headers = {"Idempotency-Key": uuid.uuid4().hex}
+    run = stage.wire.start("wait 600", headers=headers)
+    stage.wire("POST", f"/runs/{run['run_id']}/cancel")
+    ended = stage.wire.start("wait 600", 200, sync=True, headers=headers)
+    assert (ended["run_id"], ended["status"], ended["last_error"]) == (run["run_id"], "cancelled", None)
 
 
-def test_an_unexpected_failure_is_an_envelope() -> None:
-    with running_service() as broken, AgentService(broken.api_key, broken.base_url, max_retries=0) as client:
-        chat = client.runs.start("write a.txt x", sync=True).chat
-        assert chat
-        lose(broken, b"x")
-        with pytest.raises(AgentServiceError) as caught:
-            client.files.download("a.txt", chat=chat)
-    assert (caught.value.status, caught.value.code) == (500, "internal_error")
+def test_what_has_ended_is_not_changed_by_a_cancel(wire: Wire) -> None:
+    run = wire.finish("say x")
+    for _ in range(2):
+        answer = wire("POST", f"/runs/{run['run_id']}/cancel")
+        assert (answer.status_code, answer.json()) == (200, run)
+
+
+def test_a_body_is_checked_before_its_key_is_looked_up(wire: Wire, fresh_key: str) -> None:
+    headers = {"Idempotency-Key": fresh_key}
+    wire.finish("say x", headers=headers)
+    for body, expected in (({}, "message_required"), ({"message": "x", "sync": 1}, "invalid_sync")):
+        assert code(wire("POST", "/runs", json=body, headers=headers)) == expected
+
+
+@pytest.mark.parametrize("key", ["a", "x" * 128, "A-z_0.9:"])
+def test_a_key_has_1_to_128_characters(wire: Wire, key: str) -> None:
+    run = wire.finish("say x", headers={"Idempotency-Key": key}, session=uuid.uuid4().hex)
+    assert run["status"] == "completed"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "a b", "a/b", "ü".encode(), "a\tb"])
+def test_any_other_key_is_refused_wherever_it_is_sent(wire: Wire, key: str | bytes) -> None:
+    given = {"steps": 0, "message": "say x", "request": {"brief": "x"}}
+    body = {"message": "say x", "tool": "echo_job", "input": given}
+    for path in ("/runs", "/jobs", "/tools/create_images/invoke", "/tools/ask_stefanbrain/invoke"):
+        answer = wire("POST", path, json=body, headers={"Idempotency-Key": key})
+        assert (answer.status_code, code(answer)) == (400, "invalid_idempotency_key")
+
+
+def test_a_staged_file_counts_for_24_hours_and_for_many_starts(wire: Wire) -> None:
+    answer = wire("POST", "/files", files={"files": ("a.txt", b"alpha")})
+    (staged,) = answer.json()["files"]
+    told = parsedate_to_datetime(answer.headers["date"])
+    left = datetime.fromisoformat(staged["expires_at"]) - told
+    assert abs(left.total_seconds() - UPLOAD_TTL_SECONDS) < 60
+    for _ in range(2):
+        run = wire.finish("say x", file_ids=[staged["id"]])
+        listed = wire("GET", "/files", params={"chat_id": run["chat"]}).json()["files"]
+        assert [file["path"] for file in listed] == ["uploads/a.txt"]
+
+
+def test_a_staged_file_attached_twice_is_two_files(wire: Wire) -> None:
+    (staged,) = wire("POST", "/files", files={"files": ("a.txt", b"alpha")}).json()["files"]
+    run = wire.finish("say x", file_ids=[staged["id"]] * 2)
+    listed = wire("GET", "/files", params={"chat_id": run["chat"]}).json()["files"]
+    assert [file["path"] for file in listed] == ["uploads/a-2.txt", "uploads/a.txt"]
+
+
+@pytest.mark.parametrize(("sent", "status"), [(4, 202), (5, 400)])
+def test_attachments_are_counted_together(wire: Wire, sent: int, status: int) -> None:
+    staged = [("files", (f"{number}.txt", b"x")) for number in range(6)]
+    ids = [file["id"] for file in wire("POST", "/files", files=staged).json()["files"]]
+    files = [("files", (f"more{number}.txt", b"x")) for number in range(sent)]
+    answer = wire("POST", "/runs", data={"payload": json.dumps({"message": "say x", "file_ids": ids})}, files=files)
+    assert answer.status_code == status
+    assert status == 202 or code(answer) == "too_many_attachments"
+
+
+def test_a_payload_and_a_json_body_hold_16_mib_and_other_fields_count_for_nothing(wire: Wire) -> None:
+    large = "x" * 17_000_000
+    body = json.dumps({"message": large})
+    part = {"files": ("a.txt", b"x")}
+    whole: dict[str, Any] = {"content": body}
+    parts: dict[str, Any] = {"data": {"payload": body}, "files": part}
+    for options in (whole, parts):
+        answer = wire("POST", "/runs", **options)
+        assert (answer.status_code, code(answer)) == (413, "attachment_too_large")
+    fields = {"other": large, "payload": json.dumps({"message": "say x"})}
+    assert wire("POST", "/runs", data=fields, files=part).status_code == 202
+
+
+def test_a_refused_start_leaves_no_file_and_no_chat(stage: ServiceFixture) -> None:
+    chat = stage.wire.new_chat()
+    run = stage.wire.start("wait 600", chat=chat)
+    payload = json.dumps({"message": "say x", "chat": chat})
+    refused = stage.wire("POST", "/runs", data={"payload": payload}, files={"files": ("a.txt", b"x")})
+    assert code(refused) == "agent_run_rejected"
+    assert stage.wire("GET", "/files", params={"chat_id": chat}).json()["files"] == []
+    stop(stage.wire, run)
+
+
+def test_a_session_is_another_chat_in_a_project_than_in_the_account(wire: Wire, fresh_key: str) -> None:
+    project = wire("POST", "/projects", json={"name": "Spring"}).json()["id"]
+    inside, again = (wire.finish("say x", project=project, session=fresh_key) for _ in range(2))
+    outside = wire.finish("say x", session=fresh_key)
+    assert inside["chat"] == again["chat"] != outside["chat"]
+    assert (inside["project"], outside["project"]) == (project, None)
+    by_chat = wire.finish("say x", chat=outside["chat"], session="another")
+    assert by_chat["chat"] == outside["chat"], "a chat is taken before a session"
+
+
+@pytest.mark.parametrize("session", [5, "", "x" * 201, ["a"]])
+def test_a_session_has_1_to_200_characters(wire: Wire, session: object) -> None:
+    assert code(wire("POST", "/runs", json={"message": "say x", "session": session})) == "invalid_json"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected", "status"),
+    [
+        ({"message": None}, "message_required", 400),
+        ({"message": "\x1c"}, "message_required", 400),
+        ({"message": 5}, "message_required", 400),
+        ({"chat": 7}, "invalid_chat", 400),
+        ({"chat": "chat_" + "a" * 64}, "chat_not_found", 404),
+        ({"chat": "chat_" + "a" * 65}, "invalid_chat", 400),
+        ({"chat": NOBODY}, "chat_not_found", 404),
+        ({"chat": "new"}, "invalid_chat", 400),
+        ({"project": "proj_" + "a" * 65}, "invalid_project", 400),
+        ({"project": NOBODY}, "project_not_found", 404),
+        ({"file_ids": ["upload_x"] * 11}, "too_many_attachments", 400),
+        ({"file_ids": "upload_x"}, "invalid_json", 400),
+        ({"file_ids": ["x"]}, "invalid_json", 400),
+        ({"output_config": {"type": "object", "description": "x" * 65_536}}, "invalid_output_config", 400),
+    ],
+    ids=str,
+)
+def test_a_wrong_field_is_named_by_its_code(wire: Wire, fields: dict[str, Any], expected: str, status: int) -> None:
+    answer = wire("POST", "/runs", json={"message": "x", **fields})
+    assert (answer.status_code, code(answer)) == (status, expected)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"\xff\xfe",
+        rb'{"message": "\ud800"}',
+        b'{"message": "x", "n": NaN}',
+        b'{"message": "x", "n": 1e999}',
+        b'{"message": "x", "n": ' + b"[" * 101 + b"]" * 101 + b"}",
+        b"[" * 100_000,
+    ],
+    ids=range(8),
+)
+def test_a_body_that_is_no_object_is_invalid_json(wire: Wire, body: bytes) -> None:
+    assert code(wire("POST", "/runs", content=body)) == "invalid_json"
+
+
+def test_the_hold_of_a_sync_start_is_measured_from_its_receipt(stage: ServiceFixture) -> None:
+    """An upload that takes as long as the hold leaves nothing of it, however soon the run would have ended."""
+    wire = stage.open(stage.other(**HASTY))
+
+    def slowly() -> Iterator[bytes]:
+        begun = time.monotonic()
+        yield b'{"message": "wait 0.2", '
+        until(lambda: time.monotonic() - begun > HASTY["sync_hold_seconds"])
+        yield b'"sync": true}'
+
+    answer = wire("POST", "/runs", content=slowly())
+    assert (answer.status_code, answer.json()["status"]) == (202, "queued")
+
+
+def test_a_sync_start_that_outlasts_its_hold_is_the_handle(stage: ServiceFixture) -> None:
+    wire = stage.open(stage.other(**HASTY))
+    stop(wire, wire.start("wait 60", sync=True))
+
+
+def test_a_staged_upload_expires(stage: ServiceFixture) -> None:
+    wire = stage.open(stage.other(**HASTY))
+    (staged,) = wire("POST", "/files", files={"files": ("a.txt", b"x")}).json()["files"]
+    assert code(wire("POST", "/runs", json={"message": "x", "file_ids": [staged["id"]]})) == "upload_not_found"
+
+
+def test_structured_output_needs_a_model(offline_service: RunningService, opened: Opened) -> None:
+    run = opened(offline_service).finish("Score this", output_config={"type": "object"})
+    assert (run["status"], run["last_error"]) == ("failed", "model_required")
