@@ -52,7 +52,7 @@ class ServiceFixture:
 
     def __init__(self, service: RunningService, stack: contextlib.ExitStack) -> None:
         self.service = service
-        self._stack = stack
+        self.stack = stack
         self._others: dict[str, RunningService] = {}
         self.wire = self.open(service)
         self.browser = Wire(stack.enter_context(signed_in(service)))
@@ -66,13 +66,13 @@ class ServiceFixture:
         key = service.api_key if key is None else key
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         http = httpx.Client(base_url=service.base_url, headers=headers, timeout=60)
-        return Wire(self._stack.enter_context(http))
+        return Wire(self.stack.enter_context(http))
 
     def other(self, **settings: Any) -> RunningService:
         """The service with these settings, the same one each time."""
         name = repr(settings)
         if name not in self._others:
-            self._others[name] = self._stack.enter_context(running_service(**settings))
+            self._others[name] = self.stack.enter_context(running_service(**settings))
         return self._others[name]
 
     def keyed(self, **key: Any) -> Wire:

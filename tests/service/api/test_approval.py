@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import Run
+from tests.service.api.service_fixture import CAREFUL, ServiceFixture
 from tests.service.api.signing import page, signed_in
 from tests.support.waiting import until
 
@@ -21,9 +20,8 @@ CALL = 'call echo_job {"steps": 0}\nsay done'
 
 
 @pytest.fixture(scope="module")
-def asking() -> Iterator[RunningService]:
-    with running_service(approve_effects="yes") as service:
-        yield service
+def asking(stage: ServiceFixture) -> RunningService:
+    return stage.other(**CAREFUL)
 
 
 @pytest.fixture
@@ -114,24 +112,6 @@ def test_it_waits_over_a_crash(client: AgentService, asking: RunningService) -> 
     assert ended(client, run.run_id).output == "done"
 
 
-def test_it_is_approved_at_the_command_line(
-    client: AgentService, asking: RunningService, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = client.runs.start(CALL)
-    waiting(client, run.run_id)
-    assert main(["runs", "approve", "--data", str(asking.data), run.run_id]) == 0
-    assert capsys.readouterr().out == 'Approved: echo_job {"steps": 0}\n'
-    assert ended(client, run.run_id).output == "done"
-    assert main(["runs", "approve", "--data", str(asking.data), run.run_id]) == 1
-    assert "No call of this run waits" in capsys.readouterr().err
-    refused = client.runs.start(CALL).run_id
-    call = waiting(client, refused)
-    assert main(["runs", "approve", "--data", str(asking.data), refused, "--refuse", "--json"]) == 0
-    (decided,) = json.loads(capsys.readouterr().out)
-    assert (decided["call_id"], decided["tool"], decided["approved"]) == (call, "echo_job", False)
-    assert ended(client, refused).output == "done"
-
-
 def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService, asking: RunningService) -> None:
     asked = 'call echo_job {"steps": 0, "files": {"</pre><script>.txt": "\\u202e\\u3164evil"}}\nsay done'
     with signed_in(asking) as browser:
@@ -157,12 +137,3 @@ def test_it_is_approved_or_refused_on_the_page_of_the_chat(client: AgentService,
             opposite = {"verdict": "refuse" if verdict == "approve" else "approve"}
             assert browser.post(url, data=opposite).status_code == 409
     assert of(client, run.run_id, "approval.decided")[0]["reason"] == "Not <b>now</b>"
-
-
-@pytest.mark.parametrize("wrong", ['{"steps": "0"}', '{"steps": true}', '{"fail": 1}', '{"seconds": "1"}'])
-def test_an_input_that_is_not_of_its_types_is_told_to_the_agent_and_not_asked(client: AgentService, wrong: str) -> None:
-    run = client.runs.start(f"call echo_job {wrong}\nsay on", sync=True)
-    assert run.output == "on"
-    assert of(client, run.run_id, "approval.requested") == []
-    [result] = of(client, run.run_id, "tool.result")
-    assert result["is_error"]

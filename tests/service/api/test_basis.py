@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
 
-from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Opened, Wire
 from tests.service.api.service_fixture import stop
 from tests.support.waiting import until
@@ -54,11 +53,6 @@ def test_what_needs_a_model_and_an_outline_have_their_own(priced: Wire) -> None:
     assert "Nothing found for: `Ada`" in run["output"]
 
 
-def test_an_ask_has_it_too(priced: Wire) -> None:
-    given = {"input": {"message": QUESTION}, "chat": chat_with_table(priced)}
-    assert priced("POST", "/tools/ask_stefanbrain/invoke", json=given).json()["data"]["basis"] == BASIS
-
-
 def test_a_client_has_it_in_runs_and_answers(offline_service: RunningService) -> None:
     with AgentService(offline_service.api_key, offline_service.base_url) as client:
         run = client.runs.wait(client.runs.start(QUESTION, files=[("prices.csv", TABLE)]))
@@ -67,30 +61,6 @@ def test_a_client_has_it_in_runs_and_answers(offline_service: RunningService) ->
         answer = client.ask(QUESTION, chat=run.chat)
         assert answer.basis == run.basis
         assert client.runs.get(run.run_id).basis == run.basis
-
-
-def test_so_has_an_async_client(offline_service: RunningService) -> None:
-    async def asked() -> None:
-        async with AsyncAgentService(offline_service.api_key, offline_service.base_url) as client:
-            async with await client.runs.start_and_stream(QUESTION, files=[("prices.csv", TABLE)]) as stream:
-                told = [event.payload async for event in stream if event.type == "answer.basis"]
-            assert told == [BASIS]
-            answer = await client.ask(QUESTION, chat=stream.run.chat)
-            assert answer.basis == stream.run.basis is not None
-
-    asyncio.run(asked())
-
-
-def test_other_agents_need_not_say_it(wire: Wire) -> None:
-    run = wire.finish("say a")
-    assert run["basis"] is None
-    assert "answer.basis" not in [event["type"] for event in wire.events(run["run_id"])]
-
-
-def test_a_failed_run_has_none(priced: Wire) -> None:
-    run = priced.finish(QUESTION, output_config={"type": "object"})
-    assert (run["status"], run["last_error"], run["basis"]) == ("failed", "model_required", None)
-    assert "answer.basis" not in [event["type"] for event in priced.events(run["run_id"])]
 
 
 def test_a_cancelled_run_has_none(priced: Wire) -> None:
@@ -103,20 +73,18 @@ def test_a_cancelled_run_has_none(priced: Wire) -> None:
     assert "answer.basis" not in types(priced, run["run_id"])
 
 
-def test_a_resumed_run_says_it_anew(opened: Opened) -> None:
-    with running_service(model="offline") as service:
-        wire = opened(service)
-        run_id = wire.start(LONG, chat=chat_with_table(wire))["run_id"]
-        until(lambda: types(wire, run_id).count("step.started") > 1)
-        service.kill()
-        service.start()
-        wire = opened(service)
-        until(lambda: types(wire, run_id)[-1] == "run.ended")
-        events = wire.events(run_id)
-        assert "run.resumed" in types(wire, run_id)
-        [told] = [event["payload"] for event in events if event["type"] == "answer.basis"]
-        assert told == {**BASIS, "values": ["263", "131.5", "Tent"]}
-        assert events[-1]["payload"]["run"]["basis"] == told
+def test_a_resumed_run_says_it_anew(offline_service: RunningService, opened: Opened) -> None:
+    wire = opened(offline_service)
+    run_id = wire.start(LONG, chat=chat_with_table(wire))["run_id"]
+    until(lambda: types(wire, run_id).count("step.started") > 1)
+    offline_service.kill()
+    offline_service.start()
+    until(lambda: types(wire, run_id)[-1] == "run.ended")
+    events = wire.events(run_id)
+    assert "run.resumed" in types(wire, run_id)
+    [told] = [event["payload"] for event in events if event["type"] == "answer.basis"]
+    assert told == {**BASIS, "values": ["263", "131.5", "Tent"]}
+    assert events[-1]["payload"]["run"]["basis"] == told
 
 
 def types(wire: Wire, run_id: str) -> list[str]:

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -41,9 +39,6 @@ def text(client: AgentService, function: Callable[..., Any], given: str = '{"ord
     return result.is_error, block["text"] if "text" in block else block["json"]
 
 
-# -- both faces --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 def test_a_function_is_executed_where_the_stream_is_read(face: Any, service: RunningService) -> None:
     threads: list[int] = []
@@ -72,14 +67,9 @@ def test_a_function_is_executed_where_the_stream_is_read(face: Any, service: Run
         waiting = [event for event in events if event.type == "client_call.waiting"]
         assert [(event.tool, event.input) for event in waiting] == [(tool.__name__, {"order": 7}) for tool in tools]
         assert all(event.expires_at > event.created_at for event in waiting)
-        closing = client.close()
-        if inspect.isawaitable(closing):
-            await closing
+        await got(client.close())
 
     asyncio.run(work())
-
-
-# -- who executes ------------------------------------------------------------------------------------------------------
 
 
 def test_wait_and_attach_execute_for_a_run_that_this_client_started(client: AgentService) -> None:
@@ -127,9 +117,6 @@ def test_a_second_stream_of_the_run_repeats_answers_and_executes_nothing(client:
     assert done == [7]
 
 
-# -- what a function returns and raises --------------------------------------------------------------------------------
-
-
 def test_what_a_function_returns(client: AgentService) -> None:
     def nothing() -> None:
         """Does it."""
@@ -138,6 +125,11 @@ def test_what_a_function_returns(client: AgentService) -> None:
         """Gives a table."""
         return {"prices": [1.5, float("nan"), None], "größe": "ü"}
 
+    def fails() -> None:
+        """Fails."""
+        raise LookupError("no such order")
+
+    assert text(client, fails, "{}") == (True, "LookupError: no such order")
     assert text(client, look_up) == (False, "7 red lamps")
     assert text(client, nothing, "{}") == (False, "")
     assert text(client, table, "{}") == (False, {"prices": [1.5, None, None], "größe": "ü"})
@@ -177,40 +169,15 @@ def test_an_input_becomes_what_the_signature_says(client: AgentService) -> None:
     assert (is_error, "numbers" in told) == (True, True)
 
 
-# -- waits and interruptions -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
-def test_a_function_that_works_long_says_so(
-    face: Any, service: RunningService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_function_that_works_long_says_so(client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)
-    client = face(service.api_key, service.base_url)
 
-    def told() -> int:
-        return sum(sent.path.endswith("/result") for sent in client.history)
-
-    def plain(order: int) -> str:
-        """Looks up an order, for long."""
-        until(lambda: told() >= 3)
+    def slow() -> str:
+        """Works for long."""
+        until(lambda: sum(sent.path.endswith("/result") for sent in client.history) >= 3)
         return "x"
 
-    async def awaited(order: int) -> str:
-        """Looks up an order, for long."""
-        while told() < 3:  # noqa: ASYNC110 - nobody here could set an event
-            await asyncio.sleep(0.01)
-        return "x"
-
-    async def work() -> None:
-        tool = plain if face is AgentService else awaited
-        script = f'call {tool.__name__} {{"order": 7}}\nsay done'
-        stream = await got(client.runs.start_and_stream(script, client_tools=[tool]))
-        assert (await got(stream.final_status())).output == "done"
-        closing = client.close()
-        if inspect.isawaitable(closing):
-            await closing
-
-    asyncio.run(work())
+    assert text(client, slow, "{}") == (False, "x")
 
 
 def test_an_interrupt_leaves_the_stream_and_is_told(client: AgentService) -> None:
@@ -255,9 +222,6 @@ def test_a_cancelled_task_is_told(service: RunningService) -> None:
     asyncio.run(work())
 
 
-# -- services that know no client tools --------------------------------------------------------------------------------
-
-
 class Older(httpx.HTTPTransport):
     """The way to a service that does not know the field: it drops it, as an older service ignores it."""
 
@@ -272,17 +236,14 @@ class Older(httpx.HTTPTransport):
         return super().handle_request(httpx.Request(request.method, request.url, headers=headers, content=body))
 
 
-@pytest.mark.parametrize("key", [None, "today"])
-def test_a_run_of_an_older_service_is_cancelled(key: str | None, service: RunningService) -> None:
+def test_a_run_of_an_older_service_is_cancelled(service: RunningService) -> None:
     way = Older()
-    with AgentService(service.api_key, service.base_url, transport=way) as client:
-        key = key and uuid.uuid4().hex
-        with pytest.raises(StefanBrainError, match="older"):
-            client.runs.start(f"wait 60\n{CALL}", client_tools=[look_up], idempotency_key=key)
+    with (
+        AgentService(service.api_key, service.base_url, transport=way) as client,
+        pytest.raises(StefanBrainError, match="older"),
+    ):
+        client.runs.start(f"wait 60\n{CALL}", client_tools=[look_up])
     assert way.cancelled == 1
-
-
-# -- what can be a tool ------------------------------------------------------------------------------------------------
 
 
 def test_what_cannot_be_a_tool() -> None:

@@ -257,23 +257,23 @@ def test_a_run_that_waits_for_its_job_is_cancelled_with_it(wire: Wire) -> None:
 
 
 def test_a_direct_tool_answers_at_once_and_works_in_the_chat(client: AgentService, fresh_key: str) -> None:
-    project = client.projects.create("direct").id
-    text = {"text": "Buy now!"}
-    first, again = (client.tools.invoke("review_copy", text, project=project) for _ in "ab")
-    other = client.tools.invoke("review_copy", text, project=project, session=fresh_key)
+    project, mail = client.projects.create("direct").id, {"to": ["a@example.com"], "subject": "x", "text": "y"}
+    first, again = (client.tools.invoke("send_email", mail, project=project) for _ in "ab")
+    other = client.tools.invoke("send_email", mail, project=project, session=fresh_key)
     assert isinstance(first, ToolResult)
-    assert (first.tool, first.is_error, first.error) == ("review_copy", False, None)
-    assert first.content
+    assert (first.tool, first.is_error, first.error) == ("send_email", False, None)
+    assert first.data is not None
+    assert first.data["path"] in [file.path for file in client.files.list(first.chat)]
     assert first.chat == again.chat, "tools share a chat"
     assert other.chat != first.chat
 
 
 def test_a_direct_tool_that_fails_is_an_answer_that_the_client_raises(client: AgentService) -> None:
     with pytest.raises(ToolResultError) as failed:
-        client.tools.invoke("review_funnel", {"url": "http://127.0.0.1:1/"})
-    assert (failed.value.status, failed.value.body["is_error"]) == (200, True)
-    assert failed.value.code
+        client.tools.invoke("web_search", {"query": "tea"})
+    assert (failed.value.status, failed.value.code) == (200, "not_configured")
+    assert failed.value.body["is_error"] is True
     assert failed.value.body["content"][0]["text"]
     with pytest.raises(StefanBrainError) as refused:
-        client.tools.invoke("review_copy", {"text": 3})
+        client.tools.invoke("web_search", {"query": 3})
     assert (refused.value.status, refused.value.code) == (400, "invalid_tool_input")

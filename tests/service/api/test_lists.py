@@ -41,14 +41,6 @@ def test_runs_are_listed_from_the_newest_on_page_by_page(wire: Wire) -> None:
     assert (shown["object"], shown["message"]) == ("agent_run_entry", "say one")
 
 
-def test_a_list_has_runs_of_one_status_and_of_all_chats(wire: Wire) -> None:
-    failed = wire.finish("fail broken It broke.")
-    newest = wire.finish("say x")
-    assert listed(wire, "/runs", limit=1)["data"][0]["run_id"] == newest["run_id"]
-    entry = listed(wire, "/runs", status="failed", limit=1)["data"][0]
-    assert (entry["run_id"], entry["last_error"]) == (failed["run_id"], "broken")
-
-
 @pytest.mark.parametrize("message", ["say " + "ä" * 500, "say a\x00b", "say 🙂" + "🙂" * 300])
 def test_a_list_shows_the_beginning_of_a_message(wire: Wire, message: str) -> None:
     run = wire.finish(message)
@@ -89,8 +81,3 @@ def test_jobs_are_listed_without_those_that_are_handles_of_runs(wire: Wire, stag
 )
 def test_what_cannot_be_listed_is_refused(wire: Wire, path: str, params: dict[str, str], refused: str) -> None:
     assert code(wire("GET", path, params=params)) == refused
-
-
-def test_an_empty_list_is_a_page(wire: Wire) -> None:
-    chat = wire.finish("say x")["chat"]
-    assert listed(wire, "/jobs", chat=chat) == {"object": "list", "data": [], "next_after": None}

@@ -14,9 +14,8 @@ from pydantic import BaseModel, field_validator
 
 from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
-from agentsvc_nb.client.options import RetryNotice
 from tests.service.api.conftest import Wire
-from tests.service.api.service_fixture import CAPACITY, HASTY, STRICT, ServiceFixture
+from tests.service.api.service_fixture import HASTY, STRICT, ServiceFixture
 
 NOBODY = "http://127.0.0.1:9"
 ANSWER = 'answer {"label": "{{text}}"}'
@@ -182,23 +181,6 @@ def test_rows_that_outlast_the_hold_are_followed(stage: ServiceFixture) -> None:
         late = client.map(asked, "wait 30\nsay {{text}}", timeout=0.5)
         assert late.error.notna().all()
         assert [client.runs.cancel(run_id).run_id for run_id in late.run_id] == late.run_id.tolist()
-
-
-def test_a_full_service_is_waited_for_with_fewer_rows(stage: ServiceFixture) -> None:
-    told: list[RetryNotice] = []
-    seen: list[MapProgress] = []
-    service, asked = stage.other(**CAPACITY), rows(6)
-
-    async def work() -> Any:
-        key = stage.account(service).key
-        async with AsyncAgentService(key, service.base_url, on_retry=told.append) as client:
-            return await client.map(asked, "wait 0.2\nsay {{text}}", max_concurrency=4, on_progress=seen.append)
-
-    assert asyncio.run(work()).answer.tolist() == asked.text.tolist()
-    assert {notice.error.code for notice in told} == {"runtime_capacity_busy"}
-    assert {notice.seconds for notice in told} == {5.0}
-    waited = next(number for number, progress in enumerate(seen) if progress.waiting > 0)
-    assert max(progress.running for progress in seen[waited + len(told) :]) <= 2
 
 
 def test_money_is_not_spent_past_the_limit(client: AgentService) -> None:

@@ -287,12 +287,7 @@ def test_a_session_has_1_to_200_characters(wire: Wire, session: object) -> None:
         ({"message": "\x1c"}, "message_required", 400),
         ({"message": 5}, "message_required", 400),
         ({"chat": 7}, "invalid_chat", 400),
-        ({"chat": "chat_" + "a" * 64}, "chat_not_found", 404),
-        ({"chat": "chat_" + "a" * 65}, "invalid_chat", 400),
-        ({"chat": NOBODY}, "chat_not_found", 404),
         ({"chat": "new"}, "invalid_chat", 400),
-        ({"project": "proj_" + "a" * 65}, "invalid_project", 400),
-        ({"project": NOBODY}, "project_not_found", 404),
         ({"file_ids": ["upload_x"] * 11}, "too_many_attachments", 400),
         ({"file_ids": "upload_x"}, "invalid_json", 400),
         ({"file_ids": ["x"]}, "invalid_json", 400),
@@ -303,6 +298,21 @@ def test_a_session_has_1_to_200_characters(wire: Wire, session: object) -> None:
 def test_a_wrong_field_is_named_by_its_code(wire: Wire, fields: dict[str, Any], expected: str, status: int) -> None:
     answer = wire("POST", "/runs", json={"message": "x", **fields})
     assert (answer.status_code, code(answer)) == (status, expected)
+
+
+@pytest.mark.parametrize("path", ["/runs", "/jobs"])
+def test_a_reference_is_an_id_of_its_form_or_a_uuid(wire: Wire, path: str) -> None:
+    for field, value, expected in (
+        ("chat", NOBODY, "chat_not_found"),
+        ("chat", "chat_" + "a" * 64, "chat_not_found"),
+        ("chat", "chat_" + "a" * 65, "invalid_chat"),
+        ("chat", "chat_", "invalid_chat"),
+        ("project", NOBODY, "project_not_found"),
+        ("project", NOBODY[:-1], "invalid_project"),
+        ("project", "proj_" + "a" * 65, "invalid_project"),
+    ):
+        body = {"message": "say x", "tool": "echo_job", "input": {"steps": 0}, field: value}
+        assert code(wire("POST", path, json=body)) == expected, value
 
 
 @pytest.mark.parametrize(
