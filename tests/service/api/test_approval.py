@@ -73,12 +73,6 @@ def test_a_refusal_is_told_to_the_agent(client: AgentService, asking: RunningSer
     assert effects(asking) == before
 
 
-def test_a_tool_without_an_effect_does_not_wait(client: AgentService) -> None:
-    run = ended(client, client.runs.start("call review_copy {}\nsay done").run_id)
-    assert run.output == "done"
-    assert of(client, run.run_id, "approval.requested") == []
-
-
 def test_the_first_verdict_counts(client: AgentService) -> None:
     run = client.runs.start(CALL)
     call = waiting(client, run.run_id)

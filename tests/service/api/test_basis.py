@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Opened, Wire
 from tests.service.api.service_fixture import stop
@@ -51,16 +50,6 @@ def test_what_needs_a_model_and_an_outline_have_their_own(priced: Wire) -> None:
         run = priced.finish(question, chat=chat)
         assert run["basis"] == {"basis": basis, "headline": None, "values": []}
     assert "Nothing found for: `Ada`" in run["output"]
-
-
-def test_a_client_has_it_in_runs_and_answers(offline_service: RunningService) -> None:
-    with AgentService(offline_service.api_key, offline_service.base_url) as client:
-        run = client.runs.wait(client.runs.start(QUESTION, files=[("prices.csv", TABLE)]))
-        assert run.basis is not None
-        assert run.basis.model_dump() == BASIS
-        answer = client.ask(QUESTION, chat=run.chat)
-        assert answer.basis == run.basis
-        assert client.runs.get(run.run_id).basis == run.basis
 
 
 def test_a_cancelled_run_has_none(priced: Wire) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, AsyncAgentService, ClientTool
+from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire import limits
@@ -70,14 +70,6 @@ def test_a_function_is_executed_where_the_stream_is_read(face: Any, service: Run
         await got(client.close())
 
     asyncio.run(work())
-
-
-def test_wait_and_attach_execute_for_a_run_that_this_client_started(client: AgentService) -> None:
-    run = client.runs.start(CALL, client_tools=[look_up])
-    assert client.runs.wait(run).output == "done"
-    run = client.runs.start(CALL, client_tools=[look_up])
-    with client.with_options(timeout=20).runs.attach(run.run_id) as stream:
-        assert stream.final_status().output == "done"
 
 
 def test_who_only_follows_executes_nothing(client: AgentService, service: RunningService) -> None:
@@ -194,34 +186,6 @@ def test_an_interrupt_leaves_the_stream_and_is_told(client: AgentService) -> Non
     assert "interrupted" in result.content[0]["text"]
 
 
-def test_a_cancelled_task_is_told(service: RunningService) -> None:
-    async def work() -> None:
-        begun = asyncio.Event()
-
-        async def look_up(order: int) -> str:
-            """Looks up an order."""
-            begun.set()
-            await asyncio.Event().wait()
-            return "never"
-
-        async with AsyncAgentService(service.api_key, service.base_url) as client:
-
-            async def follow() -> None:
-                async with client.runs.start_and_stream(CALL, client_tools=[look_up]) as stream:
-                    ids.append(stream.run_id)
-                    await stream.final_status()
-
-            ids: list[str] = []
-            following = asyncio.create_task(follow())
-            await begun.wait()
-            following.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await following
-            assert (await client.runs.wait(ids[0])).output == "done"
-
-    asyncio.run(work())
-
-
 class Older(httpx.HTTPTransport):
     """The way to a service that does not know the field: it drops it, as an older service ignores it."""
 
@@ -244,24 +208,3 @@ def test_a_run_of_an_older_service_is_cancelled(service: RunningService) -> None
     ):
         client.runs.start(f"wait 60\n{CALL}", client_tools=[look_up])
     assert way.cancelled == 1
-
-
-def test_what_cannot_be_a_tool() -> None:
-    def undocumented() -> None: ...
-
-    def many(*orders: int) -> None:
-        """Takes any number."""
-
-    def named(**orders: int) -> None:
-        """Takes any names."""
-
-    def unknown(order: threading.Thread) -> None:
-        """Takes a thread."""
-
-    def Capital() -> None:
-        """Has another name."""
-
-    for function in (undocumented, many, named, unknown, Capital, lambda: None):
-        with pytest.raises(StefanBrainError) as caught:
-            ClientTool(function)
-        assert caught.value.code == "invalid_client_tool"

@@ -62,19 +62,6 @@ def test_the_record_and_the_first_event_have_their_names(wire: Wire) -> None:
     assert of(wire, run, "run.ended")[0]["run"]["client_tools"] == ["look_up", "send_it"]
 
 
-def test_a_replay_keeps_those_of_the_first_start(wire: Wire, fresh_key: str) -> None:
-    headers = {"Idempotency-Key": fresh_key}
-    first = wire.start(CALL, client_tools=[ORDER], headers=headers)
-    again = wire.start(CALL, client_tools=[SEND], headers=headers)
-    assert (again["run_id"], again["client_tools"]) == (first["run_id"], ["look_up"])
-    stop(wire, first)
-
-
-def test_nobody_could_answer_while_a_start_is_held(wire: Wire) -> None:
-    answer = wire("POST", "/runs", json={"message": CALL, "client_tools": [ORDER], "sync": True})
-    assert refused(answer) == (400, "invalid_client_tool")
-
-
 def test_a_call_is_told_asked_answered_and_goes_on(wire: Wire) -> None:
     run = wire.start(CALL, client_tools=[ORDER])
     call_id = asked(wire, run)
@@ -132,19 +119,6 @@ def waiting(wire: Wire) -> Iterator[tuple[dict[str, Any], str]]:
 Waiting = tuple[dict[str, Any], str]
 
 
-def test_an_answer_over_a_mebibyte_is_refused_and_the_call_waits_on(wire: Wire, waiting: Waiting) -> None:
-    run, call_id = waiting
-    spare = len(json.dumps({"content": [{"type": "text", "text": ""}]}))
-    path = f"/runs/{run['run_id']}/calls/{call_id}/result"
-
-    def sent(size: int) -> httpx.Response:
-        body = json.dumps({"content": [{"type": "text", "text": "x" * (size - spare)}]})
-        return wire("POST", path, content=body, headers={"Content-Type": "application/json"})
-
-    assert refused(sent(1_048_577)) == (413, "call_result_too_large")
-    assert sent(1_048_576).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("body", "error", "text"),
     [
@@ -176,18 +150,6 @@ def test_only_the_key_that_started_the_run_answers(stage: ServiceFixture, waitin
         browser.post("/app/sign-out")
         assert browser.post(path, json=ANSWER).status_code == 401
     assert refused(give(wire, run, "call_none")) == (404, "call_not_found")
-
-
-def test_pending_sets_the_time_anew_and_is_no_event(wire: Wire, waiting: Waiting) -> None:
-    run, call_id = waiting
-    before = wire.events(run["run_id"])
-    answer = give(wire, run, call_id, {"pending": True}).json()
-    assert answer["accepted"] is False
-    assert answer["expires_at"] >= before[-1]["payload"]["expires_at"]
-    assert wire.events(run["run_id"]) == before
-    give(wire, run, call_id)
-    assert ended(wire, run)["output"] == "done"
-    assert refused(give(wire, run, call_id, {"pending": True})) == (409, "call_not_waiting")
 
 
 @pytest.fixture
@@ -265,24 +227,6 @@ def test_anything_else_is_refused(tools: Any, wire: Wire) -> None:
     assert answer.json()["error"]["field"].startswith("client_tools")
 
 
-def test_sixteen_large_ones_arrive_whole(wire: Wire) -> None:
-    schema = {"type": "object", "description": "\u00e9" * 1_000}
-    tools = [
-        {**ORDER, "name": f"tool_{number}", "description": "\u4e2d" * 2_000, "input_schema": schema}
-        for number in range(16)
-    ]
-    assert len(wire.start("say x", client_tools=tools)["client_tools"]) == 16
-
-
-def test_asks_and_jobs_take_none(wire: Wire) -> None:
-    for path in ("/tools/ask_stefanbrain/invoke", "/tools/create_images/invoke", "/jobs"):
-        for inside in (True, False):
-            given: dict[str, Any] = {"message": "say x", "steps": 0}
-            body: dict[str, Any] = {"tool": "echo_job", "input": given}
-            (given if inside else body)["client_tools"] = [ORDER]
-            assert refused(wire("POST", path, json=body)) == (400, "invalid_tool_input")
-
-
 def test_an_agent_that_chooses_no_tools_says_so(offline_service: RunningService, opened: Opened) -> None:
     wire = opened(offline_service)
     run = ended(wire, wire.start("Hello?", client_tools=[ORDER]))
@@ -337,15 +281,6 @@ def test_answers_count_against_no_limit(stage: ServiceFixture) -> None:
         assert give(wire, run, call_id, {"pending": True}).status_code == 200
     assert give(wire, run, call_id).status_code == 200
     assert ended(wire, run)["output"] == "done"
-
-
-def test_one_that_is_refused_is_never_asked(careful: Wire) -> None:
-    run = careful.start('call send_it {"order": 7}\nsay done', client_tools=[SEND])
-    [requested] = until(lambda: of(careful, run, "approval.requested"))
-    verdict(careful, run, requested["call_id"], False)
-    assert ended(careful, run)["output"] == "done"
-    assert of(careful, run, "client_call.waiting") == []
-    assert of(careful, run, "tool.result")[0]["is_error"] is True
 
 
 def test_a_wait_and_an_answer_outlive_kill_9(stage: ServiceFixture) -> None:

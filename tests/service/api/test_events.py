@@ -18,7 +18,6 @@ from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from tests.service.api.conftest import Opened, Wire, code
-from tests.service.api.service_fixture import ServiceFixture, stop
 from tests.service.api.test_before_a_key import served
 from tests.service.process.test_stop import connected
 from tests.support.waiting import until
@@ -186,31 +185,6 @@ def test_what_an_agent_says_is_its_output(offline_service: RunningService, opene
     said = [event["payload"]["text"] for event in events if event["type"] == "text.delta"]
     assert "".join(said).strip() == run["output"].strip()
     assert stream(wire, run["run_id"]) == events
-
-
-def test_who_accepts_a_stream_gets_one(wire: Wire) -> None:
-    path = f"/runs/{wire.finish('say a')['run_id']}/events"
-    for accept in ("text/event-stream", "text/event-stream;q=0.9, */*", "TEXT/Event-Stream"):
-        answer = wire("GET", path, headers={"Accept": accept})
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        assert answer.text.startswith("retry: 1000\n\nid: 1\nevent: run.status\ndata: ")
-    for accept in ("*/*", "application/json", "text/*", ""):
-        assert wire("GET", path, headers={"Accept": accept}).json()["object"] == "list"
-
-
-def test_a_stream_with_nothing_left_closes_at_once(wire: Wire) -> None:
-    run = wire.finish("say a")
-    last = wire.events(run["run_id"])[-1]["id"]
-    for cursor in (last, last + 1, 2**63 - 1):
-        assert stream(wire, run["run_id"], headers={"Last-Event-ID": str(cursor)}) == []
-
-
-def test_a_page_of_an_active_run_says_so(stage: ServiceFixture) -> None:
-    run = stage.wire.start("wait 600")
-    page = stage.wire("GET", f"/runs/{run['run_id']}/events", params={"after": 1_000}).json()
-    assert (page["data"], page["next_after"], page["has_more"]) == ([], 1_000, False)
-    assert page["status"] in ("queued", "running")
-    stop(stage.wire, run)
 
 
 SIZE = 20_000_000

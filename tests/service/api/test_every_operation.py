@@ -193,7 +193,7 @@ async def submit_and_wait(client: Any, stage: ServiceFixture) -> None:
     found = await got(client.jobs.submit_and_wait("echo_job", MADE, chat="new", poll=0.02))
     assert (found.status, found.kind, len(found.files)) == ("succeeded", "files", 2)
     places = await got(client.jobs.download_artifacts(found.job_id, chat=found.chat, to="."))
-    assert sorted((place.name, place.read_text()) for place in places) == [("out-2.txt", "made"), ("out.txt", "also")]
+    assert sorted((place.name, place.read_text()) for place in places) == [("out-2.txt", "also"), ("out.txt", "made")]
 
 
 @case("tools.list", "tools.describe", "tools.invoke")

@@ -76,16 +76,6 @@ def test_a_running_job_is_cancelled(wire: Wire) -> None:
     assert wire("POST", f"/jobs/{job['job_id']}/cancel", **address).json()["status"] == "cancelled"
 
 
-def test_tools_share_a_chat_and_sessions_have_their_own(wire: Wire, fresh_key: str) -> None:
-    shared = submit(wire, input=QUICK)["chat"]
-    assert submit(wire, input=QUICK)["chat"] == shared
-    own = submit(wire, input=QUICK, session=fresh_key)
-    assert own["chat"] != shared
-    by_session = wire("GET", f"/jobs/{own['job_id']}", params={"session": fresh_key})
-    assert by_session.json()["job_id"] == own["job_id"]
-    assert submit(wire, input=QUICK, chat="new")["chat"] not in (shared, own["chat"])
-
-
 def test_lookups_are_chat_scoped(wire: Wire) -> None:
     job = submit(wire, input=QUICK)
     assert code(wire("GET", f"/jobs/{job['job_id']}")) == "invalid_query"
@@ -107,15 +97,6 @@ def test_a_tool_that_fails_within_a_run_does_not_fail_the_run(wire: Wire) -> Non
     results = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
     assert run["status"] == "completed"
     assert results[0]["is_error"]
-
-
-def test_an_earlier_job_keeps_its_files_when_a_later_one_writes_the_same(wire: Wire) -> None:
-    chat = wire.new_chat()
-    jobs = [submit(wire, input=QUICK, chat=chat) for _ in range(2)]
-    for job in jobs:
-        assert ended(wire, job)["status"] == "succeeded"
-        result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": chat}).json()
-        assert [file["path"] for file in result["files"]] == ["out/a.txt"]
 
 
 def test_a_key_on_a_tool_that_is_not_idempotent_is_ignored(wire: Wire, fresh_key: str) -> None:
@@ -212,11 +193,6 @@ def test_a_wrong_call_is_named(wire: Wire, tool: str, body: dict[str, Any], expe
     assert [code(answer) for answer in answers] == [expected] * 2
     if field:
         assert answers[0].json()["error"]["field"] == field
-
-
-def test_null_counts_as_absent_in_an_input(wire: Wire) -> None:
-    answer = invoke(wire, "echo_job", input={**QUICK, "steps": None, "fail": None})
-    assert ended(wire, answer.json())["status"] == "succeeded"
 
 
 def test_what_is_offered_from_outside_and_within_a_run(wire: Wire) -> None:

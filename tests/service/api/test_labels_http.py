@@ -53,11 +53,6 @@ def test_wrong_labels_are_named(wire: Wire, client: AgentService, page: str, bod
     assert client.labels.get(page).version == 1
 
 
-def test_a_refused_value_says_what_is_allowed(client: AgentService, page: str) -> None:
-    with pytest.raises(StefanBrainError, match="'often' is no value of urgency: use deadline"):
-        client.labels.write(page, {"urgency": "often"}, 1)
-
-
 def test_a_stale_version_is_a_conflict_that_names_the_present_one(client: AgentService, page: str) -> None:
     client.labels.write(page, {"urgency": "deadline"}, 1)
     with pytest.raises(StefanBrainError) as caught:

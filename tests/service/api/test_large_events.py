@@ -97,15 +97,6 @@ def test_a_large_input_of_a_call_is_shortened_and_does_its_work(client: AgentSer
     assert read(client, run, "a.md") == text.encode()
 
 
-@pytest.mark.parametrize(
-    "script", [f"progress 1 2 {'m' * 900_000}", call("n" * 900_000, a=1)], ids=["progress", "name"]
-)
-def test_whatever_else_is_large_is_shortened(client: AgentService, script: str) -> None:
-    run = ended(client, f"{script}\nsay done")
-    assert run.status == "completed"
-    assert [event for event in read_by_all(client, run) if event.payload.get("truncated")]
-
-
 @pytest.mark.parametrize("character", ["\x01", "\U0001f600"], ids=["control", "emoji"])
 def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(
     client: AgentService, wire: Wire, character: str

@@ -140,20 +140,6 @@ def test_requests_are_counted_by_route(measured: RunningService) -> None:
         httpx.request("PROPFIND", f"{measured.base_url}{V1}/runs", headers=headers)
 
 
-def test_followers_and_approvals_are_seen_while_they_wait(measured: RunningService) -> None:
-    with AgentService(measured.api_key, measured.base_url) as client:
-        started = client.runs.start('call echo_job {"steps": 0}')
-        events = client.runs.attach(started.run_id)
-        received = iter(events)
-        next(received)
-        until(lambda: value(measured, "agentsvc_approvals_waiting") == 1)
-        assert value(measured, "agentsvc_stream_followers") == 1
-        client.runs.cancel(started.run_id)
-        list(received)
-    until(lambda: value(measured, "agentsvc_stream_followers") == 0)
-    assert value(measured, "agentsvc_approvals_waiting") == 0
-
-
 def test_an_attempt_that_goes_on_is_counted(measured: RunningService) -> None:
     with AgentService(measured.api_key, measured.base_url) as client:
         started = client.runs.start("say one\nstep 1\nwait 1\nsay two")

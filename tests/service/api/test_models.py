@@ -90,15 +90,6 @@ def test_a_model_that_cannot_answer_is_refused_before_a_busy_chat_and_after_the_
     assert first["model"] == "scripted"
 
 
-def test_no_model_is_left_without_a_price_where_money_counts(stage: ServiceFixture) -> None:
-    service = stage.other(**SEVERAL)
-    poor = stage.open(service, service.create_key(budget_cents=100))
-    priced = stage.open(stage.other(**SEVERAL, prices="openai-chat:gone=20/60.5", wallet_cents=100))
-    assert [model["reason"] for model in listed(poor).values()] == [None, None, "unreachable"]
-    gone = listed(priced)["openai-chat:gone"]
-    assert (gone["input_cents_per_million"], gone["output_cents_per_million"]) == (20.0, 60.5)
-
-
 def test_a_default_that_cannot_answer_is_taken_all_the_same(stage: ServiceFixture) -> None:
     wire = stage.open(stage.other(**SEVERAL, model="openai-chat:gone"))
     assert listed(wire)["openai-chat:gone"]["reason"] == "unreachable"

@@ -97,14 +97,6 @@ def test_what_would_fail_again_is_not_resumed(script: str, wire: Wire) -> None:
     assert wire("GET", f"/runs/{run['run_id']}").json() == run
 
 
-def test_a_run_that_goes_on_or_was_cancelled_is_not_resumed(wire: Wire) -> None:
-    run = wire.start("wait 60")
-    assert code(resume(wire, run)) == "run_not_resumable"
-    wire("POST", f"/runs/{run['run_id']}/cancel")
-    ended(wire, run)
-    assert code(resume(wire, run)) == "run_not_resumable"
-
-
 def test_a_run_is_resumed_after_another_turn_but_not_during_one(wire: Wire) -> None:
     old = wire.finish("say one\nstep 1\nsay two", max_steps=1)
     later = wire.start("wait 60", chat=old["chat"])
