@@ -104,7 +104,9 @@ def test_a_trace_has_no_contents_and_no_key(traced: Traced) -> None:
 def test_a_line_of_the_log_names_its_trace(traced: Traced) -> None:
     traced.wire.finish("fail model_failed no")
     log = traced.service.data / "serve.log"
-    (line,) = until(lambda: [line for line in log.read_text().splitlines() if traced.trace in line])
+    (line,) = until(
+        lambda: [one for one in log.read_text().splitlines() if traced.trace in one and "run failed" in one]
+    )
     traced.spans()
     (attempt,) = traced.named("invoke_agent")
     assert json.loads(line)["span_id"] == attempt.id
