@@ -78,7 +78,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/service/api/test_accounts_apart.py",
+        "tests/service/api/test_every_route.py",
         "service/runs/runs.sql",
         (
             (
