@@ -9,13 +9,11 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 
 ROOMS = """\
-CI never gives it `tests/wire`, `tests/client` and `tests/offline`, which start no service or a
-stand-in, nor `tests/notebook`, `tests/browser`, `tests/hosts`, `tests/agents` and the commands in `tests` itself, which
-ask a service by the same routes as `tests/contract`: what they are about is at the other end.
+`.ci/run` gives it `tests/service/api`, with contents in S3, and `.ci/nightly` `tests/faults` as well. The other folders start
+no service, or ask one by the same routes.
 
 `tests/faults` has no run with `--blobs s3`: its engines die and fail at a write to a folder. What a bucket adds, a
-server that is away, cuts off or refuses, is in `tests/unit/service/test_s3_blobs.py` and
-`tests/faults/test_s3_away.py`.
+server that is away, cuts off or refuses, is in `tests/faults/test_s3_blobs.py` and `tests/faults/test_s3_away.py`.
 """
 """Why what has no mark is not run there, or not on S3."""
 

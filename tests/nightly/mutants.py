@@ -25,7 +25,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("agentsvc_nb", "docs", "notebooks", "tests", "README.md", "pyproject.toml")
 README: Final = ("tests/unit", "tests/service", "tests/notebook")
-CI: Final = ("tests/faults", "tests/reports", "tests/browser")
+CI: Final = ("tests/docs", "tests/faults", "tests/reports", "tests/browser")
 FIRST_FAILURE: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
