@@ -19,7 +19,7 @@ from agentsvc_nb.documents.tables.model import UnreadableTable
 from agentsvc_nb.documents.tables.reading import read_tables
 from agentsvc_nb.documents.tables.values import read_texts
 
-SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
 DATES = {
     "iso": "{0.year}-{0.month:02}-{0.day:02}",
@@ -127,7 +127,7 @@ def test_any_bytes_are_tables_or_refused(tmp_path: Path, data: bytes, name: str)
 
 
 @given(st.integers(0, 1_000), st.sampled_from(".,"), st.booleans())
-@settings(SETTINGS, max_examples=5)
+@settings(SETTINGS, max_examples=3)
 def test_long_columns_are_read_as_short_ones_are(tmp_path: Path, seed: int, mark: str, groups: bool) -> None:
     random = Random(seed)
     numbers = [Decimal(random.randrange(-(10**8), 10**8)).scaleb(-2) for _ in range(2_100)]
@@ -185,7 +185,7 @@ EXPORTS = {
 
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS.keys())
 @given(rows=st.lists(st.tuples(st.integers(1, 10**6), st.decimals("0.01", 10**5, places=2)), min_size=3, max_size=12))
-@settings(SETTINGS, max_examples=20)
+@settings(SETTINGS, max_examples=6)
 def test_exports_of_ad_platforms_are_read_for_their_rows(
     tmp_path: Path, export: Export, rows: list[tuple[int, Decimal]]
 ) -> None:

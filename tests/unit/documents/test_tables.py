@@ -7,7 +7,7 @@ import json
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,8 @@ from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables import model
 from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, UnreadableTable
 from agentsvc_nb.documents.tables.reading import read_tables
+from tests.reports.cases import CASES as REPORTS
+from tests.reports.cases import Case as Report
 
 D = Decimal
 
@@ -50,7 +52,6 @@ class Case(NamedTuple):
 
 CASES = {
     "whole numbers": Case(["1", "-2", "", "+30"], "number", [1, -2, None, 30]),
-    "thousands": Case(["1,234", "12", "1,234,567"], "number", [1234, 12, 1234567]),
     "thousands only": Case(["1,234", "5,678"], "number", [1234, 5678], said="No cell decides"),
     "decimals of three digits": Case(["1.234", "5.678"], "number", [D("1.234"), D("5.678")], said="No cell decides"),
     "three decimals beside two": Case(["1.234", "5.67"], "number", [D("1.234"), D("5.67")]),
@@ -60,17 +61,11 @@ CASES = {
     "indian": Case(["1,23,456", "12,34,567.5"], "number", [123456, D("1234567.5")]),
     "dollars": Case(["$1,200.50", "-$3.00", "($4.00)", "$0"], "number", [D("1200.50"), -3, -4, 0], "$"),
     "euros behind": Case(["1.200,50 €", "3,10 €", ""], "number", [D("1200.50"), D("3.10"), None], "€"),
-    "codes": Case(["EUR 5.00", "EUR 6.50"], "number", [5, D("6.50")], "EUR"),
-    "code behind": Case(["5.00 CHF", "1'000.00 CHF"], "number", [5, 1000], "CHF"),
     "a currency in two ways": Case(["5,10 €", "EUR 7,00", "8,20", "9 €"], "number", [D("5.1"), 7, D("8.2"), 9], "€"),
-    "pounds and their code": Case(["£5.10", "GBP 7.00", "GBP 8.00"], "number", [D("5.1"), 7, 8], "GBP"),
     "dollars of two countries, perhaps": Case(["$5", "USD 7"], "text", ["$5", "USD 7"], said="several currencies"),
-    "crowns, also abbreviated": Case(["5 kr", "6 kr.", "7 kr"], "number", [5, 6, 7], "kr"),
     "several currencies": Case(["5 €", "7 $", "8 €"], "text", ["5 €", "7 $", "8 €"], said="several currencies"),
     "per cent": Case(["12.5%", "3 %", "0"], "number", [D("12.5"), 3, 0], "%"),
     "a per cent without its sign": Case(["1%", "2%", "3%", "4"], "number", [1, 2, 3, None], "%", said="'4'"),
-    "unit": Case(["5 kg", "7.5 kg"], "number", [5, D("7.5")], "kg"),
-    "other things": Case(["5 apples", "3 pears", "2 figs"], "text", ["5 apples", "3 pears", "2 figs"]),
     "millions": Case(["$1.2M", "$300K", "$15"], "number", [1200000, 300000, 15], "$"),
     "empty signs": Case(["5", " --", "7", "n/a", "8"], "number", [5, None, 7, None, 8], said="Read as empty: --, n/a."),
     "a few are none": Case(["1", "2", "3", "4", "DNF"], "number", [1, 2, 3, 4, None], said="1 cell is not a number"),
@@ -78,29 +73,18 @@ CASES = {
     "leading zeros": Case(["01067", "10115"], "text", ["01067", "10115"], said="leading zeros"),
     "exponents": Case(["1e3", "2.5E-2"], "number", [1000, D("0.025")]),
     "exponents that nothing holds": Case(["1e999", "2e999"], "text", ["1e999", "2e999"]),
-    "minus signs": Case(["−5", "–6", "7-"], "number", [-5, -6, -7]),
     "footnotes": Case(["12[1]", "13*", "14"], "number", [12, 13, 14], said="footnotes"),
     "many digits": Case(
         ["123456789012345678901234567890", "1"], "number", [123456789012345678901234567890, 1]
     ),
-    "places": Case(["1st", "2nd", "13th"], "number", [1, 2, 13]),
-    "classes": Case(["1º ESO", "2º ESO"], "text", ["1º ESO", "2º ESO"]),
-    "days without a year": Case(["5 Jan", "7 Jan"], "text", ["5 Jan", "7 Jan"]),
-    "hours": Case(["5 pm", "7 pm"], "text", ["5 pm", "7 pm"]),
     "addresses": Case(["10.0.0.1", "10.0.0.2"], "text", ["10.0.0.1", "10.0.0.2"]),
     "iso dates": Case(["2025-01-31", "", "2025-02-01"], "date", [date(2025, 1, 31), None, date(2025, 2, 1)]),
     "no such day": Case(["2025-02-28"] * 3 + ["2025-02-30"], "date", [date(2025, 2, 28)] * 3 + [None], said="1 cell"),
     "day first": Case(["31/12/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 2, 1)]),
     "month first": Case(["12/31/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 1, 2)]),
     "either": Case(["1/2/2026", "3/4/2026"], "date", [date(2026, 1, 2), date(2026, 3, 4)], said="Day or month first?"),
-    "dots": Case(["1.2.2026", "13.2.26"], "date", [date(2026, 2, 1), date(2026, 2, 13)], said="two digits"),
     "english": Case(["January 3, 2025", "Feb 4, 2025"], "date", [date(2025, 1, 3), date(2025, 2, 4)]),
-    "german names": Case(["3. Januar 2025", "14. März 2025"], "date", [date(2025, 1, 3), date(2025, 3, 14)]),
-    "french names": Case(["3 janvier 2025", "1er août 2025"], "date", [date(2025, 1, 3), date(2025, 8, 1)]),
-    "spanish names": Case(["3 de enero de 2025", "4 de abril de 2025"], "date", [date(2025, 1, 3), date(2025, 4, 4)]),
-    "weekdays": Case(["Mon, Jan 6, 2025", "Tuesday, 7 Jan 2025"], "date", [date(2025, 1, 6), date(2025, 1, 7)]),
     "months": Case(["2025-01", "2025-02"], "date", [date(2025, 1, 1), date(2025, 2, 1)], "month"),
-    "named months": Case(["Jan 2025", "März 2025"], "date", [date(2025, 1, 1), date(2025, 3, 1)], "month"),
     "a month among days": Case(
         ["2025-01-05"] * 3 + ["2025-02"], "date", [date(2025, 1, 5)] * 3 + [None], said="2025-02"
     ),
@@ -109,26 +93,21 @@ CASES = {
         ["2025-01-05 10:00+02:00", "2025-01-05 10:00Z"],
         "datetime", [datetime(2025, 1, 5, 8), datetime(2025, 1, 5, 10)], "UTC", "different offsets",
     ),
-    "midnights": Case(["2025-01-05 00:00:00", "2025-01-06 00:00:00"], "date", [date(2025, 1, 5), date(2025, 1, 6)]),
-    "afternoon": Case(["1/25/2025 1:05 PM"], "datetime", [datetime(2025, 1, 25, 13, 5)]),
     "times": Case(["10:00", "23:59:59", "1:05 pm"], "time", [time(10), time(23, 59, 59), time(13, 5)]),
     "durations": Case(["25:10:00", "30:00:00"], "number", [90600, 108000], "s", "seconds"),
-    "durations with and without hours": Case(["0:45", "12:30", "1:02:03"], "number", [45, 750, 3723], "s", "seconds"),
-    "accounts": Case([" $ 1,200.00 ", " $ (300.00)", " $ -   "], "number", [1200, -300, 0], "$"),
-    "a currency before a bracket": Case(["£(30.00)", "£10.00"], "number", [-30, 10], "£"),
-    "whole francs": Case(["12.-", "13.50"], "number", [12, D("13.50")]),
-    "debit and credit": Case(["5.00 DR", "7.00 CR"], "number", [-5, 7]),
     "marked as text": Case(['="00123"', '="4"'], "text", ["00123", "4"]),
-    "cubic metres": Case(["17 796 m3", "24 m3"], "number", [17796, 24], "m3"),
-    "a raised mark": Case(["12²", "13"], "number", [12, 13], said="footnotes"),
-    "months and years": Case(["Jan-26", "Feb-26"], "date", [date(2026, 1, 1), date(2026, 2, 1)], "month"),
     "errors of spreadsheets": Case(["1", "#DIV/0!", "2", "#N/A", "3"], "number", [1, None, 2, None, 3], said="#DIV/0!"),
-    "years": Case(["2024", "2025"], "number", [2024, 2025]),
     "truth": Case(["yes", "No", ""], "boolean", [True, False, None]),
-    "wahr": Case(["wahr", "falsch"], "boolean", [True, False]),
-    "no truth": Case(["yes", "no", "maybe"], "text", ["yes", "no", "maybe"]),
-    "spaces": Case([" a ", "b", "  "], "text", ["a", "b", None]),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [case for case in REPORTS if case.rows is not None], ids=str)
+def test_a_table_of_a_report_is_read_right(tmp_path: Path, case: Report) -> None:
+    tables = read(tmp_path, case.file, case.content)
+    table = next(one for one in tables if case.column in found(one))
+    total = sum(value for value in column(table, str(case.column)).values if isinstance(value, Decimal | int))
+    assert (table.rows, total) == (case.rows, D(case.total or 0)), table
+    assert case.note in " ".join(table.notes)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -164,28 +143,11 @@ def test_the_neighbours_settle_what_a_column_leaves_open(tmp_path: Path) -> None
     assert table.notes == ()
 
 
-def test_commas_that_divide_speak_for_a_decimal_point(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", 'name,views\na,"1,234"\nb,"5,678"\n')
-    assert found(table)["views"] == [1234, 5678]
-    assert table.notes == ()
-
-
-def test_semicolons_speak_for_a_decimal_comma(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "name;views\na;1.234\nb;5.678\n")
-    assert found(table)["views"] == [1234, 5678]
-
-
 def test_amounts_of_money_with_three_digits_behind_a_mark_are_thousands(tmp_path: Path) -> None:
     (table,) = read(tmp_path, "a.csv", "deal;amount\na;$58,500\nb;$22,500\n")
     assert found(table)["amount"] == [58500, 22500]
     (table,) = read(tmp_path, "b.csv", "station;diesel\na;1,659 €\nb;1,729 €\n")
     assert found(table)["diesel"] == [D("1.659"), D("1.729")]
-
-
-def test_a_decimal_comma_in_each_row_is_no_delimiter(tmp_path: Path) -> None:
-    rows = "".join(f"Ad {at};Hall {at % 7};{at},5\n" for at in range(9))
-    [table] = read(tmp_path, "ads.csv", f"Clicks of May\n\nAd;Place;Clicks\n{rows}")
-    assert found(table)["Clicks"] == [at + D("0.5") for at in range(9)]
 
 
 def test_commas_of_titles_and_of_thousands_are_no_delimiters(tmp_path: Path) -> None:
@@ -199,7 +161,7 @@ def test_commas_of_titles_and_of_thousands_are_no_delimiters(tmp_path: Path) -> 
     assert table.delimiter == ","
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^", "~", "\x1f"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
     text = "\n".join(delimiter.join(row) for row in (["name", "price"], ["tea", "3.5"], ["coffee", "4"], ["milk", "1"]))
     (table,) = read(tmp_path, "a.csv", text)
@@ -237,18 +199,6 @@ def test_encodings_of_other_scripts_are_found(tmp_path: Path, encoding: str, wor
     assert set(found(table)["text"]) == {words}
 
 
-def test_a_sign_of_the_euro_tells_the_encoding(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "1;5,00 €\n2;6,50 €\n".encode("cp1252"))
-    assert table.columns[1].unit == "€"
-
-
-def test_a_letter_far_down_tells_the_encoding(tmp_path: Path) -> None:
-    text = "name,count\n" + "plain,1\n" * 20_000 + "Zürich,2\n"
-    (table,) = read(tmp_path, "a.csv", text.encode("cp1252"))
-    assert table.columns[0].values[-1] == "Zürich"
-    assert any("guess" in one for one in table.notes)
-
-
 def test_a_broken_byte_does_not_turn_a_text_into_another_encoding(tmp_path: Path) -> None:
     text = "name,count\n" + "Zürich,1\n" * 20
     (table,) = read(tmp_path, "a.csv", text.encode() + b"Gen\xe8ve,2\n")
@@ -280,38 +230,12 @@ def test_a_quotation_mark_that_is_never_closed_swallows_nothing(tmp_path: Path) 
     assert "never closed" in " ".join(table.notes)
 
 
-def test_a_table_without_a_header_keeps_its_first_row(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "DE,5,6.5\nFR,7,8.5\n")
-    assert found(table) == {"Column 1": ["DE", "FR"], "Column 2": [5, 7], "Column 3": [D("6.5"), D("8.5")]}
-    assert "no header" in " ".join(table.notes)
-
-
-def test_a_line_that_groups_columns_is_a_part_of_their_names(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", ",2024,,2025,\nRegion,Q1,Q2,Q1,Q2\nNorth,1,2,3,4\nSouth,5,6,7,8\n")
-    assert [one.name for one in table.columns] == ["Region", "2024 Q1", "2024 Q2", "2025 Q1", "2025 Q2"]
-
-
-def test_a_column_without_a_name_takes_nothing_from_the_header(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", ",name,town\nx,Ann,Ulm\ny,Bob,Bonn\n")
-    assert found(table) == {"Column 1": ["x", "y"], "name": ["Ann", "Bob"], "town": ["Ulm", "Bonn"]}
-
-
 @pytest.mark.parametrize(
     "header", ["Player,180s,100+,21st", "Hand,1 credit,2 credits,3 credits", "Year,Time,City,", "Team,Q1,Q2,2024"]
 )
 def test_a_header_may_hold_numbers(tmp_path: Path, header: str) -> None:
     (table,) = read(tmp_path, "a.csv", f"{header}\n2001,5,6,7\n2002,7,8,9\n")
     assert [one.name for one in table.columns] == [name or "Column 4" for name in header.split(",")]
-
-
-def test_a_sign_in_the_rows_alone_divides_nothing(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "name,pinyin,note\n^ Ma,x,\n^ Fung,y,\n^ Gwong,z,u\n")
-    assert found(table)["name"] == ["^ Ma", "^ Fung", "^ Gwong"]
-
-
-def test_years_are_names_of_columns(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "Country,2024,2025\nDE,5,6\nFR,7,8\n")
-    assert list(found(table)) == ["Country", "2024", "2025"]
 
 
 def test_each_column_has_a_name_of_its_own(tmp_path: Path) -> None:
@@ -324,24 +248,6 @@ def test_rows_of_another_width_are_told(tmp_path: Path) -> None:
     (table,) = read(tmp_path, "a.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n1,2,3\n")
     assert found(table)["c"] == [3, None, 8, 3]
     assert "columns: 1 (row 4)" in " ".join(table.notes)
-
-
-def test_totals_are_no_rows(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "shop,units\nA,5\nB,6\nTotal,11\n\nSource: our tills\n")
-    assert found(table) == {"shop": ["A", "B"], "units": [5, 6]}
-    assert table.total_rows == (4,)
-    assert table.notes == ("Row 4 left out: total of the rows above.", "Lines below the table: Source: our tills.")
-
-
-def test_a_company_called_total_is_a_row(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "company,revenue\nShell,300\nBP,200\nTotal,100\n")
-    assert table.rows == 3
-    assert "so it counts" in " ".join(table.notes)
-
-
-def test_a_name_with_the_word_total_is_a_row(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "product,units\nTotal Care,5\nTotal Shine,6\nOther,11\n")
-    assert table.rows == 3
 
 
 def test_subtotals_between_are_no_rows(tmp_path: Path) -> None:
@@ -385,16 +291,6 @@ def test_an_empty_line_within_a_table_parts_nothing(tmp_path: Path) -> None:
     (table,) = read(tmp_path, "a.csv", "shop,units\nA,5\n\nB,6\n,\nC,n/a\n\nD,8\nE,9\n")
     assert found(table)["units"] == [5, 6, None, None, 8, 9]
     assert list(table.row_numbers) == [2, 4, 5, 6, 8, 9]
-
-
-def test_totals_of_groups_are_no_rows(tmp_path: Path) -> None:
-    text = "region,units\nNorth,5\nSouth,6\nTotal,11\nEast,1\nWest,2\nTotal,3\nNone,4\n"
-    (table,) = read(tmp_path, "a.csv", text)
-    assert found(table)["units"] == [5, 6, 1, 2, 4]
-    assert table.total_rows == (
-        4,
-        7,
-    )
 
 
 def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
@@ -454,11 +350,6 @@ JSON = {
 def test_json_of_many_shapes_is_a_table(tmp_path: Path, document: Any, values: dict[str, list[Any]]) -> None:
     (table,) = read(tmp_path, "a.json", json.dumps(document))
     assert found(table) == values
-
-
-def test_numbers_in_json_are_exact(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.json", '[{"a": 0.1000000000000000055}, {"a": 12345678901234567890.5}]')
-    assert found(table)["a"] == [D("0.1000000000000000055"), D("12345678901234567890.5")]
 
 
 def test_lines_of_json_are_read_and_broken_ones_told(tmp_path: Path) -> None:
@@ -554,7 +445,48 @@ def test_a_preview_reads_the_beginning_and_tells_what_is_left_out(tmp_path: Path
     assert table.rows + table.rows_left_out == 30_000
 
 
-def test_a_page_with_spans_and_tables_without_end_is_bounded(tmp_path: Path) -> None:
-    page = "<table>" * 500 + "<tr>" + "<td colspan=99999 rowspan=99999>x" * 2_000 + "<tr><td>y" * 20
-    with pytest.raises(UnreadableTable, match="more than 1,000 columns"):
-        read(tmp_path, "a.html", page)
+def test_formats_of_a_workbook_say_what_its_cells_mean(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        sheet, hidden = book.add_worksheet("Data"), book.add_worksheet("Old")
+        sheet.write_row(0, 0, ["Ad", "CTR", "ZIP", "Watched", "Day", "CPC"])
+        hidden.write_row(0, 0, ["Ad", "CPC"])
+        hidden.write_row(1, 0, ["x", 999])
+        hidden.hide()
+        percent, code, span = (book.add_format({"num_format": one}) for one in ("0.0%", "00000", "[h]:mm:ss"))
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        for row in range(1, 4):
+            sheet.write(row, 0, f"ad{row}")
+            sheet.write_number(row, 1, 0.0125 * row, percent)
+            sheet.write_number(row, 2, 1066 + row, code)
+            sheet.write_datetime(row, 3, timedelta(hours=30 * row), span)
+            sheet.write_datetime(row, 4, date(2026, 1, row), day)
+            sheet.write_formula(row, 5, "=1/0", value="#DIV/0!") if row == 2 else sheet.write(row, 5, row / 2)
+    (table,) = read(tmp_path, "a.xlsx", out.getvalue())
+    found = {column.name: (column.kind, column.unit, list(column.values)) for column in table.columns}
+    assert found == {
+        "Ad": ("text", "", ["ad1", "ad2", "ad3"]),
+        "CTR": ("number", "%", [D("1.25"), D("2.5"), D("3.75")]),
+        "ZIP": ("text", "", ["01067", "01068", "01069"]),
+        "Watched": ("number", "s", [108000, 216000, 324000]),
+        "Day": ("date", "", [date(2026, 1, row) for row in (1, 2, 3)]),
+        "CPC": ("number", "", [D("0.5"), None, D("1.5")]),
+    }
+    assert table.notes == (
+        "Hidden sheets are left out: Old.",
+        "Watched: Durations are read as seconds.",
+        "CPC: 1 cell has an error value and no number: #DIV/0!.",
+    )
+    assert (table.columns[5].unread, table.columns[5].unread_texts) == (0, ())
+
+
+def test_formulas_without_a_result_are_told(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["a", "b"])
+        for row in (1, 2):
+            sheet.write(row, 0, row)
+            sheet.write_formula(row, 1, f"=A{row + 1}*2", value="")
+    (table,) = read(tmp_path, "a.xlsx", out.getvalue())
+    assert any("2 formulas have no stored result" in note and "B2, B3" in note for note in table.notes)
