@@ -13,8 +13,6 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
-from hypothesis import strategies as st
 
 from agentsvc_nb.documents.engine import bulk
 from agentsvc_nb.documents.engine.bulk import load_large
@@ -34,49 +32,28 @@ def one_of(*texts: str) -> Cell:
 COLUMNS: dict[str, Cell] = {
     "ids": lambda random, at: str(100_000 + at),
     "leading zeros": lambda random, at: f"{at:05}",
-    "integers": lambda random, at: str(random.randrange(-10, 90_000)),
     "decimals": lambda random, at: f"{random.random() * 1_000:.2f}",
     "thousands": lambda random, at: f"{random.randrange(10**7):,}",
-    "thousands with decimals": lambda random, at: f"{random.random() * 10**7:,.2f}",
-    "decimal commas": lambda random, at: f"{random.random() * 1_000:.2f}".replace(".", ","),
     "German": lambda random, at: f"{random.random() * 10**6:,.2f}".translate(str.maketrans(",.", ".,")),
     "euros": lambda random, at: f"{random.random() * 1_000:.2f} €",
-    "dollars": lambda random, at: f"{random.choice(['', '-'])}${random.randrange(10**6):,}",
     "per cent": lambda random, at: f"{random.random() * 100:.1f}%",
     "large": lambda random, at: str(random.randrange(10**17, 10**18)),
-    "larger": lambda random, at: str(random.randrange(10**25)),
-    "many decimals": lambda random, at: f"{random.random():.15f}",
     "exponents": lambda random, at: f"{random.random():.3e}",
-    "scales": lambda random, at: f"{random.randrange(1, 999)}{random.choice(['K', 'M', ''])}",
-    "some numbers": lambda random, at: random.choice([str(at), f"{at}.5", "-", "n/a", "unknown"]),
     "days": lambda random, at: f"{2000 + at % 30}-{at % 12 + 1:02}-{at % 28 + 1:02}",
     "impossible days": lambda random, at: f"{2000 + at % 30}-{at % 13:02}-{at % 31 + 1:02}",
-    "years before there were any": lambda random, at: f"{at % 3:04}-{at % 12 + 1:02}-{at % 28 + 1:02}",
-    "days with dots": lambda random, at: f"{at % 28 + 1:02}.{at % 12 + 1:02}.{2000 + at % 30}",
     "either way": lambda random, at: f"{at % 12 + 1}/{at % 11 + 1}/2025",
     "moments": lambda random, at: f"2025-01-{at % 28 + 1:02} {at % 24:02}:{at % 60:02}:{at % 59:02}",
-    "midnights": lambda random, at: f"2025-{at % 12 + 1:02}-{at % 28 + 1:02} 00:00:00",
     "the hour 24": lambda random, at: f"2025-{at % 12 + 1:02}-{at % 28 + 1:02} {at % 25:02}:00:00",
     "months": lambda random, at: f"{2000 + at % 20}-{at % 12 + 1:02}",
-    "times": lambda random, at: f"{at % 24:02}:{at % 60:02}",
-    "truth": one_of("yes", "no"),
-    "truth with gaps": one_of("TRUE", "false", ""),
     "words": lambda random, at: f"Wort {random.randrange(10**6)}",
     "few words": one_of("Email", "Search", "O'Neill", "Ölçü"),
     "quoted": lambda random, at: f'a "{at}", b',
     "spaced": lambda random, at: f"{random.choice([' ', '', chr(160), chr(9), chr(0x3000), chr(0x200B)])}w{at} ",
     "gaps": lambda random, at: random.choice(["", "", str(at)]),
-    "one gap": lambda random, at: "" if at == 700 else f"w{at}",
-    "empty": one_of(""),
-    "signs of nothing": one_of("-", "n/a", "1", "2", "3", "4"),
     "lines": lambda random, at: f"a\n{at}" if at > 400 else f"a{at}",
     "late words": lambda random, at: "late" if at > 1_500 else str(at),
     "a late total": lambda random, at: "Total" if at == 1_800 else f"w{at}",
     "a last total": lambda random, at: "Gesamt" if at == ROWS - 1 else f"w{at}",
-    "Total companies": one_of("Total", "Shell", "BP"),
-    "totally": lambda random, at: f"Totally {at}",
-    "digits of others": lambda random, at: f"{at}{'٣' if at > 900 else ''}",
-    "a formula": lambda random, at: f"=A{at}+1",
     "NULL": one_of("NULL", "x1", "x2", "\\N"),
 }
 
@@ -86,7 +63,7 @@ def written(names: list[str], seed: int, delimiter: str, end: str, last: bool, q
     random = Random(seed)
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
-    writer.writerow([f"{name} {letter}" for name, letter in zip(names, "abcde", strict=False)])
+    writer.writerow([f"{name} {letter}" for name, letter in zip(names, "abcdefghij", strict=False)])
     writer.writerows([COLUMNS[name](random, at) for name in names] for at in range(ROWS))
     text = out.getvalue()
     return (text if last else text.removesuffix(end)).encode()
@@ -121,8 +98,8 @@ def both(file: Path) -> bool:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "WORTH_BYTES", 0)
     monkeypatch.setattr(bulk, "CHECKED_CELLS_MAX", 0)
-    monkeypatch.setattr(bulk, "_HEAD_BYTES", 8_000)
-    monkeypatch.setattr(bulk, "_TAIL_BYTES", 4_000)
+    monkeypatch.setattr(bulk, "HEAD_BYTES", 8_000)
+    monkeypatch.setattr(bulk, "TAIL_BYTES", 4_000)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -130,60 +107,17 @@ def test_a_column_is_what_the_reader_makes_of_it(tmp_path: Path, name: str) -> N
     file = tmp_path / "file"
     file.write_bytes(written(["ids", name, "decimals"], 1, ",", "\n", True, csv.QUOTE_MINIMAL))
     both(file)
-    file.write_bytes(written([name, "few words"], 1, ";", "\r\n", False, csv.QUOTE_MINIMAL))
-    both(file)
-
-
-@given(
-    st.lists(st.sampled_from(sorted(COLUMNS)), min_size=2, max_size=5),
-    st.integers(0, 99),
-    st.sampled_from(",;\t|"),
-    st.sampled_from(["\n", "\r\n"]),
-    st.booleans(),
-    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-    st.sampled_from([b"", b"\xef\xbb\xbf", b"Report of May\n\n", b"\xef\xbb\xbfA, 1\r\nB\r\n"]),
-    st.sampled_from([b"", b"Total,,1,\n", b"Grand total;;5\n", b'"Summe",7\r\n']),
-)
-@example(["the hour 24", "impossible days", "exponents"], 42, ",", "\n", True, csv.QUOTE_MINIMAL, b"", b"Total,,1,\n")
-@example(["some numbers", "late words", "days"], 89, "|", "\n", True, csv.QUOTE_ALL, b"\xef\xbb\xbf", b"Total,,1,\n")
-@settings(
-    max_examples=15,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-def test_a_table_is_what_the_reader_makes_of_it(
-    tmp_path: Path,
-    names: list[str],
-    seed: int,
-    delimiter: str,
-    end: str,
-    last: bool,
-    quoting: Any,
-    above: bytes,
-    below: bytes,
-) -> None:
-    file = tmp_path / "file"
-    file.write_bytes(above + written(names, seed, delimiter, end, last, quoting) + below)
-    both(file)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         lambda data: b"\xef\xbb\xbf" + data,
-        lambda data: b"Report of May\n\n" + data,
         lambda data: b"\xef\xbb\xbfReport of May\r\n\r\nEUR\r\n" + data.replace(b"\n", b"\r\n"),
-        lambda data: b"\n\nReport of May\n" + data,
         lambda data: b'"Report, May",,\n' + data,
         lambda data: data + b"Grand total,,1\n",
-        lambda data: data + b",Gesamtsumme,",
-        lambda data: data + b"all,all,all\n",
         lambda data: data + f"Total,,{summed(data)}\n".encode(),
         lambda data: b"\xef\xbb\xbfReport of May\n" + data + b'"Total: Account",,"1,000.00"\n',
-        lambda data: data.replace(b",decimals c", b""),
     ],
 )
 def test_titles_a_mark_and_a_last_total_are_read_by_the_engine(
@@ -196,13 +130,9 @@ def test_titles_a_mark_and_a_last_total_are_read_by_the_engine(
 
 def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    for names in (
-        ["ids", "days", "few words", "words", "decimals", "euros", "thousands"],
-        ["moments", "quoted", "truth", "per cent", "months", "gaps", "spaced"],
-    ):
-        for end in ("\n", "\r\n"):
-            file.write_bytes(written(names, 1, ",", end, True, csv.QUOTE_MINIMAL))
-            assert both(file)
+    names = ["ids", "days", "few words", "decimals", "thousands", "moments", "quoted", "per cent", "months", "gaps"]
+    file.write_bytes(written(names, 1, ",", "\r\n", True, csv.QUOTE_MINIMAL))
+    assert both(file)
 
 
 @pytest.mark.parametrize(
@@ -210,23 +140,14 @@ def test_a_plain_file_is_read_by_the_engine(tmp_path: Path) -> None:
     [
         lambda data: b"Report,2025-05-01\n\n" + data,
         lambda data: b'"Report\nof May"\n\n' + data,
-        lambda data: b"Report of May\r\n" + data.replace(b"\n", b"\r\n", 9),
         lambda data: b"Report of May\n" + data.replace(b"\n", b"\r\n"),
         lambda data: data + b"Total,,1\n",
-        lambda data: data + b"Total,,1\nTotal,,1\n",
         lambda data: data + b"Grand total,,1\n\nend of report\n",
-        lambda data: data + b"\n\nend of report\n",
         lambda data: data.replace(b"\n", b"\n\n", 5),
         lambda data: data.replace(b"Email", b'Em"ail', 1),
-        lambda data: data.replace(b"Email", b'"Email', 1),
         lambda data: data.replace(b"Email", b"Email,Email", 1),
-        lambda data: data.replace(b",Email", b"", 1),
-        lambda data: data.replace(b"Email", b"Em\rail", 1),
         lambda data: data.replace(b"Email", b"Em\0ail", 1),
-        lambda data: data.replace(b"Email", b"\xff", 1),
-        lambda data: data.replace(b"few words b", b""),
         lambda data: data + b",,\n",
-        lambda data: b"\xef\xbb\xbfsep=,\n" + data,
         lambda data: b"sep=,\n" + data,
     ],
 )
@@ -241,7 +162,7 @@ def test_an_irregular_file_is_read_the_same_or_left_to_the_reader(
 def cube(total: str) -> list[list[str]]:
     """A year of days in three regions and two channels, and the totals of both."""
     rows = []
-    for day in range(350):
+    for day in range(220):
         for channel in ("web", "shop"):
             numbers = [1_000 + day * 7 + len(channel) * at for at in range(3)]
             rows += [
@@ -283,7 +204,7 @@ OPEN = {
     "named totals": (
         sorted(cube("Total"), key=lambda row: row[1]),
         "",
-        "700 rows are called totals, and were not checked in a file of this size.",
+        "440 rows are called totals, and were not checked in a file of this size.",
     ),
     "a label that adds up": (cube("World"), "", "The rows of 'World' in 'b' add up others, and count here."),
     "labels of groups": (groups(), "", "2,244 rows lack a value of 'a', and were not checked for totals"),

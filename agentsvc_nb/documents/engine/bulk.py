@@ -62,8 +62,8 @@ WORTH_BYTES: Final = 2_000_000
 """Size from which on the engine reads a file. Python reads about 27,000 rows of six cells in a second."""
 CHECKED_CELLS_MAX: Final = 1_200_000
 """Cells up to which Python reads a large file, too, if it may have rows that add up others. It takes 7 s."""
-_HEAD_BYTES: Final = 400_000
-_TAIL_BYTES: Final = 64_000
+HEAD_BYTES: Final = 400_000
+TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
 _UNUSUAL_MAX: Final = 300_000
 """Distinct cells of a column that Python reads one by one."""
@@ -148,13 +148,13 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
         raise _Unfit
     if re.match(rb'(\xef\xbb\xbf)?\s*(<|\{|\[|"?sep=)', data):
         raise _Unfit
-    tail_at = len(data) - _TAIL_BYTES
+    tail_at = len(data) - TAIL_BYTES
     blank = re.compile(rb"\n[ \t]*\r?\n")
     ends_at = len(data.rstrip(b"\x1a\r\n \t"))
-    gap = blank.search(data, max(_HEAD_BYTES, tail_at), ends_at)
+    gap = blank.search(data, max(HEAD_BYTES, tail_at), ends_at)
     regular = _is_utf8(data) and b"\0" not in data and not gap and ends_at >= len(data) - 2
     if regular and data.count(b"\r") in (0, data.count(b"\n")):
-        if blank.search(data, _HEAD_BYTES, max(0, tail_at)):
+        if blank.search(data, HEAD_BYTES, max(0, tail_at)):
             raise _Unfit  # perhaps several tables
         yield file, [], "utf-8", []
         return
@@ -165,7 +165,7 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
         decoded.text.replace("\0", "").lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\n\t \x1a")
         + "\n"
     )
-    tail_start = max(_HEAD_BYTES, len(body) - _TAIL_BYTES)
+    tail_start = max(HEAD_BYTES, len(body) - TAIL_BYTES)
     divided = re.compile(r"\n[ \t]*\n")
     footers: list[str] = []
     if found := divided.search(body, tail_start):
@@ -173,7 +173,7 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
         body = body[: found.start() + 1]
         if len(footers) > 20 or any(len(line) > 300 for line in footers):
             raise _Unfit
-    if divided.search(body, _HEAD_BYTES):
+    if divided.search(body, HEAD_BYTES):
         raise _Unfit
     notes = encoding_notes(decoded, data)
     with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", errors="replace", newline="") as copy:
@@ -196,7 +196,7 @@ def _is_utf8(data: bytes) -> bool:
 def _read_head(file: Path, delimiter: str) -> _Head:
     """Find the form, the header and the first row of data."""
     with file.open("rb") as opened:
-        data = opened.read(_HEAD_BYTES)
+        data = opened.read(HEAD_BYTES)
     head = data[: data.rfind(b"\n") + 1].decode("utf-8-sig", "replace")
     form = find_form(head, delimiter)
     if form != CsvForm(form.delimiter) or form.delimiter == ONE_COLUMN:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.documents.tables.reading import read_tables
-from tests.reports.random_tables import RandomTable, pivot_table, plain_table
+from tests.unit.documents.random_tables import RandomTable, pivot_table, plain_table
 
-COUNT = 150
+COUNT = 25
 
 
 def misread(table: RandomTable, folder: Path) -> str:
