@@ -119,6 +119,8 @@ class SqlWriter:
             over = self._name(str(measure.over))
             both = f"FILTER (WHERE {column} IS NOT NULL AND {over} IS NOT NULL)"
             return f"{measure.factor}.0 * sum({column}) {both} / nullif(sum({over}) {both}, 0)"
+        if measure.agg == "median":
+            return f"median({column}::DOUBLE)"  # of decimals it would be cut to their places: 1.25 of 1.2 and 1.3
         return f"{'avg' if measure.agg == 'mean' else measure.agg}({column})"
 
     def _key(self, group: Group) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agentsvc_nb.agents import choose
-from agentsvc_nb.documents.engine.process import TableProcess
-from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.wire.runs import AnswerBasis
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
@@ -17,20 +15,6 @@ def ask(question: str, files: Mapping[str, str | bytes], folder: Path) -> Memory
     """Return the turn after the answer. Tables are read in this process."""
     turn = MemoryRunContext(question, MemoryWorkspace(folder / "chat", files))
     asyncio.run(choose("offline").run(turn))
-    return turn
-
-
-def ask_process(question: str, files: Mapping[str, str | bytes], folder: Path) -> MemoryRunContext:
-    """Return the turn after the answer. Tables are read in the real process of tables."""
-    workspace = MemoryWorkspace(folder / "chat", files)
-    tables = TableProcess(folder / "kept")
-    tables.start()
-    workspace.tables = ChatTables(workspace.list, workspace._content, tables)
-    turn = MemoryRunContext(question, workspace)
-    try:
-        asyncio.run(choose("offline").run(turn))
-    finally:
-        tables.close()
     return turn
 
 

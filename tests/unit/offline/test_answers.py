@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from agentsvc_nb.agents.offline.computing import typed_sql
+from tests.reports.cases import CASES, Case
 from tests.unit.offline.asking import ask, basis
 from tests.unit.service.agents_harness import MemoryRunContext
 
@@ -35,6 +35,11 @@ The launch budget is 42,000 euros. It is paid in three parts:
 Warm, never childish. No slang.
 """
 FILES = {"ads.csv": ADS}
+TELLING = (
+    *("N03", "N04", "N09", "N12", "N15", "N17", "N20", "N27", "N28", "N39", "N45", "N58", "S04", "S11", "S14"),
+    *("A05", "T05", "T07", "T13", "T16", "T36", "C01", "C10", "W03"),
+)
+"""Of the reports those whose faults were the worst: totals, headers, marks in numbers, dates, hidden text."""
 
 
 def sql_of(turn: MemoryRunContext) -> str:
@@ -45,6 +50,14 @@ def sql_of(turn: MemoryRunContext) -> str:
 
 def suggestions(turn: MemoryRunContext) -> list[str]:
     return re.findall(r"^- `(.*)`$", turn.said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.id in TELLING], ids=str)
+def test_a_report_is_answered_right_or_not_at_all(case: Case, tmp_path: Path) -> None:
+    told = basis(ask(case.question, {case.file: case.content}, tmp_path))
+    assert (told.basis in ("computed", "looked_up")) == (case.right is not None)
+    if case.right:
+        assert [float(value) for value in told.values] == [float(right) for right in case.right]
 
 
 def test_a_number_is_bold_and_rounded_for_people(tmp_path: Path) -> None:
@@ -68,11 +81,6 @@ def test_the_sql_that_is_shown_runs_in_any_duckdb(question: str, tmp_path: Path)
         assert engine.execute(sql).fetchall()
 
 
-def test_a_ratio_is_called_by_what_it_means(tmp_path: Path) -> None:
-    assert "**CPC: " in ask("CPC", FILES, tmp_path).said
-    assert "**cost per clicks: " in ask("cost per click", FILES, tmp_path).said
-
-
 def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
     said = ask("average clicks", FILES, tmp_path).said
     assert "**Average clicks: 4**" in said
@@ -87,13 +95,6 @@ def test_a_negation_keeps_empty_cells_and_says_so(tmp_path: Path) -> None:
 
 def test_how_many_gives_rows_too_if_they_differ(tmp_path: Path) -> None:
     assert "**Different campaign: 2 (in 3 rows)**" in ask("How many campaigns are there?", FILES, tmp_path).said
-
-
-def test_a_sum_that_rarely_adds_up_is_shown_with_its_reading(tmp_path: Path) -> None:
-    turn = ask("What is the total price?", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)
-    assert "**Total price: 263**" in turn.said
-    assert "This adds up `price` of each row: check that it adds up." in turn.said
-    assert basis(ask("price", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)).basis == "asked_back"
 
 
 def test_a_value_is_looked_up_in_its_row(tmp_path: Path) -> None:
@@ -115,12 +116,6 @@ def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
         ("campaign", "string"),
         ("Total cost", "number"),
     ]
-
-
-def test_the_headline_and_the_file_keep_names_as_they_are(tmp_path: Path) -> None:
-    turn = ask("Total Kosten by Kanal in export.csv", {"export.csv": "Kanal,Kosten\nSuche,1\nSocial,2\n"}, tmp_path)
-    assert basis(turn).headline == "Total Kosten by Kanal: 2 groups"
-    assert turn.of("write")[0] == "results/Total Kosten by Kanal in export.csv", "the ending once"
 
 
 @pytest.mark.parametrize(
@@ -179,11 +174,6 @@ def test_a_tie_between_tables_is_asked_back_and_a_name_decides(tmp_path: Path) -
     assert basis(ask("Total cost in may.csv", files, tmp_path / "named")).values == ["1"]
 
 
-def test_the_table_that_explains_all_words_is_taken(tmp_path: Path) -> None:
-    files = {"ads.csv": ADS, "shops.csv": "shop,cost\nKiel,1\nUlm,2\n"}
-    assert basis(ask("total cost of Kiel", files, tmp_path)).values == ["1"]
-
-
 def test_several_questions_are_answered_one_by_one(tmp_path: Path) -> None:
     turn = ask("What is the total clicks? And how many campaigns are there? Who is Ada?", FILES, tmp_path)
     assert basis(turn).values == ["8", "2"]
@@ -203,22 +193,6 @@ def test_typed_sql_is_run(tmp_path: Path) -> None:
     assert basis(written).basis != "computed"
 
 
-@pytest.mark.parametrize(
-    ("message", "found"),
-    [
-        ("select * from ads", True),
-        ("  SELECT sum(a) FROM t WHERE b > 1;", True),
-        ("```sql\nselect 1\n```", True),
-        ("with x as (select 1) select * from x", True),
-        ("Select the best ad for me", False),
-        ("with whom did we sell most?", False),
-        ("from which country are most clicks?", False),
-    ],
-)
-def test_what_is_sql(message: str, found: bool) -> None:
-    assert (typed_sql(message) is not None) == found
-
-
 def test_a_passage_is_quoted_whole_with_its_place(tmp_path: Path) -> None:
     turn = ask("What is the launch budget?", {"brief.md": BRIEF}, tmp_path)
     assert basis(turn).basis == "quoted"
@@ -226,23 +200,6 @@ def test_a_passage_is_quoted_whole_with_its_place(tmp_path: Path) -> None:
     assert "the rest in June" in turn.said
     assert "— `brief.md`, line 9, under “Budget”" in turn.said
     assert "**" not in turn.said
-
-
-def test_a_heading_leads_to_its_passage(tmp_path: Path) -> None:
-    assert "Parents of toddlers" in ask("Who is the audience?", {"brief.md": BRIEF}, tmp_path).said
-
-
-def test_a_page_is_named(tmp_path: Path) -> None:
-    turn = ask(
-        "Where is the glacier?", {"trip.txt": "The start is in Ulm.\n\fThe glacier is above Zermatt.\n\f"}, tmp_path
-    )
-    assert "— `trip.txt`, page 2" in turn.said
-
-
-def test_what_is_only_near_is_no_claim(tmp_path: Path) -> None:
-    turn = ask("What is the launch party budget for Vienna?", {"brief.md": BRIEF}, tmp_path)
-    assert basis(turn).basis in ("near", "nothing")
-    assert "Perhaps in one of these:" in turn.said or "Nothing found" in turn.said
 
 
 def test_nothing_is_found_for_what_no_file_has(tmp_path: Path) -> None:
@@ -270,12 +227,6 @@ def test_what_needs_a_model_says_so_with_the_switch(message: str, tmp_path: Path
     turn = ask(message, {"brief.md": BRIEF}, tmp_path)
     assert basis(turn).basis == "cannot"
     assert "agentsvc model anthropic:" in turn.said
-
-
-def test_help_says_the_four_things(tmp_path: Path) -> None:
-    said = ask("What can you do?", FILES, tmp_path).said.splitlines()[0]
-    assert all(word in said for word in ("quote", "compute", "SQL", "outline"))
-    assert "no files yet" in ask("Hello", {}, tmp_path / "empty").said
 
 
 def test_a_file_that_can_not_be_read_says_why(tmp_path: Path) -> None:

@@ -44,36 +44,26 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("How much did we spend in cost for Germany?", None),  # `spend` is not used
         ("total cost for Germany", [(30.5,)]),
         ("average cost per day", [(15.0,)]),
-        ("average cost", [(12.5,)]),
         ("median bid price", [(2.25,)]),
+        ("median cost for mobile and Spring", [(7.875,)]),  # half a place more than the column has
         ("Most expensive day", [("2026-01-05", 30.5)]),
-        ("which day had the highest cost?", [("2026-01-05", 30.5)]),
         ("Which campaign has the highest cost?", [("Summer", 38.0)]),
-        ("which campaign has the lowest bid price?", [("Summer", 1.0)]),
         ("top 2 campaigns by clicks", [("Spring", 70), ("Summer", 20)]),
         ("cost by campaign", [("Brand", 21.25), ("Spring", 15.75), ("Summer", 38.0)]),
         ("cost by month", [("2026-01-01", 35.75), ("2026-02-01", 38.0), ("2026-03-01", 1.25)]),
-        ("cost by quarter", [("2026-01-01", 75.0)]),
         ("number of rows by device", [("desktop", 3), ("mobile", 3)]),
         ("How many campaigns are there?", [(3,)]),
-        ("how many different countries", [(3,)]),
         ("How many rows are not from Germany?", [(4,)]),  # a row without a country is not from Germany
         ("total cost excluding Brand", [(53.75,)]),
-        ("total cost outside Germany or France", [(9.25,)]),
         ("how many rows without country", [(1,)]),
         ("total cost in January", [(35.75,)]),
-        ("total cost in Q1 2026", [(75.0,)]),
-        ("total cost since February", [(39.25,)]),
         ("total cost before 2026-01-06", [(30.5,)]),
-        ("total cost after 2026-01-06", [(39.25,)]),
         ("total cost until 2026-01-06", [(35.75,)]),
         ("total cost between January and February 2026", [(73.75,)]),
         ("total cost from 2026-01-06 to 2026-02-07", [(13.25,)]),
         ("total cost on Mondays", [(60.5,)]),
         ("clicks by weekday", [(1, 60), (2, 45), (6, None)]),
-        ("rows with cost over 10", None),  # rows have no name that could be listed
         ("how many rows with cost over 10", [(3,)]),
-        ("how many rows have a cost between 5.25 and 10.5", [(3,)]),
         ("how many rows with at least 20 clicks and cost under 12", [(2,)]),
         ("total clicks for Germany or France on mobile", [(70,)]),
         ("percentage of rows that are mobile", [(50.0,)]),
@@ -81,28 +71,19 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("what percentage of rows in Germany are mobile", [(50.0,)]),
         ("cost per conversion", [(6.704545454545454,)]),
         ("CPA", [(6.704545454545454,)]),
-        ("CPC for Brand", [(1.4166666666666667,)]),
-        ("highest bid price", [(4.0,)]),
         ("how many bought?", [(3,)]),
         ("how many did not buy?", None),  # those who say no, or all but those who bought?
         ("list the countries", [("France",), ("Germany",), ("Spain",)]),
         ("cost and clicks by device", [("desktop", 51.25, 35), ("mobile", 23.75, 70)]),
-        ("total `bid price`", [(14.0,)]),
-        ("campaigns with more than 2 rows", []),
         # Words that have no part in a calculation.
         ("revenue - cost", None),
-        ("cost - clicks", None),
-        ("cost/clicks", None),
         ("total cost != 5", None),
         ("total cost last month", None),
         ("total cost of the cheapest", None),
         ("total cost for Italy", None),
-        ("total cost for mobile Apps", None),
         ("total cost for Germany mobile desktop", None),
         ("difference between cost and clicks", None),
         ("who had the most clicks?", None),
-        ("total cost of every country but Germany", None),
-        ("total cost of all but Brand", [(53.75,)]),
         ("cost over 10", None),  # each one, or their sum?
         ("campaigns with cost over 15", None),  # of each row, or in total?
         ("total cost of Germany and not France", [(30.5,)]),
@@ -120,17 +101,12 @@ def test_a_question_about_ads(ads: ReadTable, question: str, rows: list[tuple[An
         ("how many people are older than 30?", [(3,)]),
         ("who is the oldest?", [("Ben", 42), ("Dan", 42)]),  # ties are listed
         ("how many people left?", None),  # no yes or no: those with a date, or something else?
-        ("how old is Ada?", None),
         ("What is the age of Ada?", [(31,)]),
         ("average age by team", [("Blue", 29.5), ("Red", 42.0)]),
         ("how many people were hired in 2025?", [(2,)]),
-        ("how many people logged in?", None),  # a verb is a condition, and it is not known which
         ("how many people without a last login?", [(2,)]),
         ("how many people are not from Kiel?", [(2,)]),  # the one without a city is not from Kiel
-        ("total age", [(143,)]),
         ("age", None),  # its total, its average?
-        ("how many people signed up in March?", None),
-        ("how many in 2025?", None),  # hired, left or signed up in 2025?
     ],
 )
 def test_a_question_about_people(people: ReadTable, question: str, rows: list[tuple[Any, ...]] | None) -> None:
@@ -149,13 +125,6 @@ def test_what_an_empty_cell_makes_unclear_is_not_computed(tmp_path: Path) -> Non
     assert table.ask("how many rows don't have clicks above 1") is None  # b has neither
     assert table.ask("how many rows have no country") == [(1,)]
     assert table.ask("how many rows where clicks is empty") == [(1,)]
-
-
-def test_the_first_by_date_is_not_the_latest(tmp_path: Path) -> None:
-    table = ReadTable(tmp_path, "ads", "date,campaign\n2026-03-01,a\n2026-01-01,b\n")
-    assert table.ask("first campaign by date") is None
-    assert table.ask("campaign with the latest date") == [("a", "2026-03-01")]
-    assert table.ask("campaign with the earliest date") == [("b", "2026-01-01")]
 
 
 def test_an_exact_name_beats_a_part_of_one(tmp_path: Path) -> None:
@@ -214,20 +183,6 @@ def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:
     assert table.ask("average cost per ticket overall") == [(70 / 3,)]
     assert table.ask("how many did they allow") is None
     assert table.ask("share of tickets that allow pets by agent") is None  # within each agent, or of all?
-
-
-def test_two_words_name_the_event_of_a_date(tmp_path: Path) -> None:
-    table = ReadTable(
-        tmp_path, "users", "customer_id,signup_date,cancel_date\n1,2026-01-02,\n2,2026-02-02,2026-03-01\n"
-    )
-    assert table.ask("How many customers signed up in January 2026?") == [(1,)]
-    assert table.ask("How many customers cancelled in 2026?") == [(1,)]
-    assert table.ask("How many customers in 2026?") is None  # signed up, or cancelled?
-
-
-def test_a_synonym_of_two_headers_is_not_guessed(tmp_path: Path) -> None:
-    table = ReadTable(tmp_path, "ads", "ad,cost,media spend\na,1,10\nb,2,20\n")
-    assert table.ask("total expense") is None
 
 
 def test_rows_are_counted_by_the_date_on_which_they_began(tmp_path: Path) -> None:
