@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import io
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -16,56 +13,23 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.service.accounts import usage_records
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import running_service
 from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
-from agentsvc_nb.wire.runs import Run, Usage
+from agentsvc_nb.wire.runs import Usage
+from tests.service.agents.serving import MODEL, language_service
 from tests.support.waiting import until
-from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
+from tests.unit.agents.chat_server import Reply, chat_server
 
-MODEL = "openai-chat:stand-in"
 SCHEMA = {
     "type": "object",
     "properties": {"score": {"type": "integer", "maximum": 5}},
     "required": ["score"],
     "additionalProperties": False,
 }
-
-
-class LanguageService:
-    """A service whose model is a server of the test's."""
-
-    def __init__(self, service: RunningService, client: AgentService, server: ChatServer) -> None:
-        self.service, self.client, self.server = service, client, server
-
-    def ask(self, message: str, **options: Any) -> Run:
-        return self.client.runs.wait(self.client.runs.start(message, **options).run_id, poll=0.05, timeout=60)
-
-    def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
-        return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
-
-    def said(self, run: Run) -> str:
-        """The text so far, of its first events."""
-        events = self.client.runs.events(run.run_id).data
-        return "".join(event.payload["text"] for event in events if event.type == "text.delta")
-
-    def last(self) -> list[dict[str, Any]]:
-        """The messages of the last call."""
-        found: list[dict[str, Any]] = self.server.asked[-1]["messages"]
-        return found
-
-
-@contextlib.contextmanager
-def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
-    given = {"model_patience_seconds": 0, "model_context": 32_768}
-    with (
-        chat_server(*replies) as server,
-        running_service(MODEL, **{**given, "model_url": server.url, **settings}) as service,
-        AgentService(service.api_key, service.base_url) as client,
-    ):
-        yield LanguageService(service, client, server)
 
 
 def test_text_streams_and_tokens_are_counted() -> None:
@@ -173,16 +137,20 @@ def test_a_call_without_counts_needs_a_look() -> None:
 
 def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
     looks = Reply(("Looking.",), calls=(("review_copy", json.dumps({"copy": "Buy now"})),))
-    with language_service(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as it:
-        run = it.client.runs.start("go")
-        until(lambda: len(it.server.asked) == 2)
-        before = it.last()
-        it.service.kill()
-        it.service.start()
-        ended = it.client.runs.wait(run.run_id, poll=0.05)
+    with (
+        chat_server(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as server,
+        running_service(MODEL, model_url=server.url) as service,
+        AgentService(service.api_key, service.base_url) as client,
+    ):
+        run = client.runs.start("go")
+        until(lambda: len(server.asked) == 2)
+        before = server.asked[-1]["messages"]
+        service.kill()
+        service.start()
+        ended = client.runs.wait(run.run_id, poll=0.05)
         assert (ended.status, ended.output, ended.steps) == ("completed", "End.", 2)
-        assert len(it.server.asked) == 3, "the first step was not asked again"
-        assert it.last() == before, "nor was its tool's result another"
+        assert len(server.asked) == 3, "the first step was not asked again"
+        assert server.asked[-1]["messages"] == before, "nor was its tool's result another"
 
 
 ANGLES = Reply((json.dumps({"angles": [dict.fromkeys(Angle.model_fields, "x")]}),))
@@ -197,14 +165,14 @@ def test_a_tool_asks_the_model_and_its_job_tells_what_that_took() -> None:
         assert len(job.data["angles"]) == 1
         assert "tea" in json.dumps(it.last())
         assert job.usage == Usage(input_tokens=100, output_tokens=10)
-        assert billed(it.service) == 110
+        assert billed(it.folder) == 110
 
 
 def test_what_a_runs_tools_asked_is_the_runs_and_billed_once() -> None:
     with language_service(CALL, ANGLES, Reply(("Done.",))) as it:
         run = it.ask("find angles")
         assert run.usage == Usage(input_tokens=300, output_tokens=30)
-        assert billed(it.service) == 330
+        assert billed(it.folder) == 330
 
 
 def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
@@ -212,12 +180,12 @@ def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
         run = it.client.runs.start("find angles")
         until(lambda: len(it.server.asked) == 2)
         it.client.runs.cancel(run.run_id)
-        until(lambda: billed(it.service) > 110)
+        until(lambda: billed(it.folder) > 110)
 
 
-def billed(service: RunningService) -> int:
+def billed(folder: DataFolder) -> int:
     """Tokens, of all keys."""
-    with open_beside(service.folder) as database:
+    with open_beside(folder) as database:
         lines = database.read(lambda tx: usage_records.by_key_and_month(tx, ACCOUNT))
     return sum(line.quantity for line in lines if line.kind == "tokens")
 
@@ -252,21 +220,6 @@ def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together
         assert (offered["description"], list(offered["parameters"]["properties"])) == ("Looks up an order.", ["order"])
         results = [message["content"] for message in it.last() if message["role"] == "tool"]
         assert results == ["7 lamps", "8 lamps"]
-
-
-def test_the_same_call_of_a_function_is_made_anew() -> None:
-    call = Reply(calls=(("count", "{}"),))
-    with language_service(call, call, Reply(("Done.",))) as it:
-        found: list[int] = []
-
-        def count() -> int:
-            """Counts on."""
-            found.append(len(found))
-            return found[-1]
-
-        with it.client.runs.start_and_stream("count", client_tools=[count]) as stream:
-            assert stream.final_status().output == "Done."
-        assert found == [0, 1]
 
 
 def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:

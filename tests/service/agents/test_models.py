@@ -15,8 +15,9 @@ from agentsvc_nb.wire.routes import V1
 from tests.service.agents.test_language import ANGLES
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
-from tests.unit.agents.messages import Reply as ClaudeReply
-from tests.unit.agents.messages_server import MessagesServer, messages_server
+from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
+from tests.unit.agents.wires.reply import Reply as ClaudeReply
+from tests.unit.agents.wires.server import ProviderServer, provider_server
 
 OURS, CLAUDE = "openai-chat:stand-in", "anthropic:claude-sonnet-4-6"
 
@@ -28,7 +29,7 @@ class Two:
     service: RunningService
     http: httpx.Client
     ours: ChatServer
-    claude: MessagesServer
+    claude: ProviderServer
 
     def finish(self, message: str, **fields: object) -> dict[str, object]:
         answer = self.http.post("/runs", json={"message": message, "sync": True, **fields})
@@ -39,7 +40,11 @@ class Two:
 
 @contextlib.contextmanager
 def two(**settings: object) -> Iterator[Two]:
-    with chat_server(Reply(("Ours.",))) as ours, messages_server() as claude, pytest.MonkeyPatch.context() as patch:
+    with (
+        chat_server(Reply(("Ours.",))) as ours,
+        provider_server(AnthropicMessages()) as claude,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv("ANTHROPIC_BASE_URL", claude.url)
         patch.setenv("ANTHROPIC_API_KEY", "any")
         claude.answers(ClaudeReply(("Claude's.",)))
@@ -68,7 +73,7 @@ def test_each_run_is_answered_by_its_model() -> None:
 
 def test_a_runs_tools_ask_the_runs_model() -> None:
     with two() as it:
-        call = ClaudeReply(calls=(("find_angles", {"product": "tea"}),))
+        call = ClaudeReply(calls=(("find_angles", '{"product": "tea"}'),))
         it.claude.answers(call, ClaudeReply(answer=json.loads("".join(ANGLES.pieces))), ClaudeReply(("Done.",)))
         assert it.finish("Find angles.", model=CLAUDE)["output"] == "Done."
         assert it.ours.asked == []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
-from agentsvc_nb import AgentService
-from agentsvc_nb.testing import running_service
-from tests.service.agents.test_language import LanguageService, language_service
+from agentsvc_nb.service.folder import DataFolder
+from tests.service.agents.serving import LanguageService, language_service, service_here
 from tests.unit.agents.chat_server import ChatServer, Reply
 
 TONE = "---\nname: tone\ndescription: How we write headlines.\n---\nEnd each with the word in words.md."
@@ -41,14 +41,11 @@ def parts(it: LanguageService, run: Any) -> list[str]:
     return [part.what for call in it.client.runs.sent(run) for part in call.parts]
 
 
-def test_a_skill_is_told_of_read_when_it_is_asked_for_and_followed() -> None:
+def test_a_skill_is_told_of_read_when_it_is_asked_for_and_followed(tmp_path: Path) -> None:
     server = Following([])
     try:
-        with (
-            running_service("openai-chat:x", model_url=server.url, model_context=8_192) as service,
-            AgentService(service.api_key, service.base_url) as client,
-        ):
-            it = LanguageService(service, client, server)
+        with service_here("openai-chat:x", tmp_path, model_url=server.url, model_context=8_192) as client:
+            it = LanguageService(DataFolder(tmp_path), client, server)
             run = it.ask("A headline, please.", project=with_skills(it))
             assert (run.status, run.output) == ("completed", "Pack light, ahoy!")
             assert len(server.asked) == 3
@@ -76,31 +73,14 @@ def test_without_skills_nothing_is_told_of_them_and_what_a_run_wrote_is_none() -
         assert "read_skill" not in said
 
 
-def test_many_long_descriptions_are_cut_and_every_name_is_told() -> None:
-    with language_service(DONE, model_context=8_192) as it:
-        project = it.client.projects.create("Autumn").id
-        for number in range(50):
-            text = f"---\nname: skill-{number}\ndescription: {'How to ' * 140}\n---\nDo it."
-            it.client.projects.update(project, skills={f"skill-{number}": {"SKILL.md": text}})
-        run = it.ask("Hello", project=project)
-        assert it.events(run, "warning") == []
-        told = it.last()[0]["content"].partition("The project has skills")[2]
-        assert all(f"- skill-{number}" in told for number in range(50))
-        assert len(told) < 3_000
-
-
-def test_who_chooses_among_no_tools_says_that_skills_are_not_followed() -> None:
+def test_who_chooses_among_no_tools_says_that_skills_are_not_followed(tmp_path: Path) -> None:
     with language_service(DONE, model_tools="no") as it:
         run = it.ask("A headline, please.", project=with_skills(it))
         [warning] = it.events(run, "warning")
         assert warning["code"] == "skills_not_used"
         assert "How we write" not in it.last()[0]["content"]
-    with running_service("offline") as service, AgentService(service.api_key, service.base_url) as client:
-        it = LanguageService(service, client, ChatServer([DONE]))
-        project = with_skills(it)
-        run = it.ask("A headline, please.", project=project)
-        [warning] = [one for one in it.events(run, "warning") if one["code"] == "skills_not_used"]
-        assert warning["message"] == (
-            "offline does not follow the project's skills, which takes a language model with tools: tone."
-        )
+    with service_here("offline", tmp_path) as client:
+        it = LanguageService(DataFolder(tmp_path), client, ChatServer([DONE]))
+        run = it.ask("A headline, please.", project=with_skills(it))
+        assert "skills_not_used" in [one["code"] for one in it.events(run, "warning")]
         it.server.close()

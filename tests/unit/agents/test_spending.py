@@ -1,78 +1,12 @@
-"""What a run on a model costs at most (docs/api/runs.md "Limits of a run"): each provider's stand-in writes as many
-tokens as its request allows, and counts a dense request."""
+"""What the rest of a run's limit pays."""
 
 from __future__ import annotations
-
-import json
-import random
-import string
-from collections.abc import Callable, Iterator
-from typing import Any, Final
 
 import pytest
 
 from agentsvc_nb.agents.language import served
 from agentsvc_nb.agents.language.model_choice import ModelChoice
-from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
-from tests.unit.agents.wires.providers import PROVIDERS, Serving, serving
-from tests.unit.agents.wires.reply import Body, Reply
-
-# As in `test_providers`.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-ENDLESS: Final = 10**9
-PRICED: Final = {"completions": "openai-chat:NAME=300/1500", "ollama": "ollama:qwen3=300/1500"}
-LONGEST: Final[dict[str, Callable[[Body], Any]]] = {
-    "responses": lambda body: body["max_output_tokens"],
-    "completions": lambda body: body["max_completion_tokens"],
-    "anthropic": lambda body: body["max_tokens"],
-    "google": lambda body: body["generationConfig"]["maxOutputTokens"],
-    "ollama": lambda body: body["max_tokens"],
-}
-"""Where each provider reads how long an answer may get."""
-DENSE: Final = "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=60_000))
-"""A text that every tokenizer makes many tokens of."""
-
-
-@pytest.fixture(scope="module", params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> Iterator[tuple[str, Serving]]:
-    own = {"prices": PRICED[request.param], "model_context": 200_000} if request.param in PRICED else {}
-    with serving(PROVIDERS[request.param], model_patience_seconds=0, **own) as it:
-        yield request.param, it
-
-
-def reading(writes: int) -> list[Reply]:
-    """A model that reads on and on."""
-    calls = [json.dumps({"path": "uploads/long.txt", "start": 8_000 * place}) for place in range(12)]
-    return [Reply(("Reading.",), calls=(("read_file", given),), writes=writes) for given in calls]
-
-
-BEHAVIOURS: Final[dict[str, list[Reply]]] = {
-    "answers at length": [Reply(("Tea.",), writes=ENDLESS)],
-    "is cut": [Reply(("Tea.",), writes=ENDLESS, end="length")],
-    "reads and writes at length": reading(ENDLESS),
-    "reads": reading(200),
-    "lets a tool write at length": [
-        Reply(("Asking.",), calls=(("find_angles", '{"product": "tea"}'),), writes=100),
-        Reply(("Tea.",), writes=ENDLESS),
-    ],
-}
-
-
-@pytest.mark.parametrize("cents", [1, 4, HOSTED_RUN_CENTS])
-@pytest.mark.parametrize("behaviour", BEHAVIOURS)
-def test_no_run_costs_more_than_it_may(provider: tuple[str, Serving], behaviour: str, cents: int) -> None:
-    name, it = provider
-    message = "What is in it?" if "reads" in behaviour else f"What is this? {DENSE}"
-    options = {} if cents == HOSTED_RUN_CENTS and name not in PRICED else {"max_cents": cents}
-    run = it.ask(message, *BEHAVIOURS[behaviour], files=[("long.txt", DENSE.encode())], **options)
-    assert run.usage.cost_microcents <= cents * CENT
-    assert run.last_error in (None, "limit_reached", "call_repeated")
-    longest = [LONGEST[name](body) for body in it.server.asked]
-    assert all(isinstance(most, int) and most > 0 for most in longest)
 
 
 @pytest.mark.parametrize(
@@ -94,44 +28,3 @@ def test_the_rest_of_a_limit_buys_what_it_pays_and_no_more(model: str, monkeypat
                 assert answer == 32_000 or more > room
                 cached = served.priced(found, asked, answer, cache_write=asked)
                 assert cost == max(cached, served.priced(found, asked, answer))
-
-
-def test_a_run_that_reaches_its_limit_closes_with_an_answer(provider: tuple[str, Serving]) -> None:
-    """The first call writes as much as it may: the next one can't be paid, but the closing answer can."""
-    name, it = provider
-    cents = 5 if name == "google" else 50  # one answer of this Gemini costs 10 at most
-    closing = Reply(("In short: tea.",), writes=100)
-    run = it.ask("What is it?", reading(ENDLESS)[0], closing, files=[("long.txt", DENSE.encode())], max_cents=cents)
-    assert (run.last_error, run.output, run.steps) == ("limit_reached", "Reading.\n\nIn short: tea.", 2)
-    assert "max_cents" in (run.last_error_message or "")
-    assert run.usage.cost_microcents <= cents * CENT
-    _, last = it.server.asked
-    assert not last.get("tools")
-    told = json.dumps(last)
-    assert all(part in told for part in ("What is it?", "read_file", DENSE[:300]))
-
-
-def test_a_run_that_can_pay_no_call_at_all_asks_nothing(provider: tuple[str, Serving]) -> None:
-    _, it = provider
-    run = it.ask("What is it?", Reply(("Tea.",)), max_cents=0.01)
-    assert (run.last_error, run.output, it.server.asked) == ("limit_reached", None, [])
-    assert "its next call may cost" in (run.last_error_message or "")
-
-
-def test_the_work_of_a_run_that_ended_at_its_limit_reaches_the_next_turn(provider: tuple[str, Serving]) -> None:
-    _, it = provider
-    look = Reply(("Let me see.",), calls=(("read_file", '{"path": "uploads/a.txt"}'),))
-    run = it.ask("What is the code?", look, files=[("a.txt", b"The code is 4711.")], max_steps=1)
-    assert (run.last_error, run.output) == ("limit_reached", "Let me see.")
-    it.ask("And now?", Reply(("4711.",)), chat=run.chat)
-    told = json.dumps(it.server.asked[-1])
-    assert all(part in told for part in ("What is the code?", "Let me see.", "limit_reached", "The code is 4711."))
-    assert "read_file {" in told
-    # It is resumed all the same, from where it was, before the turn that came later.
-    it.server.answers(Reply(("It is 4711.",)))
-    again = it.client.runs.wait(it.client.runs.resume(run, max_steps=2).run_id, poll=0.02, timeout=60)
-    assert (again.status, again.output, len(it.server.asked)) == ("completed", "It is 4711.", 1)
-    assert "And now?" not in json.dumps(it.server.asked[-1])
-    it.ask("Well?", Reply(("Well.",)), chat=run.chat)
-    told = json.dumps(it.server.asked[-1])
-    assert ("It is 4711." in told, "limit_reached" in told) == (True, False), "told instead of the one that failed"

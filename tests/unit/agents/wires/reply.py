@@ -44,6 +44,7 @@ class Refused:
 class Reply:
     """One answer: its thinking and text in pieces, its calls of tools as (name, arguments in JSON).
 
+    `answer` is an object, which Claude gives in the form that was asked for.
     `hangs`: it says no more and keeps the connection. `fault`: the request is refused, with `retry_after` seconds, or
     with exactly this document. `thinking` is said only where the request asks to see it, as providers do. `pause` are
     the seconds between events. `repeats_usage`: each event repeats the tokens that the call has cost so far.
@@ -53,6 +54,7 @@ class Reply:
     text: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
+    answer: dict[str, Any] | None = None
     end: End = "done"
     hangs: bool = False
     fault: Fault | Refused | None = None

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.service.agents.test_claude import claude
-from tests.service.agents.test_language import LanguageService, language_service
-from tests.service.api.signing import page, signed_in
+from tests.service.agents.serving import LanguageService, language_service, serving
 from tests.unit.agents.chat_server import Reply
-from tests.unit.agents.messages import Reply as ClaudeReply
+from tests.unit.agents.wires.providers import PROVIDERS
+from tests.unit.agents.wires.reply import Reply as ClaudeReply
 
 ROWS = "date,channel,revenue\n" + "".join(f"2026-01-{day % 28 + 1:02},Search,{day}.5\n" for day in range(3_000))
 TOO_LONG = Reply(status=400, error="the request exceeds the available context size (4096 tokens), try increasing it")
 DONE = Reply(("Done.",))
+SONNET = "anthropic:claude-sonnet-4-6"
 
 
 def sent(it: LanguageService) -> str:
@@ -37,12 +37,6 @@ def test_a_table_goes_in_as_its_schema_ranges_first_rows_and_number_of_rows() ->
         assert len(question) < 1_500
         it.ask("And now?", chat=run.chat)
         assert "table sales, 3,000 rows" in it.last()[-1]["content"], "later turns know of it, too"
-
-
-def test_a_page_with_a_table_goes_in_as_text() -> None:
-    with language_service(DONE) as it:
-        it.ask("What is in it?", files=[("notes.md", b"# Notes\n\nAll is well.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")])
-        assert "All is well." in it.last()[-1]["content"]
 
 
 def test_the_date_and_how_to_work_are_told_and_the_first_message_stays_the_same() -> None:
@@ -81,15 +75,6 @@ def test_a_message_that_is_too_long_is_shortened_and_the_run_says_so() -> None:
         question = it.last()[-1]["content"]
         assert question.startswith("Begin.")
         assert "The end: how many?" in question
-
-
-def test_tools_that_a_small_context_has_no_room_for_are_left_out_and_it_is_said() -> None:
-    with language_service(DONE, model_context=4_096) as it:
-        run = it.ask("Hello")
-        assert warned(it, run) == ["tools_left_out"]
-        names = {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}
-        assert {"list_files", "read_file"} <= names
-        assert "create_images" not in names
 
 
 def test_a_small_context_has_the_tools_that_the_chat_needs_in_short() -> None:
@@ -137,8 +122,8 @@ def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
 
 
 def test_what_stays_the_same_is_marked_for_claude_to_cache() -> None:
-    with claude("claude-sonnet-4-6") as it:
-        read = ClaudeReply(("Let me see.",), calls=(("list_files", {}),))
+    with serving(PROVIDERS["anthropic"], SONNET) as it:
+        read = ClaudeReply(("Let me see.",), calls=(("list_files", "{}"),))
         first = it.ask("Which files?", read, ClaudeReply(("None.",)), max_cents=1_000)
         one, two = it.server.asked
         assert one["cache_control"] == {"type": "ephemeral", "ttl": "5m"}, "of the conversation so far"
@@ -167,8 +152,8 @@ def test_the_rules_of_a_project_and_of_uploaded_files_are_told() -> None:
 
 
 def test_what_goes_to_a_provider_is_said_once_and_shown() -> None:
-    with claude("claude-sonnet-4-6") as it:
-        look = ClaudeReply(("Let me see.",), calls=(("list_files", {}),))
+    with serving(PROVIDERS["anthropic"], SONNET) as it:
+        look = ClaudeReply(("Let me see.",), calls=(("list_files", "{}"),))
         run = it.ask("Which files?", look, ClaudeReply(("None.",)), files=[("sales.csv", ROWS.encode())])
         [said] = it.events(run, "warning")
         assert (said["code"], "http://127.0.0.1" in said["message"]) == ("leaves_machine", True)
@@ -190,10 +175,3 @@ def test_what_goes_to_a_server_of_ones_own_is_shown_and_not_warned_of() -> None:
         [call] = it.client.runs.sent(run)
         assert (call.hosted, call.provider.startswith("http://127.0.0.1")) == (False, True)
         assert (len(call.parts[2].text), call.parts[2].chars > 2_400) == (500, True)
-        other = it.ask("<b>Hello</b>", chat=run.chat)
-        with signed_in(it.service) as browser:
-            assert f'href="/app/runs/{other.run_id}/sent"' in page(browser, f"/app/chats/{run.chat}")
-            shown = page(browser, f"/app/runs/{other.run_id}/sent")
-            assert "stand-in" in shown
-            assert "&lt;b&gt;Hello" in shown
-            assert "run_not_found" in page(browser, "/app/runs/00000000-0000-0000-0000-000000000000/sent", 404)

@@ -10,21 +10,17 @@ import pytest
 from agentsvc_nb.agents.language.lengths import Lengths
 from agentsvc_nb.agents.language.outlines import outline
 from agentsvc_nb.wire.runs import CENT
-from tests.unit.agents.wires.providers import PROVIDERS, Serving, serving
+from tests.service.agents.serving import Serving, serving
+from tests.unit.agents.wires.providers import PROVIDERS
 from tests.unit.agents.wires.reply import Reply
 
-# As in `test_providers`.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 SECTION = "# Part {}\n\n" + "The quick brown fox jumps over the lazy dog. " * 1_500 + "\n\n"
 BOOK = "".join(SECTION.format(number) for number in range(1, 21))
 """1.4 MB."""
 DONE = Reply(("Done.",), writes=50)
 
 
-@pytest.fixture(scope="module", params=["responses", "anthropic"])
+@pytest.fixture(scope="module", params=["anthropic"])
 def it(request: pytest.FixtureRequest) -> Iterator[Serving]:
     with serving(PROVIDERS[request.param], model_patience_seconds=0) as serves:
         yield serves

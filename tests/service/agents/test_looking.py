@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 import json
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from PIL import Image
-from pydantic_ai import BinaryContent, ModelRequest
-from pydantic_ai.messages import UserPromptPart
 
-from agentsvc_nb.agents.language import conversation
 from agentsvc_nb.tools.workspace.look_child import SIDE
-from tests.service.agents.test_language import LanguageService, language_service
+from tests.service.agents.serving import LanguageService, language_service
 from tests.unit.agents.chat_server import Reply
-from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 DONE = Reply(("Done.",))
 
@@ -67,12 +60,6 @@ def test_a_scanned_pdf_is_said_to_be_one_and_its_pages_are_seen_in_any_turn() ->
         assert [payload["path"] for payload in it.events(run, "file.written")] == ["frames/scan-2.png"]
 
 
-def test_a_large_picture_is_made_smaller() -> None:
-    with language_service(look("uploads/big.png"), DONE, model_sees=True) as it:
-        it.ask("Look.", files=[("big.png", picture("PNG", (4000, 1000)))])
-        assert [page.size for page in seen(it)] == [(SIDE, 392)]
-
-
 def test_what_cannot_be_seen_is_told() -> None:
     calls = [look("uploads/a.txt"), look("none.png"), look("uploads/scan.pdf", 9), look("uploads/broken.png")]
     files = [("a.txt", b"text"), ("scan.pdf", picture("PDF")), ("broken.png", picture("PNG")[:60])]
@@ -90,17 +77,3 @@ def test_a_model_that_reads_text_only_is_not_offered_it() -> None:
     with language_service(DONE, model_sees=False) as it:
         it.ask("Look.")
         assert "look_at" not in {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}
-
-
-def test_what_was_looked_at_is_seen_again_after_a_crash(tmp_path: Path) -> None:
-    turn = MemoryRunContext("Look.", MemoryWorkspace(tmp_path / "chat", {"frames/a-1.png": picture("PNG")}))
-    shown = [f"{conversation._LOOKED_AT}frames/{name}" for name in ("a-1.png", "gone.png")]
-    messages: list[Any] = [ModelRequest(parts=[UserPromptPart("Look.")])]
-    messages += [
-        ModelRequest(parts=[UserPromptPart([path, BinaryContent(b"x", media_type="image/png")])]) for path in shown
-    ]
-    served = SimpleNamespace(sees=True)
-    found = asyncio.run(conversation.restored(turn, served, conversation.saved(messages)))  # type: ignore[arg-type]
-    (first,), (second,) = (cast("list[UserPromptPart]", message.parts) for message in found[1:])
-    assert first.content == [shown[0], BinaryContent(picture("PNG"), media_type="image/png")]
-    assert second.content == shown[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.service.agents.test_language import LanguageService, language_service
+from tests.service.agents.serving import LanguageService, language_service
 from tests.support.tool_server import tool_server
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.service.agents.test_language import language_service
+from tests.service.agents.serving import language_service
 from tests.unit.agents.chat_server import Reply
 
 LIST = Reply(calls=(("list_files", "{}"),))
@@ -44,14 +44,3 @@ def test_a_call_that_failed_is_made_again_until_the_fifth_time() -> None:
     with language_service(read) as it:
         run = it.ask("Read it.")
         assert (run.last_error, len(it.events(run, "tool.call"))) == ("call_repeated", 5)
-
-
-def test_a_call_that_cannot_be_made_leaves_a_warning() -> None:
-    malformed = Reply(calls=(("list_files", "[1"), ("no_such_tool", "{}")))
-    with language_service(malformed, DONE) as it:
-        run = it.ask("Which files?")
-        assert run.output == "Done."
-        assert it.events(run, "tool.call") == []
-        warned = it.events(run, "warning")
-        assert [payload["code"] for payload in warned] == ["malformed_call"] * 2
-        assert ["list_files" in warned[0]["message"], "no_such_tool" in warned[1]["message"]] == [True, True]

@@ -1,0 +1,121 @@
+"""Services whose model is a server of the test's. They run in this process, which takes a tenth of the time, unless a
+test kills them; a provider's variables are set as its line of docs/models.md says."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from agentsvc_nb import AgentService
+from agentsvc_nb.agents.language import patience
+from agentsvc_nb.service.app import create_app
+from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.keyring import create_key
+from agentsvc_nb.service.server import bind, origin
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.wire.runs import Run
+from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
+from tests.unit.agents.wires import reply
+from tests.unit.agents.wires.providers import Provider
+from tests.unit.agents.wires.server import ProviderServer, provider_server
+
+MODEL = "openai-chat:stand-in"
+
+
+class LanguageService:
+    """A service whose model is a server of the test's."""
+
+    def __init__(self, folder: DataFolder, client: AgentService, server: ChatServer) -> None:
+        self.folder, self.client, self.server = folder, client, server
+
+    def ask(self, message: str, **options: Any) -> Run:
+        return self.client.runs.wait(self.client.runs.start(message, **options).run_id, poll=0.05, timeout=60)
+
+    def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
+        return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
+
+    def said(self, run: Run) -> str:
+        """The text so far, of its first events."""
+        events = self.client.runs.events(run.run_id).data
+        return "".join(event.payload["text"] for event in events if event.type == "text.delta")
+
+    def last(self) -> list[dict[str, Any]]:
+        """The messages of the last call."""
+        found: list[dict[str, Any]] = self.server.asked[-1]["messages"]
+        return found
+
+
+@contextlib.contextmanager
+def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
+    given = {"model_patience_seconds": 0, "model_context": 32_768}
+    with (
+        chat_server(*replies) as server,
+        tempfile.TemporaryDirectory(prefix="agentsvc-") as data,
+        service_here(MODEL, Path(data), **{**given, "model_url": server.url, **settings}) as client,
+    ):
+        yield LanguageService(DataFolder(Path(data)), client, server)
+
+
+class Serving:
+    """A service with a stand-in where its provider would be."""
+
+    def __init__(self, client: AgentService, server: ProviderServer) -> None:
+        self.client, self.server = client, server
+
+    def start(self, message: str, *replies: reply.Reply, **options: Any) -> str:
+        self.server.answers(*replies)
+        return self.client.runs.start(message, **options).run_id
+
+    def ask(self, message: str, *replies: reply.Reply, **options: Any) -> Run:
+        run = self.client.runs.wait(self.start(message, *replies, **options), poll=0.02, timeout=60)
+        assert self.server.refused == []
+        return run
+
+    def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
+        return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
+
+
+@contextlib.contextmanager
+def serving(provider: Provider, line: str = "", **settings: object) -> Iterator[Serving]:
+    """Serve the model of the provider's recommended line, or `line`."""
+    with (
+        provider_server(provider.form) as server,
+        tempfile.TemporaryDirectory(prefix="agentsvc-") as data,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(patience, "FIRST_SECONDS", 0.001)
+        model, variables = provider.recommended()
+        given = {name.removeprefix("AGENTSVC_").lower(): value for name, value in variables.items()}
+        for name, value in {provider.key: "any", provider.address: server.url + provider.path}.items():
+            if name.startswith("AGENTSVC_"):
+                given[name.removeprefix("AGENTSVC_").lower()] = value
+            else:
+                patch.setenv(name, value)
+        with service_here(line or model, Path(data), **{**given, **settings}) as client:
+            yield Serving(client, server)
+
+
+@contextlib.contextmanager
+def service_here(model: str, data: Path, **settings: object) -> Iterator[AgentService]:
+    """Run a service in this process."""
+    given = Settings.from_env({variable(name): str(value) for name, value in settings.items()}, data=data, model=model)
+    key = create_key(DataFolder(data), name="test")
+    app = create_app(given, instance="test")
+    config = uvicorn.Config(app, interface="asgi3", ws="none", log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    with bind("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            with AgentService(key, origin("127.0.0.1", listening.getsockname()[1])) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
