@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.documents.test_random_tables import misread, pivot_table, plain_table
+from tests.unit.documents.random_tables import pivot_table, plain_table
+from tests.unit.documents.test_random_tables import misread
 from tests.unit.offline.tables import ReadTable, orders
 from tests.unit.offline.test_random_calculations import check_sql, said_and_parsed
 

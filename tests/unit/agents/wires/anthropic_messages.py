@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from anthropic.types.beta.message_create_params import MessageCreateParamsStreaming
-
 from tests.unit.agents.wires.reply import REFUSAL, Body, Event, Headers, Refused, Reply, pieces
 from tests.unit.agents.wires.strict import Request
 
@@ -28,7 +26,7 @@ STRICT: Final = frozenset(
 
 THOUGHTFUL: Final = "_thought"
 """How the id of a call ends that came with thinking."""
-PARAMETERS: Final = Request(MessageCreateParamsStreaming)
+PARAMETERS: Final = Request("anthropic.types.beta.message_create_params", "MessageCreateParamsStreaming")
 ENDS: Final = {"length": "max_tokens", "filtered": "refusal", "refused": "refusal"}
 FAULTS: Final = {
     "no_key": (401, "authentication_error", "invalid x-api-key"),

@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-
 from tests.unit.agents.wires.reply import NAME, REFUSAL, Body, Event, Headers, Refused, Reply
 from tests.unit.agents.wires.strict import Request
 
-PARAMETERS: Final = Request(CompletionCreateParamsStreaming)
+PARAMETERS: Final = Request("openai.types.chat.completion_create_params", "CompletionCreateParamsStreaming")
 ENDS: Final = {"done": "stop", "length": "length", "filtered": "content_filter", "refused": "stop"}
 OVERLOADED: Final = "The server is currently overloaded. Please try again later."
 FAULTS: Final[dict[str, tuple[int, str, str | None, str]]] = {

@@ -7,10 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from google.genai import types
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
-
 from tests.unit.agents.wires.reply import NAME, Body, Event, Headers, Refused, Reply
 from tests.unit.agents.wires.strict import Request
 
@@ -41,22 +37,7 @@ FAULTS: Final = {
 }
 
 
-class GenerateContent(BaseModel):
-    """The request's body, of the SDK's own types: the SDK has none for the whole."""
-
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
-
-    contents: list[types.Content]
-    system_instruction: types.Content | None = None
-    tools: list[types.Tool] | None = None
-    tool_config: types.ToolConfig | None = None
-    safety_settings: list[types.SafetySetting] | None = None
-    generation_config: types.GenerationConfig | None = None
-    cached_content: str | None = None
-    labels: dict[str, str] | None = None
-
-
-PARAMETERS: Final = Request(GenerateContent)
+PARAMETERS: Final = Request("tests.unit.agents.wires.google_request", "GenerateContent")
 
 
 class GoogleGenerate:
@@ -121,8 +102,7 @@ def _usage(reply: Reply, body: Body) -> dict[str, int]:
 
 
 def _parts(reply: Reply, body: Body) -> Iterator[dict[str, Any]]:
-    asked = GenerateContent.model_validate(body).generation_config or types.GenerationConfig()
-    shown = asked.thinking_config is not None and asked.thinking_config.include_thoughts
+    shown = body.get("generationConfig", {}).get("thinkingConfig", {}).get("includeThoughts")
     yield from ({"text": piece, "thought": True} for piece in (reply.thinking if shown else ()))
     yield from ({"text": piece} for piece in reply.text)
     for place, (name, arguments) in enumerate(reply.calls):

@@ -8,13 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
-
 from tests.unit.agents.wires.chat_completions import OVERLOADED, openai_error, openai_refused, wrong_function
 from tests.unit.agents.wires.reply import REFUSAL, Body, Event, Headers, Refused, Reply, pieces
 from tests.unit.agents.wires.strict import Request
 
-PARAMETERS: Final = Request(ResponseCreateParamsStreaming)
+PARAMETERS: Final = Request("openai.types.responses.response_create_params", "ResponseCreateParamsStreaming")
 INCOMPLETE: Final = {"length": "max_output_tokens", "filtered": "content_filter"}
 CAME_WITH: Final = re.compile(r"_with_(rs_\d+)$")
 """How the id of a call ends that came with reasoning."""

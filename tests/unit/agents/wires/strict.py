@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from functools import cached_property
 from typing import Any
@@ -13,18 +14,19 @@ from tests.unit.agents.wires.reply import Body
 
 
 class Request:
-    """The SDK's type of a request's parameters; it may be a TypedDict with others in it."""
+    """The SDK's type of a request's parameters, by module and name: SDKs take seconds to import."""
 
-    def __init__(self, parameters: Any) -> None:
-        self.parameters = parameters
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
 
     @cached_property
     def model(self) -> type[BaseModel]:
+        parameters = getattr(importlib.import_module(self.module), self.name)
         # A model, since only its configuration reaches the TypedDicts within.
         forbidding = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TypedDictExtraConfigWarning)  # some are open by their own word
-            return create_model("Asked", __config__=forbidding, body=(self.parameters, ...))
+            return create_model("Asked", __config__=forbidding, body=(parameters, ...))
 
     def complaint(self, body: Body) -> str | None:
         """What of a request the type does not know or miss, None when it fits."""
