@@ -132,7 +132,7 @@ def test_what_came_with_a_call_is_taken_back() -> None:
         ("responses", {"input": [*called_after("rs_1")[1:]]}, "without its required 'reasoning' item: 'rs_1'"),
         ("responses", {"input": called_after("rs_1", thought="b3RoZXI=")}, "could not be verified"),
         ("responses", {"input": called_after("rs_1", thought=None), "store": False}, "Item with id 'rs_1' not found"),
-        ("responses", {"text": {"format": named(LOOSE, strict=True)}}, "strict schemas"),
+        ("responses", {"text": {"format": named(LOOSE, strict=True)}}, "additionalProperties"),
         ("responses", {"text": {"format": named({"type": "array"}, strict=False)}}, "must be a JSON Schema of"),
         ("responses", {"stop": ["x"]}, "stop"),
         ("completions", {"messages": [{"role": "assistant", "tool_calls": [CALLED]}]}, "must be followed by"),

@@ -48,33 +48,6 @@ def kept(path: str) -> str:
     return f"import os\nos.makedirs(os.path.dirname({path!r}) or '.', exist_ok=True)\n"
 
 
-def top(asked: Asked) -> Thought:
-    """The greatest of a label by a measure, with a chart. Tries the SQL of another engine first."""
-    (table,) = asked.tables()
-    total, path = asked.names()
-    label, measure = named(asked.question, (yield from looked_into(table)))
-    most = re.search(r"\d+", asked.question)
-    assert most is not None
-    summed = f"sum({quoted(measure)}) AS {quoted(total)}"
-    what = f"{quoted(label)}, {summed} FROM {quoted(table.name)} GROUP BY 1 ORDER BY 2 DESC"
-    sql = f"SELECT TOP {most[0]} {what}"
-    found = yield call("query_tables", sql=sql)
-    if found.failed:
-        assert "syntax error" in found.text, found.text
-        sql = f"SELECT {what} LIMIT {most[0]}"
-        found = yield call("query_tables", sql=sql)
-    rows = [(name, float(amount)) for name, amount in found.rows()]
-    code = (
-        f"{kept(path)}import matplotlib.pyplot as plt\nplt.bar(*zip(*{rows!r}))\n"
-        f"plt.title({asked.question[:100]!r})\nplt.savefig({path!r})"
-    )
-    drawn = yield call("run_python", code=code)
-    seen = yield call("look_at", path=drawn.written())
-    assert seen.pictures, seen.text
-    lines = [f"{place}. {name}: {total}" for place, (name, total) in enumerate(found.rows(), 1)]
-    return "\n".join([*lines, f"The chart is `{drawn.written()}`. From `{table.path}` by `{sql}`."])
-
-
 def joined(asked: Asked) -> Thought:
     """A product of two columns summed up by a third, over three sheets. Takes it that keys have one name everywhere."""
     total, path = asked.names()

@@ -130,6 +130,27 @@ def wrong_function(name: str, schema: dict[str, Any] | None, strict: bool | None
         return f"Invalid name: {name!r}: string does not match pattern '^[a-zA-Z0-9_-]+$'."
     if schema is not None and schema.get("type") != "object":
         return f"Invalid schema for {name!r}: schema must be a JSON Schema of 'type: \"object\"'"
-    if strict:
-        return f"Invalid schema for {name!r}: strict schemas are not known here"
-    return None
+    return _not_strict(schema, name) if strict and schema is not None else None
+
+
+NOT_STRICT: Final = frozenset(
+    {"allOf", "oneOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "patternProperties"}
+    | {"unevaluatedProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedItems", "contains"}
+    | {"minContains", "maxContains", "uniqueItems"}
+)
+"""Keywords that OpenAI's strict schemas do not have."""
+
+
+def _not_strict(schema: Any, at: str) -> str | None:
+    if not isinstance(schema, dict):
+        return None
+    if found := schema.keys() & NOT_STRICT:
+        return f"Invalid schema for {at!r}: '{min(found)}' is not permitted."
+    if schema.get("type") == "object":
+        if schema.get("additionalProperties") is not False:
+            return f"Invalid schema for {at!r}: 'additionalProperties' is required to be supplied and to be false."
+        if set(schema.get("properties", {})) != set(schema.get("required", [])):
+            return f"Invalid schema for {at!r}: 'required' must include every key in properties."
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", [])]
+    found_faults = (_not_strict(each, at) for each in [*inner, schema.get("items")])
+    return next((fault for fault in found_faults if fault), None)
