@@ -29,7 +29,7 @@ DENSE: Final = "".join(random.Random(1).choices(string.ascii_letters + string.di
 """A text that every tokenizer makes many tokens of."""
 
 
-@pytest.fixture(scope="module", params=["responses", "completions", "anthropic"])
+@pytest.fixture(scope="module", params=["completions", "anthropic"])
 def provider(request: pytest.FixtureRequest) -> Iterator[tuple[str, Serving]]:
     own: dict[str, Any] = {"prices": PRICED[request.param], "model_context": 200_000} if request.param in PRICED else {}
     with serving(PROVIDERS[request.param], model_patience_seconds=0, **own) as it:
