@@ -9,7 +9,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 
 ROOMS = """\
-`.ci/run` gives it `tests/service/api`, with contents in S3, and `.ci/nightly` `tests/faults` as well. The other folders start
+`.ci/run` gives it `tests/service/api`, with contents in S3, and `.ci/nightly` `tests/faults`. The other folders start
 no service, or ask one by the same routes.
 
 `tests/faults` has no run with `--blobs s3`: its engines die and fail at a write to a folder. What a bucket adds, a
