@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,23 +41,6 @@ def expectations(code: str) -> list[tuple[int, str]]:
     """The line and the kind of each mistake."""
     lines = enumerate(code.splitlines(), start=1)
     return [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # " in line]
-
-
-@pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="basedpyright is not installed")
-@pytest.mark.timeout(600)
-def test_pyright_knows_the_same(tmp_path: Path) -> None:
-    """Of basedpyright, which comes with its own Node, in the mode that is pyright's own."""
-    for file in (USER_CODE, MISTAKES):
-        shutil.copy(file, tmp_path)
-    settings = {"typeCheckingMode": "strict", "enableTypeIgnoreComments": False}
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
-    done = subprocess.run([*command, "--project", str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
-    errors = json.loads(done.stdout)["generalDiagnostics"]
-    places = {(Path(error["file"]).name, error["range"]["start"]["line"] + 1) for error in errors}
-    wrong = {number for name, number in places if name == MISTAKES.name}
-    assert not {place for place in places if place[0] == USER_CODE.name}
-    assert {number for number, _ in expectations(MISTAKES.read_text())} <= wrong
 
 
 def test_the_user_code_uses_every_operation_of_both_clients() -> None:

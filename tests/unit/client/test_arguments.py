@@ -49,6 +49,10 @@ OTHERS: list[Call] = [
     lambda c: c.runs.get(RUN_ID, deadline=NAN),
     lambda c: c.runs.get(RUN_ID, max_retries=-1),
     lambda c: c.runs.get(RUN_ID, headers={"x y": "1"}),
+    *(
+        lambda c, name=name: c.runs.get(RUN_ID, headers={name: "x"})
+        for name in ("Authorization", "x-api-key", "Cookie")
+    ),
     lambda c: c.with_options(on_retry=3),
 ]
 

@@ -10,7 +10,6 @@ import pytest
 from agentsvc_nb import ChatBusyError, JobFailedError, JobTimeoutError, ToolResultError
 from agentsvc_nb.client.options import WaitNotice
 from tests.unit.client.conftest import RUN_ID, Call, Networks, answer, failure, run
-from tests.unit.client.cutting import events, frames, sse
 
 DATA = {"answer": "42", "chat": "chat_1", "app_url": "http://a/b", "run_id": RUN_ID, "steps": 3}
 RESULT = {"object": "tool_result", "tool": "ask_stefanbrain", "is_error": False, "data": DATA, "chat": "chat_1"}
@@ -72,12 +71,6 @@ def test_a_turn_that_failed(network: Networks) -> None:
     assert (type(error), error.request_id, "Away" in str(error)) == (JobFailedError, "req_2", True)
 
 
-def test_a_turn_that_takes_too_long_can_be_waited_for_again(network: Networks) -> None:
-    net = network(answer(202, HANDLE), *[job("running")] * 3)
-    error = net.error(lambda client: client.ask("?", timeout=4))
-    assert (type(error), error.job_id, error.chat, net.slept) == (JobTimeoutError, "j", "chat_1", [2, 2])
-
-
 def test_a_start_without_an_answer_has_no_job_id(network: Networks) -> None:
     net = network(*[httpx.ReadTimeout("")] * 2)
     error = net.error(lambda client: client.ask("?", idempotency_key="k", timeout=1))
@@ -100,12 +93,6 @@ def test_a_start_waits_for_the_turn_that_holds_the_chat(both: Networks) -> None:
     starts = [request.content for request in net.requests if request.method == "POST"]
     assert starts == [b'{"message":"hello","chat":"chat_1"}'] * 3
     assert net.slept == []
-
-
-def test_start_and_stream_waits_too(both: Networks) -> None:
-    net = both(busy(), answer(200, run("completed")), answer(202, run()), sse(frames(events(2))))
-    got = net.call(lambda client: client.runs.start_and_stream("hello", chat="chat_1", on_busy="wait"))
-    assert [event.id for event in got] == [1, 2]
 
 
 @pytest.mark.parametrize("call", [start, lambda client: client.ask("hello", chat="chat_1", on_busy="wait")])

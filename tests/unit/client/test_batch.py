@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from agentsvc_nb import AgentService, MapStopped
-from agentsvc_nb.client.batch import AdaptiveLimit
 from tests.unit.client.conftest import KEY, Network, Networks, answer, failure, run
 
 ONE = pd.DataFrame({"text": ["a"]})
@@ -53,20 +52,6 @@ def test_what_was_refused_as_too_much_is_sent_again_on_any_day(network: Networks
     net = network(failure("request_per_minute", 429, retry_after="0"), ended("yes"))
     new_day_after_a_request(net)
     assert net.client.map(ONE, "{{text}}").answer.tolist() == ["yes"]
-
-
-def test_a_full_service_has_fewer_rows_and_slowly_more_again() -> None:
-    limit = AdaptiveLimit(8)
-    limit.refused(began=1, now=2, wait=5)
-    limit.refused(began=1.5, now=2, wait=3)  # it began before the first refusal was known
-    assert (limit.rows, limit.held_until) == (4, 7)
-    limit.refused(began=8, now=9, wait=0)
-    assert limit.rows == 2
-    rows = []
-    for now in (38, 39, 40, 69, 99, 129, 159, 189, 219, 249):
-        limit.answered(began=now - 1, now=now)
-        rows.append(limit.rows)
-    assert rows == [2, 3, 3, 4, 5, 6, 7, 8, 8, 8]
 
 
 def test_an_interrupt_ends_a_map_at_once_and_keeps_what_is_there() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from typing import Any
@@ -16,16 +15,13 @@ from agentsvc_nb import (
     AsyncAgentService,
     AuthenticationError,
     JobAccepted,
-    JobTimeoutError,
     RateLimitError,
     StefanBrainError,
     ToolResult,
     WorkspaceFile,
 )
-from agentsvc_nb.client.events import OtherEvent, parse_event
-from agentsvc_nb.client.options import RetryNotice
+from agentsvc_nb.client.events import parse_event
 from agentsvc_nb.wire.files import Project, StagedFile
-from agentsvc_nb.wire.runs import EventType
 from tests.unit.client.conftest import FACES, HOST, KEY, RUN_ID, V1, Network, Networks, answer, failure, run
 from tests.unit.client.cutting import sse
 
@@ -129,13 +125,6 @@ def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(network: Netw
     assert net.error(lambda client: client.files.download(file, chat="c")).path == asked
 
 
-@pytest.mark.parametrize("name", ["Authorization", "x-api-key", "Cookie", "Host"])
-def test_a_credential_is_no_header_of_the_callers(network: Networks, name: str) -> None:
-    net = network()
-    assert name.lower() in str(net.error(lambda c: c.runs.get(RUN_ID, headers={name: "x"}))).lower()
-    assert net.requests == []
-
-
 # -- a client of the caller's own ------------------------------------------------------------------------------------
 
 
@@ -166,13 +155,6 @@ def test_ones_own_client_is_used_and_left_open(face: str) -> None:
     assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
     assert sent[0].headers["cookie"] == "site=a"
     assert sent[0].extensions["timeout"]["read"] == 60
-
-
-def test_the_blocking_client_works_inside_an_event_loop(network: Networks) -> None:
-    async def call() -> str:
-        return network(answer(200, run())).client.runs.get(RUN_ID).run_id
-
-    assert asyncio.run(call()) == RUN_ID
 
 
 # -- options ---------------------------------------------------------------------------------------------------------
@@ -212,10 +194,6 @@ def test_fields_of_the_callers_own_go_along(network: Networks) -> None:
 # -- the deadline by the clock; test_deadlines.py has silent services -------------------------------------------------
 
 
-RUNNING = answer(200, {"job_id": "j", "chat": "chat_1", "status": "running"})
-DONE = answer(200, {"job_id": "j", "chat": "chat_1", "status": "succeeded"})
-
-
 def test_an_attempt_may_take_what_is_left(both: Networks) -> None:
     """The waits are 0.5 s, then 1 s, of a deadline of 3 s."""
     net = both(*[httpx.ReadError("reset")] * 3)
@@ -235,12 +213,6 @@ def test_nothing_is_sent_after_it(network: Networks) -> None:
     assert (error.timed_out, error.sent, error.late, net.requests) == (True, False, True, [])
 
 
-def test_it_holds_for_a_whole_wait(both: Networks) -> None:
-    net = both(*[RUNNING] * 2)
-    error = net.error(lambda client: client.jobs.wait("j", chat="chat_1", deadline=4))
-    assert (type(error), error.job_id, error.chat, net.slept) == (JobTimeoutError, "j", "chat_1", [2, 2])
-
-
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
@@ -251,15 +223,6 @@ def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
     [(notice, slept)] = told
     facts = (notice.operation, notice.attempt, notice.seconds, notice.error.code, slept)
     assert facts == ("runs.get", 1, 0.5, "brain_unavailable", 0)
-
-
-def test_a_hook_that_raises_ends_the_call(both: Networks) -> None:
-    def stop(notice: RetryNotice) -> None:
-        raise KeyError(notice.operation)
-
-    net = both(failure("brain_unavailable", 503))
-    with pytest.raises(KeyError, match=r"files\.upload"):
-        net.call(lambda client: client.files.upload(("a", b"")), on_retry=stop)
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
@@ -284,12 +247,6 @@ def test_records_stand_for_their_ids(network: Networks) -> None:
     paths = [request.url.path.removeprefix(V1) for request in net.requests]
     assert [paths[1], *paths[4:]] == [f"/runs/{RUN_ID}", f"/runs/{RUN_ID}/calls/call_1/approval", "/jobs/job_1"]
     assert net.requests[5].url.params["chat"] == "chat_2"
-
-
-def test_every_known_type_has_a_class_of_its_own() -> None:
-    made = [parse_event({"id": 1, "type": kind, "payload": {}}) for kind in EventType.__args__]  # type: ignore[attr-defined]
-    assert len({type(event) for event in made}) == len(made)
-    assert OtherEvent not in map(type, made)
 
 
 # -- the log ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from agentsvc_nb import (
     JobTimeoutError,
     RateLimitError,
     StefanBrainError,
-    ToolResultError,
 )
 from agentsvc_nb.wire.codes import CODES, STATUSES, Code
 from agentsvc_nb.wire.limits import ANSWER_BYTES, MIB
@@ -122,18 +121,10 @@ def test_spent_money_has_no_reset(code: str, network: Networks) -> None:
 # -- about which request ---------------------------------------------------------------------------------------------
 
 
-TOOL_FAILED = {"tool": "t", "is_error": True, "error": {"code": "c", "message": "No."}}
-JOB = {"job_id": "j", "chat": "c"}
-GET, EVENTS, JOB_PATH = f"{V1}/runs/{RUN_ID}", f"{V1}/runs/{RUN_ID}/events", f"{V1}/jobs/j"
+GET, EVENTS = f"{V1}/runs/{RUN_ID}", f"{V1}/runs/{RUN_ID}/events"
 REQUESTS: dict[str, tuple[list[Scripted], Call, type[StefanBrainError], str, int]] = {
-    "a refusal": ([failure("run_not_found", 404)], read, StefanBrainError, GET, 1),
-    "a tool that failed after a repeat": (
-        [answer(503), answer(200, TOOL_FAILED)],
-        lambda c: c.tools.invoke("t", {}, idempotency_key="k"), ToolResultError, f"{V1}/tools/t/invoke", 2
-    ),
-    "a job that failed after a repeat": (
-        [answer(503), answer(200, {"job_id": "j", "status": "failed"})],
-        lambda c: c.jobs.wait("j", chat="c"), JobFailedError, JOB_PATH, 2
+    "a refusal after a repeat": (
+        [answer(503), failure("run_not_found", 404)], lambda c: c.runs.get(RUN_ID), StefanBrainError, GET, 2
     ),
     "an event that is no JSON": ([answer(200, run()), sse(b"id: 1\ndata: {\n\n")], follow, StefanBrainError, EVENTS, 1),
     "a stream that broke": (
@@ -154,8 +145,7 @@ def test_an_error_names_its_request(case: str, network: Networks) -> None:
         each.headers["x-request-id"] = "req_9"
     error = network(*answers).error(call)
     assert type(error) is kind
-    method = "POST" if kind is ToolResultError else "GET"
-    assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", method, path, attempts)
+    assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", "GET", path, attempts)
 
 
 @pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])

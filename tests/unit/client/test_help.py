@@ -14,33 +14,17 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from agentsvc_nb.client import errors
-from agentsvc_nb.client.api import AgentService, AsyncAgentService
+from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.wire.codes import CODES
 from tests.notebook.shells import NO_HISTORY
 from tests.unit.client.conftest import KEY
 from tests.unit.client.test_requests import operations_of
 
 OPERATIONS = sorted(operations_of(AgentService(KEY)))
-VARIADIC = {"files.upload": {"files"}}
 OPTIONS = (
     "Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
 )
 OF_WAITS = "Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`."
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_a_signature_names_every_parameter_with_its_type(name: str) -> None:
-    """The same in both faces, but for streams and pages."""
-    plain, awaited = (attrgetter(name)(face(KEY)) for face in (AgentService, AsyncAgentService))
-    signature, other = inspect.signature(plain), inspect.signature(awaited)
-    parameters = signature.parameters.values()
-    assert {"deadline", "max_retries", "headers", "timeout"} <= set(signature.parameters)
-    assert not [parameter.name for parameter in parameters if parameter.annotation is parameter.empty]
-    loose = {p.name for p in parameters if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
-    assert loose == VARIADIC.get(name, set())
-    assert (plain.__doc__, signature.parameters) == (awaited.__doc__, other.parameters)
-    returned, later = (str(each.return_annotation).partition("[")[0] for each in (signature, other))
-    assert later in (returned, f"Async{returned}", "AsyncStreamStart")
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -73,7 +73,4 @@ def test_public_names_are_there() -> None:
         assert name in dir(agentsvc_nb)
     with pytest.raises(AttributeError, match="nonsense"):
         agentsvc_nb.nonsense  # noqa: B018
-
-
-def test_the_version_of_the_specification() -> None:
     assert agentsvc_nb.DEVELOPER_SDK_SPEC_VERSION == "1.0.0"

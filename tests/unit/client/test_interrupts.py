@@ -211,26 +211,3 @@ def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
         assert client.runs.get(RUN_ID).run_id == RUN_ID, "used again, it opens connections again"
         client.close()
         server.left()
-
-
-@pytest.mark.parametrize("what", ["stream", "client"])
-def test_closing_ends_the_task_that_waits(what: str) -> None:
-    async def close(server: Server) -> Any:
-        client = AsyncAgentService(KEY, server.origin)
-        stream = await client.runs.attach(RUN_ID)
-
-        async def read() -> list[Any]:
-            return [event.id async for event in stream] if what == "stream" else [await client.runs.get("silent")]
-
-        task = asyncio.create_task(read())
-        await asyncio.to_thread(server.asked, "/events" if what == "stream" else "/silent")
-        await (stream if what == "stream" else client).close()
-        async with asyncio.timeout(10):
-            outcomes = await asyncio.gather(task, return_exceptions=True)
-        await client.close()
-        return outcomes[0]
-
-    with Server(silent_run) as server:
-        outcome = asyncio.run(close(server))
-        server.left()
-    assert outcome in ([], [1], [1, 2]) if what == "stream" else closed(outcome)

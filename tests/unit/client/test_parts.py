@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -55,16 +54,6 @@ def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(both: Netwo
         assert b'name="payload"\r\n\r\n{"message":"hello"}' in request.content
 
 
-def test_a_pipe_is_sent_once_and_whole(network: Networks) -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"from a pipe")
-    os.close(writing)
-    net = network(RESET)
-    with os.fdopen(reading, "rb") as pipe:
-        net.error(lambda client: client.files.upload(("p.txt", pipe)))
-    assert b"from a pipe" in net.requests[0].content
-
-
 @pytest.mark.parametrize("face", FACES)
 def test_an_upload_that_is_refused_while_it_goes_out_is_told_and_not_repeated(face: str) -> None:
     def refuse(exchange: Exchange) -> None:
@@ -77,19 +66,6 @@ def test_an_upload_that_is_refused_while_it_goes_out_is_told_and_not_repeated(fa
     with Server(refuse) as server, pytest.raises(RequestTooLargeError):
         FACES[face](server.origin, lambda client: client.files.upload(("a.bin", b"q" * 3_000_000)))
     assert len(server.seen) == 1
-
-
-def test_what_is_made_of_content_takes_of_the_deadline(network: Networks) -> None:
-    net = network()
-
-    class Large(pd.DataFrame):
-        def to_csv(self, *args: Any, **options: Any) -> Any:
-            net.slept.append(10.0)
-            return super().to_csv(*args, **options)
-
-    assert "deadline" in str(net.error(lambda client: client.files.upload(Large(PRICES), deadline=5)))
-    assert "deadline" in str(net.error(lambda client: client.runs.start("x", files=[Large(PRICES)], deadline=5)))
-    assert net.requests == []
 
 
 def test_a_dataframe_goes_as_csv(network: Networks) -> None:

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from agentsvc_nb import AgentService, APIConnectionError, StefanBrainError
+from agentsvc_nb import APIConnectionError, StefanBrainError
 from tests.support.certificates import HOST, certificate
 from tests.unit.client.conftest import FACES, KEY, RUN_ID, run
 from tests.unit.client.cutting import Exchange, Server
@@ -105,16 +104,6 @@ def test_a_private_certificate_is_trusted_where_the_environment_says_so(
         environment.setenv("SSL_CERT_FILE", str(pem))
         assert FACES[face](f"https://{HOST}", read)
         assert f"bearer {KEY}".encode() in seen[0].replace(b"Bearer", b"bearer")
-
-
-def test_a_client_of_ones_own_has_a_proxy_and_certificates_of_its_own(
-    environment: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pem = certificate(tmp_path)
-    trusted = ssl.create_default_context()
-    trusted.load_verify_locations(pem)
-    with tls_host(pem) as (proxy, _), httpx.Client(verify=trusted, proxy=proxy.origin) as http:
-        assert AgentService(KEY, f"https://{HOST}", http_client=http).runs.get(RUN_ID)
 
 
 @pytest.mark.parametrize("face", FACES)

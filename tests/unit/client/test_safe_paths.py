@@ -32,14 +32,6 @@ def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
     assert not {unicodedata.category(char) for char in name} & {"Cc", "Cs"}
 
 
-@settings(max_examples=50)
-@given(st.lists(PATHS, max_size=8))
-def test_names_are_distinct(paths: list[str]) -> None:
-    names = uploads.distinct_names(paths)
-    assert len({name.casefold() for name in names}) == len(paths)
-    assert all(uploads.safe_name(name) == name for name in names if len(name) < 60)
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [
@@ -77,3 +69,11 @@ def test_a_name_of_the_service_never_leads_out_of_the_folder(
         network(done, sse(b"x")).client.jobs.download_artifacts("j", chat="c", to=into)
     [made] = [each for each in tmp_path.rglob("*") if each.is_file()]
     assert made.parent == into
+
+
+def test_files_of_one_name_go_to_places_of_their_own(network: Networks, tmp_path: Path) -> None:
+    """Also on a disk that takes capitals for small letters."""
+    files = [{"id": "", "path": path, "file_name": path, "size_bytes": 1} for path in ("a/x.txt", "b/x.txt", "b/X.TXT")]
+    done = answer(200, {"job_id": "j", "status": "succeeded", "chat": "c", "kind": "files", "files": files})
+    places = network(done, *[sse(b"x")] * 3).client.jobs.download_artifacts("j", chat="c", to=tmp_path)
+    assert len({place.name.casefold() for place in places}) == 3

@@ -19,19 +19,7 @@ from tests.unit.client.conftest import HOST, KEY, RUN_ID, Networks, answer, run
 from tests.unit.client.cutting import events, sse
 
 ENDS = ("\n", "\r", "\r\n")
-NOISE = [
-    ": ping",
-    ":",
-    "news: x",
-    "data2: {}",
-    "retry: 5",
-    "retry: soon",
-    "id",
-    "id: x\0",
-    "event",
-    "nothing",
-    "DATA: x",
-]
+NOISE = [": ping", ":", "news: x", "data2: {}", "retry: 5", "id", "id: x\0", "event", "nothing", "DATA: x"]
 TEXT = st.text(st.characters(exclude_categories=()), max_size=5)
 VALUE = st.none() | st.integers(10**17, 10**40) | st.floats() | TEXT | st.lists(TEXT, max_size=2)
 
@@ -131,7 +119,7 @@ def test_the_service_says_when_to_come_back(network: Networks, line: bytes, seco
     assert net.slept == [seconds]
 
 
-@pytest.mark.parametrize("line", [b"data: ", b": ", b""])
+@pytest.mark.parametrize("line", [b"data: ", b": "])
 def test_an_endless_line_is_refused_before_it_fills_the_memory(line: bytes, network: Networks) -> None:
     piece = b"x" * 64 * 1024
     net = network(answer(200, run()), sse(line, *[piece] * (2 * EVENT_MAX_BYTES // len(piece))))

@@ -53,18 +53,6 @@ def test_a_hundred_cuts_lose_nothing(face: str) -> None:
     assert len(begun) == 101
 
 
-def test_every_cut_of_a_short_stream(network: Networks) -> None:
-    """Places within events and around their ends where a stream can break, each followed by a whole one."""
-    text = frames(events(3))
-    ends = [at for at in range(len(text)) if b"\n\n" in text[at - 3 : at + 2]]
-    for cut in sorted({*range(0, len(text), 11), *ends}):
-        after = text[:cut].count(b"\n\n")
-        pages = [answer(200, {"data": events(3)[:1], "status": "completed"})] if not after else []
-        net = network(answer(200, run()), sse(text[:cut]), *pages, sse(frames(events(3)[after:])))
-        assert ids(net.client.runs.attach(RUN_ID)) == [1, 2, 3]
-        assert net.requests[-1].headers.get("last-event-id", "0") == str(after)
-
-
 S = events(6)
 ORDERS: dict[str, list[httpx.Response]] = {
     "each twice": [sse(frames([event for event in S for _ in range(2)]))],
@@ -163,11 +151,6 @@ def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
     assert "last-event-id" not in net.requests[1].headers
 
 
-def test_a_finished_replay_streams_all_events(both: Networks) -> None:
-    net = both(answer(200, run("completed")), sse(frames(events(4))))
-    assert len(net.call(lambda client: client.runs.start_and_stream("hello", idempotency_key="k"))) == 4
-
-
 def test_an_end_that_was_too_large_gets_its_record(network: Networks) -> None:
     """Also when that could not be had at first: the end is not handed out without."""
     every = events(2)
@@ -224,7 +207,6 @@ def test_more_failures_in_a_row_than_it_may_repeat_are_raised(
     [
         pytest.param([RESET], id="never opened"),
         pytest.param([sse(frames(events(4)[:2]))], id="ended early"),
-        pytest.param([sse(b""), answer(200, {"data": [], "status": "running"})], id="ended without events"),
         pytest.param([failure("brain_unavailable", 503)], id="503"),
     ],
 )
@@ -251,16 +233,3 @@ def test_a_deadline_that_passes_between_two_connections_is_raised(network: Netwo
     with pytest.raises(JobTimeoutError) as caught:
         next(stream)
     assert caught.value.last_event_id == 0
-
-
-def test_a_start_that_is_never_answered_has_no_id(network: Networks) -> None:
-    net = network(*[httpx.ReadTimeout("")] * 3)
-    error = net.error(lambda client: client.runs.start_and_stream("hello", idempotency_key="k", timeout=1))
-    assert (type(error), error.job_id, "may have started" in str(error)) == (JobTimeoutError, None, True)
-
-
-def test_events_of_new_types_are_passed_on(network: Networks) -> None:
-    news = {"id": 1, "type": "mood.changed", "created_at": "", "payload": {"mood": "good"}, "extra": 1}
-    found = network(answer(200, run()), sse(frames([news, events(2)[1]]))).call(attach)
-    moods = [(event.type, event.payload.get("mood")) for event in found]
-    assert moods == [("mood.changed", "good"), ("run.ended", None)]

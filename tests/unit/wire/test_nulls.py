@@ -39,19 +39,6 @@ def test_null_is_as_if_the_field_were_not_there() -> None:
         assert model.read(json.dumps(given | optional)) == model.read(json.dumps(given)), model
 
 
-def test_null_is_read_so_in_what_a_record_holds() -> None:
-    usage, entry = {"input_tokens": None, "cost_microcents": 7}, {"run_id": "r", "status": "x", "message": None}
-    page = {"data": [entry | {"usage": usage}, entry], "next_after": None, "new": None}
-    read = runs.RunPage.read(json.dumps(page))
-    assert [(each.message, each.usage.input_tokens, each.usage.cost_microcents) for each in read.data] == [
-        ("", 0, 7),
-        ("", 0, 0),
-    ]
-    assert read.model_extra == {"new": None}
-    listed = files.FilePage.read(json.dumps({"files": [{"id": "f", "path": "a", "size_bytes": None}]}))
-    assert listed.files[0].size_bytes == 0
-
-
 @pytest.mark.parametrize(
     ("given", "named"),
     [

@@ -31,12 +31,6 @@ def test_a_route_says_who_may_call_it() -> None:
         assert (row.access == "key") == bool(row.scopes), row.name
 
 
-def test_no_two_routes_are_the_same() -> None:
-    assert len({(row.method, row.path) for row in ROUTES.values()}) == len(ROUTES)
-    assert len({row.operation_id for row in ROUTES.values()}) == len(ROUTES)
-    assert ROUTES["files.search"].operation_id == "searchFiles"
-
-
 def test_every_route_has_its_handler() -> None:
     assert {served.path for served in routes() if isinstance(served, StarletteRoute)} == {
         route.path for route in ROUTES.values()
