@@ -5,11 +5,9 @@ It is never run. `assert_type` says what an editor knows of each answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, assert_type
 
-import httpx
 import pandas as pd
 from pydantic import BaseModel
 
@@ -26,22 +24,18 @@ from agentsvc_nb import (
     JobAccepted,
     JobFailedError,
     JobTimeoutError,
-    MapProgress,
     MapStopped,
     RateLimitError,
-    RetryNotice,
     Run,
     RunEvent,
     StefanBrainError,
     ToolResult,
-    WaitNotice,
     WorkspaceFile,
 )
 from agentsvc_nb.client.events import EventPage, OtherEvent, TextDelta
 from agentsvc_nb.client.faces import AsyncPages, Pages
 from agentsvc_nb.client.history import History
 from agentsvc_nb.client.models import FileSearch, Listing
-from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.files import Project, RetiredChat, StagedFile
 from agentsvc_nb.wire.resources import AdMedia, FeedbackReceipt, FeedbackReport, Label, LandingPage, Transcript
 from agentsvc_nb.wire.runs import CallApproval, ModelInfo, SentCall
@@ -50,14 +44,6 @@ from agentsvc_nb.wire.tools import ToolDescription
 
 class Offer(BaseModel):
     headline: str
-
-
-def tell(notice: RetryNotice | WaitNotice) -> None:
-    print(notice)
-
-
-async def tell_later(notice: RetryNotice | WaitNotice) -> None:
-    print(notice)
 
 
 def runs(client: AgentService) -> None:
@@ -107,15 +93,11 @@ def follow(client: AgentService, run: Run, event: RunEvent, base: Event) -> None
         assert_type(event.call_id, Any)
 
 
-def show(progress: MapProgress) -> None:
-    assert_type((progress.done, progress.failed), tuple[int, int])
-
-
 def rows(client: AgentService, table: pd.DataFrame) -> None:
     """One question over all rows."""
     try:
         assert_type(
-            client.map(table, "{{text}}", project=client.projects.create("x"), timeout=None, on_progress=show),
+            client.map(table, "{{text}}", project=client.projects.create("x"), timeout=None),
             pd.DataFrame,
         )
     except MapStopped as stopped:
@@ -178,17 +160,6 @@ def the_rest(client: AgentService) -> None:
     assert_type(client.history[-1].to_curl(), str)
 
 
-def clients() -> Iterator[AgentService]:
-    with AgentService("svc_sk_x", "http://host", max_retries=0, on_retry=tell, headers={"x-a": "b"}) as client:
-        assert_type(client, AgentService)
-        assert_type(client.with_options(deadline=10, on_wait=tell, max_retries=5), AgentService)
-        yield client
-    yield AgentService(transport=httpx.MockTransport(lambda request: httpx.Response(200)))
-    with running_service(ask_handle_seconds=1) as service:
-        assert_type(service, RunningService)
-        yield AgentService(service.api_key, service.base_url)
-
-
 def errors(client: AgentService) -> float | None:
     try:
         client.ask("x")
@@ -210,7 +181,6 @@ def errors(client: AgentService) -> float | None:
 
 async def awaited(client: AsyncAgentService, table: pd.DataFrame) -> None:
     """Where the client for asyncio differs: streams, pages and answers by what is given."""
-    assert_type(client.with_options(on_retry=tell_later), AsyncAgentService)
     assert_type(await client.ask("x"), Answer)
     assert_type(await client.map(table, "{{text}}", schema=Offer, max_cents=5), pd.DataFrame)
     run = await client.runs.start("x", output_config=Offer, on_busy="wait")

@@ -41,14 +41,6 @@ def test_a_request_without_a_key_is_answered_before_its_body_is_read(service: Ru
     assert (answer.status_code, code(answer)) == (401, "unauthorized")
 
 
-def test_a_key_made_beside_the_running_server_counts_at_once(service: RunningService) -> None:
-    key = service.create_key(name="tools only", scopes=("tools",))
-    headers = {"x-api-key": key}
-    assert httpx.get(service.base_url + TOOLS, headers=headers).status_code == 200
-    refused = httpx.post(service.base_url + f"{V1}/runs", headers=headers, json={"message": "say x"})
-    assert (refused.status_code, code(refused)) == (403, "api_key_scope_forbidden")
-
-
 def test_an_unknown_path_and_a_wrong_method_are_envelopes(wire: Wire) -> None:
     unknown = wire("GET", "/nothing/here")
     assert (unknown.status_code, code(unknown)) == (404, "not_found")

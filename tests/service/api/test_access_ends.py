@@ -14,9 +14,7 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService
 from agentsvc_nb.cli import main
-from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.service.api.conftest import Opened, Wire, code
@@ -149,25 +147,3 @@ def test_an_upload_is_refused_while_it_is_sent_and_nothing_is_kept(own_service: 
 
 def contents(service: RunningService) -> set[Path]:
     return {path for path in incoming(service).iterdir() if path.is_file()}
-
-
-def test_a_client_that_follows_is_told_and_what_another_key_holds_goes_on(
-    own_service: RunningService, key: Key, opened: Opened
-) -> None:
-    wire = opened(own_service)
-    run_id = wire.start("wait 120")["run_id"]
-    seen: list[str] = []
-
-    def follow(secret: str) -> None:
-        with AgentService(secret, own_service.base_url) as client, client.runs.attach(run_id) as stream:
-            seen.extend(event.type for event in stream)
-
-    ours, others = beside(lambda: follow(key.key)), beside(lambda: follow(own_service.api_key))
-    until(lambda: len(seen) >= 4)  # queued and running, of both
-    key.end()
-    refusal = ours.exception(PATIENCE_SECONDS)
-    assert isinstance(refusal, AuthenticationError)
-    assert refusal.attempts <= 2, "it came back once"
-    wire("POST", f"/runs/{run_id}/cancel")
-    assert others.exception(PATIENCE_SECONDS) is None
-    assert seen[-1] == "run.ended"

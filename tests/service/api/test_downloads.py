@@ -14,9 +14,7 @@ import httpx
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.limits import MIB
 from tests.service.api.conftest import Wire
 
@@ -63,13 +61,6 @@ def chat(wire: Wire) -> str:
     return chat
 
 
-@pytest.fixture
-def entry(client: AgentService, chat: str) -> WorkspaceFile:
-    found = client.files.list(chat).first()
-    assert found is not None
-    return found
-
-
 def over(service: RunningService, cuts: Cuts) -> AgentService:
     return AgentService(service.api_key, service.base_url, transport=cuts)
 
@@ -85,17 +76,6 @@ def test_a_download_goes_on_where_it_broke(service: RunningService, chat: str, t
     assert told[-1] == (len(CONTENT), len(CONTENT))
     steps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise([(0, 0), *told])]
     assert 0 < min(steps) <= max(steps) <= MIB  # after each half megabyte, and at most a chunk more
-    assert [path.name for path in tmp_path.iterdir()] == ["big.bin"]
-
-
-def test_the_next_call_goes_on_where_the_last_one_broke(service: RunningService, chat: str, tmp_path: Path) -> None:
-    cuts = Cuts(2 * MIB)
-    with over(service, cuts) as client:
-        with pytest.raises(APIConnectionError):
-            client.files.download(BIG, chat=chat, to=tmp_path, max_retries=0)
-        assert [path.name for path in tmp_path.iterdir()] == [f"big.bin.{SHA256[:16]}.part"]
-        assert client.files.download(BIG, chat=chat, to=tmp_path).read_bytes() == CONTENT
-    assert cuts.ranges[-1] == f"bytes={2 * MIB}-"
     assert [path.name for path in tmp_path.iterdir()] == ["big.bin"]
 
 
@@ -124,28 +104,6 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(
         with pytest.raises(OSError, match="symbolic links"):
             client.files.download(BIG, chat=chat, to=folder)
     assert elsewhere.read_text() == "mine"
-
-
-def test_what_is_on_disk_already_is_not_fetched(
-    service: RunningService, entry: WorkspaceFile, chat: str, tmp_path: Path
-) -> None:
-    target, cuts = tmp_path / "big.bin", Cuts()
-    target.write_bytes(CONTENT)
-    before = target.stat().st_mtime_ns
-    with over(service, cuts) as client:
-        assert client.files.download(entry, chat=chat, to=tmp_path) == target
-        assert cuts.ranges == []
-        cuts.after = [1]  # by path the content is known from the answer's headers only
-        assert client.files.download(BIG, chat=chat, to=tmp_path) == target
-    assert target.stat().st_mtime_ns == before
-
-
-def test_a_listed_file_that_has_changed_is_not_taken(
-    client: AgentService, entry: WorkspaceFile, chat: str, tmp_path: Path
-) -> None:
-    with pytest.raises(StefanBrainError):
-        client.files.download(entry.model_copy(update={"id": "0" * 64}), chat=chat, to=tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_never_whole_in_memory(client: AgentService, chat: str, tmp_path: Path) -> None:

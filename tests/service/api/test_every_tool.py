@@ -13,7 +13,6 @@ import pytest
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import offered, tools, within
 from tests.service.api.conftest import Wire, code
-from tests.service.api.test_jobs_http import ended
 
 RIGHT: Final[dict[str, dict[str, Any]]] = {
     "ask_stefanbrain": {"message": "say Hello"},
@@ -149,10 +148,3 @@ def test_with_nothing_set_and_an_empty_workspace_the_answer_is_clear(wire: Wire)
         assert len(text(found)) >= 10, tool
         if FAILS.get(tool) == "not_configured" and tool != "research_shortform":  # which counts without a model, too
             assert wire("GET", f"/tools/{tool}").json()["available"] is False
-
-
-@pytest.mark.parametrize("tool", sorted(FAILS.keys() & CATALOG.keys()))
-def test_why_it_fails_has_a_code_of_the_table(tool: str, wire: Wire) -> None:
-    answer = wire("POST", f"/tools/{tool}/invoke", json={"input": RIGHT[tool], "chat": "new"})
-    found = ended(wire, answer.json()) if answer.status_code == 202 else answer.json()
-    assert (found["is_error"], found["error"]["code"]) == (True, FAILS[tool])

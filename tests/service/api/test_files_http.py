@@ -42,13 +42,6 @@ def found(wire: Wire, chat: str, q: str) -> list[dict[str, Any]]:
     return results
 
 
-def test_staging_answers_what_was_stored(wire: Wire) -> None:
-    [entry] = wire("POST", "/files", files=[("files", ("a.csv", b"x,y\n1,2\n"))]).json()["files"]
-    assert (entry["object"], entry["chat"], entry["id"][:7]) == ("staged_file", None, "upload_")
-    assert (entry["file_name"], entry["media_type"], entry["size_bytes"]) == ("a.csv", "text/csv", 8)
-    assert entry["sha256"] == hashlib.sha256(b"x,y\n1,2\n").hexdigest()
-
-
 def test_the_listing_pages_by_path(wire: Wire) -> None:
     chat = wire.finish("\n".join(f"write f{number}.txt {number}" for number in range(5)))["chat"]
     first = listed(wire, chat, limit=2)
@@ -176,16 +169,10 @@ def test_audio_and_video_are_refused_by_content(wire: Wire, name: str, content: 
     assert wire("POST", "/files", files=[("files", ("song.mp3", b"la la la"))]).status_code == 200, "only named so"
 
 
-@pytest.mark.parametrize(
-    ("content_type", "body"),
-    [
-        ("multipart/form-data; boundary=b", b"no boundary here"),
-        ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ncut'),
-    ],
-)
-def test_a_broken_multipart_body_is_refused(wire: Wire, content_type: str, body: bytes) -> None:
+def test_a_broken_multipart_body_is_refused(wire: Wire) -> None:
+    body = b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ncut'
     for path in ("/runs", "/files"):
-        answer = wire("POST", path, content=body, headers={"Content-Type": content_type})
+        answer = wire("POST", path, content=body, headers={"Content-Type": "multipart/form-data; boundary=b"})
         assert (answer.status_code, code(answer)) == (400, "invalid_multipart")
 
 
@@ -232,29 +219,12 @@ def test_the_new_chat_has_the_files_and_goes_its_own_way(wire: Wire) -> None:
     assert first.json()["run_id"] == again.json()["run_id"], "what is sent again copies nothing again"
     copy = first.json()["chat"]
     assert copy != chat
+    refused = wire("POST", "/runs", json={"message": "say x", "files_from": chat, "session": "mine"})
+    assert code(refused) == "invalid_chat"
     assert paths(wire, copy) == ["out/plan.md", "uploads/a.txt"]
     for each, plan in ((chat, b"Autumn plan"), (copy, b"Winter plan")):
         assert wire("GET", "/files/download", params={"chat_id": each, "path": "out/plan.md"}).content == plan
     until(lambda: [hit["path"] for hit in found(wire, copy, "alpha")] == ["uploads/a.txt"])
-
-
-@pytest.mark.parametrize(
-    ("fields", "status", "why"),
-    [
-        ({"files_from": "nonsense"}, 400, "invalid_chat"),
-        ({"files_from": "chat_of_nobody"}, 404, "chat_not_found"),
-        ({"files_from": "chat_of_nobody", "session": "mine"}, 400, "invalid_chat"),
-    ],
-)
-def test_a_start_from_no_chats_files_is_refused(wire: Wire, fields: dict[str, Any], status: int, why: str) -> None:
-    answer = wire("POST", "/runs", json={"message": "say x", **fields})
-    assert (answer.status_code, code(answer)) == (status, why)
-
-
-def test_a_chat_with_many_files_is_not_copied(wire: Wire) -> None:
-    chat: str = wire.finish("\n".join(f"write {number}.txt x" for number in range(201)))["chat"]
-    answer = wire("POST", "/runs", json={"message": "say x", "files_from": chat})
-    assert (answer.status_code, code(answer)) == (400, "too_many_attachments")
 
 
 def test_files_are_put_into_the_chat_of_a_session(wire: Wire) -> None:
@@ -263,15 +233,3 @@ def test_files_are_put_into_the_chat_of_a_session(wire: Wire) -> None:
     [again] = wire("POST", "/files", params={"session": "brief"}, files={"files": ("more.txt", b"y")}).json()["files"]
     assert first["chat"] == again["chat"] == wire.finish("say x", session="brief")["chat"]
     assert len(paths(wire, first["chat"])) == 11
-
-
-@pytest.mark.parametrize(
-    ("params", "status", "why"),
-    [
-        ({"session": "x" * 201}, 400, "invalid_json"),
-        ({"session": "x", "project": "proj_of_nobody"}, 404, "project_not_found"),
-    ],
-)
-def test_an_upload_into_no_session_is_refused(wire: Wire, params: dict[str, str], status: int, why: str) -> None:
-    answer = wire("POST", "/files", params=params, files={"files": ("a.txt", b"y")})
-    assert (answer.status_code, code(answer)) == (status, why)

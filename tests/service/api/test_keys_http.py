@@ -84,10 +84,8 @@ REFUSED = [
     ({"developerTermsVersion": "1999-01-01"}, "developer_terms_version_mismatch"),
     ({"scopes": ["runs", "everything"]}, "invalid_scope"),
     ({"name": "  "}, "invalid_json"),
-    ({"name": "x" * 101}, "invalid_json"),
     ({"name": "\u202eevil"}, "invalid_json"),
     ({"monthly_budget_cents": -1}, "invalid_json"),
-    ({"monthly_budget_cents": 10**13}, "invalid_json"),
 ]
 
 
@@ -121,19 +119,6 @@ def test_the_settings_make_show_and_delete_a_key(service: RunningService, browse
     assert browser.post(link).headers["location"] == "/app/settings"
     assert httpx.get(tools, headers={"x-api-key": secret}).status_code == 401
     page(browser, link, 404)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "word"),
-    [({"accepted": ""}, "not accepted"), ({"version": "1999"}, "current"), ({"name": "x" * 101}, "100")],
-)
-def test_a_wrong_form_says_why_and_keeps_what_was_typed(
-    browser: httpx.Client, wrong: dict[str, str], word: str
-) -> None:
-    answer = browser.post("/app/settings/keys", data=fields(**wrong))
-    assert answer.status_code == 400
-    assert word in answer.text
-    assert f'value="{fields(**wrong)["name"].strip()}"' in answer.text
 
 
 def test_usage_is_shown_by_key_and_month(service: RunningService, browser: httpx.Client) -> None:

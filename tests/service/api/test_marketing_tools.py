@@ -15,7 +15,7 @@ from agentsvc_nb.testing import running_service
 from tests.service.api.conftest import Wire
 from tests.service.api.test_jobs_http import ended, submit
 from tests.support.waiting import until
-from tests.unit.service.site import Answer, Site, as_json, html, serving
+from tests.unit.service.site import Answer, Site, html, serving
 
 
 @pytest.fixture(scope="module")
@@ -59,22 +59,6 @@ def test_a_reviewed_page_is_a_landing_page_that_can_be_labelled(marketing: Wire,
     body = {"labels": {"urgency": "none"}, "expected_version": 1}
     assert marketing("PUT", f"/landing-pages/{page}/labels", json=body).json()["version"] == 2
     assert result(marketing, "review_funnel", {"url": site.url})["data"]["page_id"] == page
-
-
-def test_the_media_of_an_ad_are_stored_once(marketing: Wire, site: Site) -> None:
-    ad = {"id": "1", "page_name": "Northpeak", "ad_snapshot_url": f"{site.url}/render_ad/?id=1&access_token=EAAB"}
-    held = io.BytesIO()
-    Image.new("RGB", (4, 4)).save(held, "PNG")
-    site.pages |= {
-        "/v21.0/ads_archive": as_json({"data": [ad]}),
-        "/render_ad/": html("<img src=/p.png>"),
-        "/p.png": Answer(held.getvalue()),
-    }
-    given = {"search_terms": "tents", "countries": ["DE"]}
-    first, again = (result(marketing, "get_meta_ad", given)["data"]["ads"][0]["media_ids"] for _ in range(2))
-    assert first == again
-    media = marketing("GET", f"/media/{first[0]}").json()
-    assert (media["kind"], media["source"], media["url"]) == ("image", "meta_ad_library", f"{site.url}/render_ad/?id=1")
 
 
 def test_pictures_of_an_ask_are_attached_and_a_text_agent_says_that_it_does_not_look(

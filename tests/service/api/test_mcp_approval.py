@@ -20,7 +20,6 @@ from tests.support.waiting import until
 
 CALL: dict[str, Any] = {"chat": "new", "steps": 1}
 ASK = 'call echo_job {"steps": 1, "files": {"\\u202e\\u3164.txt": "x"}}\nsay went on'
-INVALID = -32602
 
 
 @pytest.fixture(scope="module")

@@ -51,15 +51,13 @@ def message(params: str = "") -> str:
     "body",
     [
         "[" * 100_000,
-        message(',"deep":' + "[" * 5_000 + "]" * 5_000),
         message(',"n":NaN'),
         message() + message(),
-        "null",
         '{"jsonrpc":"2.0","id":1}',
         '{"jsonrpc":"1.0","method":"x"}',
         f"[{message()},{message()}]",
     ],
-    ids=range(8),
+    ids=range(6),
 )
 def test_what_is_no_message_is_a_protocol_error(caller: McpCaller, body: str) -> None:
     answer = caller.post(body.encode(), MODERN)

@@ -10,7 +10,6 @@ import wave
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.api import AgentService
@@ -70,14 +69,6 @@ def test_a_video_is_stored_with_its_duration_and_transcript(
     assert [(one.start_s, one.end_s) for one in words.segments] == [(0.5, 1.0), (1.0, 2.5)]
     assert wire("POST", f"/media/{media_id}/transcript").status_code == 200
     assert code(wire("GET", "/media/media_none")) == "media_not_found"
-
-
-def test_sounds_and_pictures(service: RunningService, client: AgentService, tmp_path: Path) -> None:
-    Image.new("RGB", (4, 4)).save(tmp_path / "ad.png")
-    spoken = client.media.get(added(service, sound(tmp_path / "misnamed.txt", 3)))
-    shown = client.media.get(added(service, tmp_path / "ad.png"))
-    assert (spoken.kind, spoken.duration_s, spoken.transcript) == ("audio", None, None)
-    assert (shown.kind, shown.duration_s, shown.url) == ("image", None, None)
 
 
 def test_without_a_transcript_a_job_says_what_is_missing(

@@ -37,12 +37,3 @@ def test_a_file_is_found_by_its_words(wire: Wire) -> None:
         assert (found["file_name"], found["match"]) == (name, "content")
         assert any(part["match"] for passage in found["snippets"] for part in passage)
     assert search("hidden or body") == [], "script and markup are not words of a page"
-
-
-def test_what_a_run_wrote_is_found_by_its_words_once_the_run_has_ended(wire: Wire) -> None:
-    """Also a text that is too long to be read at once."""
-    words = "saffron " + "word " * 20_000
-    run = wire("POST", "/runs", json={"message": f"write long.txt {words}"}).json()
-    until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["status"], lambda status: status == "completed")
-    [found] = wire("GET", "/files/search", params={"chat_id": run["chat"], "q": "saffron "}).json()["results"]
-    assert (found["file_name"], found["match"]) == ("long.txt", "content")

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from agentsvc_nb import AgentService, StefanBrainError
+from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.service.api.conftest import Opened, Wire
 from tests.service.api.leaving import leaving
@@ -87,13 +87,6 @@ def test_each_account_asks_its_own_tables_only(service: RunningService, opened: 
     assert not has_engine(service.pid), "the service's own process never imports the engine"
 
 
-def test_a_file_that_is_replaced_is_read_anew(wire: Wire) -> None:
-    chat = wire.new_chat()
-    for number in (41, 42):
-        wire.finish(f'write few.json [{{"n": {number}}}, {{"n": 1}}]', chat=chat)
-        assert str(number + 1) in asked(wire, chat, "SELECT sum(n) FROM few")
-
-
 def test_children_end_with_a_service_that_is_killed_and_harm_it_not_when_they_are(opened: Opened) -> None:
     with running_service() as service:
         wire = opened(service)
@@ -121,15 +114,6 @@ def check(frames: list[pd.DataFrame], run_id: str) -> None:
     assert (first.attrs["title"], first.attrs["run_id"]) == ("Revenue by month", run_id)
 
 
-def test_a_file_says_which_output_it_belongs_to(wire: Wire) -> None:
-    run = wire.finish(leaving("a"))
-    written = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "file.written"]
-    listed = wire("GET", "/files", params={"chat_id": run["chat"]}).json()["files"]
-    outputs = {file["path"]: file["output"] for file in listed}
-    assert outputs["results/a.csv"] == outputs["results/a.schema.json"] == {"id": "table_a", "type": "table"}
-    assert {file["path"]: file.get("output") for file in written} == outputs
-
-
 def test_the_tables_of_a_run_are_dataframes(service: RunningService) -> None:
     with AgentService(service.api_key, service.base_url) as client:
         run = client.runs.wait(client.runs.start(leaving("Umsätze", "b")))
@@ -138,16 +122,3 @@ def test_the_tables_of_a_run_are_dataframes(service: RunningService) -> None:
         check(run.tables, run.run_id)
         assert run.df.equals(client.runs.get(run.run_id).df)
         assert pickle.loads(pickle.dumps(run)) == run
-
-
-def test_the_answer_of_an_ask_has_its_tables(service: RunningService) -> None:
-    with AgentService(service.api_key, service.base_url) as client:
-        answer = client.ask(leaving("Umsätze", "b"), chat="new")
-        check(answer.tables, answer.run_id or "")
-        assert answer.df["revenue"].sum() == 12.5
-        again = pickle.loads(pickle.dumps(answer))
-        assert answer == again
-        with pytest.raises(StefanBrainError, match=r"client\.runs\.tables"):
-            _ = again.df
-        with pytest.raises(StefanBrainError):
-            _ = client.ask("say hello", chat="new").df

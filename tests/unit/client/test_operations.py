@@ -147,6 +147,14 @@ def test_a_listed_file_has_its_listed_content(network: Networks) -> None:
     assert network(content(b"hello")).error(lambda c: c.files.download(file, chat="c", max_retries=0))
 
 
+def test_content_that_is_on_disk_already_is_not_fetched(network: Networks, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"hello")
+    entry = WorkspaceFile(id=HELLO, path="a", size_bytes=5)
+    assert network().client.files.download(entry, chat="c", to=tmp_path) == tmp_path / "a"
+    by_path = network(sse(RESET, etag=f'"{HELLO}"', content_length="5"))  # known from its headers alone
+    assert by_path.client.files.download("a", chat="c", to=tmp_path, max_retries=0).read_bytes() == b"hello"
+
+
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
     """The service of this test knows no ranges, and breaks off where nobody should read any more."""
     net = network(sse(b"he", RESET), sse(b"he", b"llo", RESET))
