@@ -3,7 +3,7 @@
     python -m docs.cli_transcripts
 
 plays them against a service of their own and writes the file, which `python -m docs.tables` puts into docs/cli.md.
-`tests/service/cli/test_cli_transcripts.py` plays them again and compares. Ids, times and addresses are replaced.
+`tests/nightly/process/test_cli_transcripts.py` plays them again and compares. Ids, times and addresses are replaced.
 """
 
 from __future__ import annotations
