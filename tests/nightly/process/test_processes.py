@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
+from agentsvc_nb import embedded
+from agentsvc_nb.client.transport import health
+from agentsvc_nb.embedded import EmbeddedError, find_or_start
+from agentsvc_nb.service.disk import write_private
+from agentsvc_nb.service.folder import DataFolder, Ready
 from tests.service.cli.test_cli import ENV, command
+from tests.service.process.test_proof import kill
+from tests.support import strangers
 from tests.support.losing import lose_for_good
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.strangers import Stranger, key_of, port_of
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 
 def test_a_service_that_is_lost_for_good_leaves_the_text_and_the_way_on(tmp_path: Path) -> None:
@@ -31,3 +44,127 @@ def test_a_service_that_is_lost_for_good_leaves_the_text_and_the_way_on(tmp_path
     assert re.search(r"agentsvc runs attach [0-9a-f-]{36}\n", errors)
     assert "not a database" in errors
     assert "Traceback" not in errors
+
+
+QUESTION = "say A secret question"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[Path]:
+    """A data folder; whatever service holds it at the end is ended."""
+    folder = tmp_path / "data"
+    yield folder
+    with contextlib.suppress(EmbeddedError):
+        embedded.stop(folder)
+
+
+FORKING = """
+import asyncio, os, sys
+from agentsvc_nb import embedded
+
+connects = []
+sys.addaudithook(lambda event, args: connects.append(args[1]) if event == "socket.connect" else None)
+loop, place, question = asyncio.new_event_loop(), sys.argv[2], sys.argv[3]
+
+if sys.argv[1] == "sync":
+    client = embedded.local(place, model="scripted").__enter__()
+    ask = lambda text: client.runs.start(text, sync=True).output
+else:
+    async def enter(): return await embedded.local(place, model="scripted").__aenter__()
+    client = loop.run_until_complete(enter())
+    async def started(text): return (await client.runs.start(text, sync=True)).output
+    ask = lambda text: loop.run_until_complete(started(text))
+
+print(ask("say hello"), flush=True)
+sys.stdin.readline()
+connects.clear()
+if (child := os.fork()) == 0:
+    if sys.argv[1] == "async":
+        loop = asyncio.new_event_loop()
+    said = ask(question)
+    print(said, len(connects), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(ask("say bye"), flush=True)
+"""
+
+
+def forked(data: Path, face: str, meanwhile: Callable[[], None]) -> list[str]:
+    """What the parent said, then its child after `meanwhile`, then the parent again."""
+    script = [sys.executable, "-c", FORKING, face, str(data), QUESTION]
+    with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline().strip()]
+        meanwhile()
+        rest, _ = process.communicate("\n", timeout=60)
+    return said + rest.split("\n")
+
+
+@pytest.mark.parametrize("face", ["sync", "async", "async, the parent's loop"])
+def test_a_forked_child_has_proved_connections_of_its_own(data: Path, face: str) -> None:
+    said = forked(data, face, lambda: None)
+    assert said[:3] == ["hello", "A secret question 1", "bye"]
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_forked_child_sends_a_stranger_nothing(data: Path, face: str) -> None:
+    found: list[Stranger] = []
+
+    def swap() -> None:
+        before = kill(data)
+        found.append(Stranger(strangers.repeats(before.instance), port_of(before.base_url)))
+
+    said = forked(data, face, swap)
+    assert said[1].startswith("A secret question ")
+    assert said[2] == "bye"
+    found[0].close()
+    assert (found[0].visits > 0, found[0].leaks(key_of(data))) == (True, [])
+
+
+def test_a_copied_folder_starts_a_service_of_its_own(data: Path, tmp_path: Path) -> None:
+    """The record is that of the other service, which is not asked: the copy has another key."""
+    first = find_or_start(data)
+    other = DataFolder(tmp_path / "copy")
+    find_or_start(other.path)
+    embedded.stop(other.path)
+    for name in ("ready.json", "port"):
+        write_private(other.path / name, (data / name).read_text())
+    second = find_or_start(other.path)
+    embedded.stop(other.path)
+    assert second.instance != first.instance
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_service_proves_itself_wherever_it_listens(data: Path, host: str) -> None:
+    """By the name and the address that its record has, and by the others that it listens on."""
+    serve = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--host", host, "--port", "0"]
+    with subprocess.Popen(serve, stdout=subprocess.DEVNULL) as process:
+        ready = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
+        assert ready is not None
+        with embedded.local(data) as client:
+            assert client.tools.list()
+            assert client.base_url == ready.base_url
+        for reached in {"0.0.0.0": ["127.0.0.2"], "::": ["::1", "127.0.0.1"]}[host]:
+            health.handshake(reached, port_of(ready.base_url), 30).check(key_of(data))
+        process.terminate()
+
+
+LEAVING = """
+import gc, socket, sys
+from agentsvc_nb import embedded
+
+local = embedded.local(sys.argv[1])
+local.__enter__().tools.list()
+opened = [each for each in gc.get_objects() if isinstance(each, socket.socket)]
+del local
+gc.collect()
+print(*(each.fileno() for each in opened))
+"""
+
+
+def test_an_embedded_client_that_was_let_go_leaves_no_connection(data: Path) -> None:
+    """What proves its connections does not keep it, though it can be revived by who holds it."""
+    find_or_start(data)
+    script = [sys.executable, "-W", "always", "-c", LEAVING, str(data)]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("-1\n", "")

@@ -24,7 +24,6 @@ from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, emb
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.transport import health, network
 from agentsvc_nb.embedded import Connection, EmbeddedError, find_or_start
-from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.wire import proof
 from tests.support import strangers
@@ -54,9 +53,6 @@ def kill(data: Path) -> Ready:
     return ready
 
 
-# -- A stranger where the service was, seen by clients that had its address ------------------------------------------
-
-
 @dataclass
 class Moved:
     """The service's old address, where a stranger is now, and the service at its new one."""
@@ -76,11 +72,9 @@ class Moved:
             "repeats": strangers.repeats(instance),
             "makes-it-up": strangers.repeats(instance, proof="0" * 64),
             "no-text": strangers.repeats(instance, proof=["é"]),
-            "not-ascii": strangers.repeats(instance, proof="é"),
             "forges": strangers.forges(instance),
             "replays": self.old_proof,
             "relays": strangers.relays(real),
-            "another-instance": strangers.repeats("of\nnobody"),
             "no-http": lambda request: b"SSH-2.0-OpenSSH_9.6\r\n\r\n\r\n",
             "redirects": lambda request: strangers.document({}, "302 Found"),
             "says-more": lambda request: (strangers.relays(real)(request) or b"") + b"x",
@@ -131,8 +125,6 @@ def _streamed(client: Any, moved: Moved) -> Any:
 WORKS: dict[str, Work] = {
     "a read": lambda client, moved: client.tools.list(),
     "a start": lambda client, moved: client.runs.start(QUESTION, sync=True),
-    "a keyed start": lambda client, moved: client.runs.start(QUESTION, idempotency_key=os.urandom(8).hex()),
-    "an ask": lambda client, moved: client.ask(QUESTION),
     "a stream": _streamed,
     "an upload": lambda client, moved: client.files.upload(("plan.txt", b"A secret question" * 100_000)),
     "a download": lambda client, moved: client.files.download("a.txt", chat=moved.chat, to=moved.data.parent / "a.txt"),
@@ -159,8 +151,10 @@ def async_face(moved: Moved, work: Work) -> Any:
 FACES = pytest.mark.parametrize("face", [sync_face, async_face])
 
 
-@FACES
-@pytest.mark.parametrize("what", WORKS)
+@pytest.mark.parametrize(
+    ("face", "what"),
+    [*((sync_face, what) for what in WORKS), *((async_face, what) for what in ("a start", "a stream", "an upload"))],
+)
 def test_a_stranger_is_sent_nothing_whatever_is_done(moved: Moved, face: Callable[..., Any], what: str) -> None:
     """A relay has the answer of the real service, at another port; the work is done by that one in the end."""
     done = face(moved, WORKS[what])
@@ -170,39 +164,23 @@ def test_a_stranger_is_sent_nothing_whatever_is_done(moved: Moved, face: Callabl
     assert moved.stranger.leaks(moved.now.api_key) == []
 
 
-@FACES
 @pytest.mark.parametrize(
     "how",
-    [
-        "repeats",
-        "makes-it-up",
-        "no-text",
-        "not-ascii",
-        "forges",
-        "replays",
-        "relays",
-        "another-instance",
-        "no-http",
-        "redirects",
-        "says-more",
-    ],
+    ["repeats", "makes-it-up", "no-text", "forges", "replays", "no-http", "redirects", "says-more"],
 )
-def test_a_stranger_is_sent_nothing_whatever_it_says(moved: Moved, face: Callable[..., Any], how: str) -> None:
+def test_a_stranger_is_sent_nothing_whatever_it_says(moved: Moved, how: str) -> None:
     moved.stranger.says = moved.says(how)
-    assert face(moved, WORKS["a start"]).output == "A secret question"
+    assert sync_face(moved, WORKS["a start"]).output == "A secret question"
     assert moved.stranger.visits
     assert moved.stranger.leaks(moved.now.api_key) == []
 
 
 @FACES
-@pytest.mark.parametrize("byte_seconds", [0.0, 0.05], ids=["says nothing", "says it slowly"])
 def test_the_proof_is_not_waited_for_without_end(
-    moved: Moved, face: Callable[..., Any], byte_seconds: float, monkeypatch: pytest.MonkeyPatch
+    moved: Moved, face: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "PROOF_SECONDS", 0.5)
-    endless = strangers.repeats(moved.before.instance, more="x" * 12_000)
-    moved.stranger.says = endless if byte_seconds else strangers.silent
-    monkeypatch.setattr(moved.stranger, "_byte_seconds", byte_seconds)
+    monkeypatch.setattr(network, "PROOF_SECONDS", 0.3)
+    moved.stranger.says = strangers.silent
     assert face(moved, WORKS["a start"]).output == "A secret question"
     assert moved.stranger.leaks(moved.now.api_key) == []
 
@@ -237,40 +215,15 @@ def test_an_ordinary_service_proves_nothing(moved: Moved) -> None:
     assert b"svc_sk_of-an-ordinary-one" in moved.stranger.received
 
 
-# -- A service that ends while a client has it ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kept", [True, False], ids=["kept-alive", "new-connection"])
-def test_who_takes_the_port_after_the_proof_gets_nothing(data: Path, kept: bool) -> None:
+def test_who_takes_the_port_after_the_proof_gets_nothing(data: Path) -> None:
     with embedded.local(data, model="scripted") as client:
         assert client.runs.start("say hello", sync=True).output == "hello"
         before = embedded.status(data)
         assert before is not None
         embedded.stop(data)
-        if not kept:
-            client.close()
         stranger = Stranger(strangers.repeats(before.instance), port_of(before.base_url))
         assert client.runs.start(QUESTION, sync=True).output == "A secret question"
         assert client.base_url != before.base_url
-    stranger.close()
-    assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
-
-
-@pytest.mark.parametrize("kept", [True, False], ids=["kept-alive", "new-connection"])
-def test_who_takes_the_port_after_the_proof_gets_nothing_async(data: Path, kept: bool) -> None:
-    async def ask() -> Stranger:
-        async with embedded.local(data, model="scripted") as client:
-            assert (await client.runs.start("say hello", sync=True)).output == "hello"
-            before = embedded.status(data)
-            assert before is not None
-            await asyncio.to_thread(embedded.stop, data)
-            if not kept:
-                await client.close()
-            stranger = Stranger(strangers.repeats(before.instance), port_of(before.base_url))
-            assert (await client.runs.start(QUESTION, sync=True)).output == "A secret question"
-            return stranger
-
-    stranger = asyncio.run(ask())
     stranger.close()
     assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
 
@@ -292,131 +245,41 @@ def test_who_repeats_the_instance_of_a_killed_service_gets_nothing(
     assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
 
 
-FORKING = """
-import asyncio, os, sys
-from agentsvc_nb import embedded
-
-connects = []
-sys.addaudithook(lambda event, args: connects.append(args[1]) if event == "socket.connect" else None)
-loop, place, question = asyncio.new_event_loop(), sys.argv[2], sys.argv[3]
-
-if sys.argv[1] == "sync":
-    client = embedded.local(place, model="scripted").__enter__()
-    ask = lambda text: client.runs.start(text, sync=True).output
-else:
-    async def enter(): return await embedded.local(place, model="scripted").__aenter__()
-    client = loop.run_until_complete(enter())
-    async def started(text): return (await client.runs.start(text, sync=True)).output
-    ask = lambda text: loop.run_until_complete(started(text))
-
-print(ask("say hello"), flush=True)
-sys.stdin.readline()
-connects.clear()
-if (child := os.fork()) == 0:
-    if sys.argv[1] == "async":
-        loop = asyncio.new_event_loop()
-    said = ask(question)
-    print(said, len(connects), flush=True)
-    os._exit(0)
-os.waitpid(child, 0)
-print(ask("say bye"), flush=True)
-"""
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of an embedded service that runs, for tests that leave it running."""
+    folder = tmp_path_factory.mktemp("shared") / "data"
+    find_or_start(folder)
+    yield folder
+    embedded.stop(folder)
 
 
-def forked(data: Path, face: str, meanwhile: Callable[[], None]) -> list[str]:
-    """What the parent said, then its child after `meanwhile`, then the parent again."""
-    script = [sys.executable, "-c", FORKING, face, str(data), QUESTION]
-    with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = [process.stdout.readline().strip()]
-        meanwhile()
-        rest, _ = process.communicate("\n", timeout=60)
-    return said + rest.split("\n")
-
-
-@pytest.mark.parametrize("face", ["sync", "async", "async, the parent's loop"])
-def test_a_forked_child_has_proved_connections_of_its_own(data: Path, face: str) -> None:
-    said = forked(data, face, lambda: None)
-    assert said[:3] == ["hello", "A secret question 1", "bye"]
-
-
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_a_forked_child_sends_a_stranger_nothing(data: Path, face: str) -> None:
-    found: list[Stranger] = []
-
-    def swap() -> None:
-        before = kill(data)
-        found.append(Stranger(strangers.repeats(before.instance), port_of(before.base_url)))
-
-    said = forked(data, face, swap)
-    assert said[1].startswith("A secret question ")
-    assert said[2] == "bye"
-    found[0].close()
-    assert (found[0].visits > 0, found[0].leaks(key_of(data))) == (True, [])
-
-
-# -- The key and the address of the proof ------------------------------------------------------------------------------
-
-
-def test_a_key_that_was_replaced_is_the_key_of_the_proof(data: Path) -> None:
+def test_a_key_that_was_replaced_is_the_key_of_the_proof(shared: Path) -> None:
     """A client that has the old one opens a new connection: the service proves the new one, which it then reads."""
-    with embedded.local(data) as client:
+    with embedded.local(shared) as client:
         client.tools.list()
-        before = key_of(data)
-        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0
-        embedded.revive(data)
-        assert key_of(data) != before
+        before = key_of(shared)
+        assert main(["keys", "revoke", "embedded", "--data", str(shared)]) == 0
+        embedded.revive(shared)
+        assert key_of(shared) != before
         client.close()
         assert client.tools.list()
 
 
-def test_a_key_file_that_is_gone_is_made_again_by_a_client_and_told_to_a_new_one(data: Path) -> None:
-    with embedded.local(data) as client:
-        DataFolder(data).key.unlink()
+def test_a_key_file_that_is_gone_is_made_again_by_a_client_and_told_to_a_new_one(shared: Path) -> None:
+    with embedded.local(shared) as client:
+        DataFolder(shared).key.unlink()
         with pytest.raises(EmbeddedError, match=rf"does not prove .*there is none.*{RESTART} --data"):
-            find_or_start(data)
+            find_or_start(shared)
         client.close()
         assert client.tools.list()
-    assert find_or_start(data).api_key == key_of(data)
-    DataFolder(data).key.write_bytes(b"")
-    with pytest.raises(EmbeddedError, match="there is none"):
-        find_or_start(data)
-    assert main(["restart", "--data", str(data)]) == 0
-    assert find_or_start(data).api_key
+    assert find_or_start(shared).api_key == key_of(shared)
 
 
-def test_a_copied_folder_starts_a_service_of_its_own(data: Path, tmp_path: Path) -> None:
-    """The record is that of the other service, which is not asked: the copy has another key."""
-    first = find_or_start(data)
-    other = DataFolder(tmp_path / "copy")
-    find_or_start(other.path)
-    embedded.stop(other.path)
-    for name in ("ready.json", "port"):
-        write_private(other.path / name, (data / name).read_text())
-    second = find_or_start(other.path)
-    embedded.stop(other.path)
-    assert second.instance != first.instance
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "::1", "::"])
-def test_a_service_proves_itself_wherever_it_listens(data: Path, host: str) -> None:
-    """By the name and the address that its record has, and by the others that it listens on."""
-    serve = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--host", host, "--port", "0"]
-    with subprocess.Popen(serve, stdout=subprocess.DEVNULL) as process:
-        ready = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
-        assert ready is not None
-        with embedded.local(data) as client:
-            assert client.tools.list()
-            assert client.base_url == ready.base_url
-        for reached in {"0.0.0.0": ["127.0.0.2"], "::": ["::1", "127.0.0.1"]}.get(host, []):
-            health.handshake(reached, port_of(ready.base_url), 30).check(key_of(data))
-        process.terminate()
-
-
-def test_a_proof_is_of_the_address_that_the_connection_came_to(data: Path) -> None:
+def test_a_proof_is_of_the_address_that_the_connection_came_to(shared: Path) -> None:
     """Not of what a relay writes into the request."""
-    base_url = find_or_start(data).base_url
-    real, key, nonce = port_of(base_url), key_of(data), "n" * 43
+    base_url = find_or_start(shared).base_url
+    real, key, nonce = port_of(base_url), key_of(shared), "n" * 43
     lines = [f"GET /healthz?nonce={nonce} HTTP/1.1", "host: 127.0.0.1:1", "x-forwarded-host: 127.0.0.1:1"]
     heard = strangers.ask(
         "127.0.0.1", real, "\r\n".join([*lines, "x-forwarded-port: 1", "forwarded: host=127.0.0.1:1", "", ""]).encode()
@@ -425,13 +288,11 @@ def test_a_proof_is_of_the_address_that_the_connection_came_to(data: Path) -> No
     assert said["proof"] == proof.proof(key, nonce, said["instance"], f"127.0.0.1:{real}")
 
 
-# -- A service of an older version ------------------------------------------------------------------------------------
-
 OLDER = """
 import sys
 from agentsvc_nb.cli import main
-from agentsvc_nb.service.runs.run_routes import developer
-developer._proof = lambda *given: None
+from agentsvc_nb.wire import proof
+proof.proof = lambda *given: None
 sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0"]))
 """
 
@@ -455,9 +316,6 @@ def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.Ca
     assert find_or_start(data).instance != before.instance
 
 
-# -- The client's own connections -------------------------------------------------------------------------------------
-
-
 def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any other would not be proved; a proxy would be at the other end."""
     import httpx
@@ -474,27 +332,6 @@ def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monke
         assert "proxy" not in str(raised.value)
 
 
-LEAVING = """
-import gc, socket, sys
-from agentsvc_nb import embedded
-
-local = embedded.local(sys.argv[1])
-local.__enter__().tools.list()
-opened = [each for each in gc.get_objects() if isinstance(each, socket.socket)]
-del local
-gc.collect()
-print(*(each.fileno() for each in opened))
-"""
-
-
-def test_an_embedded_client_that_was_let_go_leaves_no_connection(data: Path) -> None:
-    """What proves its connections does not keep it, though it can be revived by who holds it."""
-    find_or_start(data)
-    script = [sys.executable, "-W", "always", "-c", LEAVING, str(data)]
-    done = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("-1\n", "")
-
-
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: "
 
 
@@ -503,13 +340,9 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: "
     [
         HEAD + b"2\r\n\r\n{}",
         HEAD + b'16\r\n\r\n{"instance": ""}',
-        HEAD + b'20\r\n\r\n{"instance": "a\\nb"}',
         HEAD + b'18\r\n\r\n{"instance": "ab"}x',
         HEAD + b'18\r\ntransfer-encoding: chunked\r\n\r\n{"instance": "ab"}',
-        HEAD + b'18\r\nConnection: Close\r\n\r\n{"instance": "ab"}',
-        HEAD + b'-18\r\n\r\n{"instance": "ab"}',
         HEAD + b'100\r\n\r\n{"instance": "ab"}',
-        HEAD + b"99999\r\n\r\n" + 20_000 * b" ",
         b"HTTP/1.1 201 OK\r\ncontent-length: 18\r\n\r\n" + b'{"instance": "ab"}',
         20_000 * b"x",
         b"",
@@ -519,11 +352,3 @@ def test_an_answer_that_leaves_a_doubt_is_none(heard: bytes) -> None:
     asked = health.Health("127.0.0.1", 9)
     with pytest.raises(health.Unproved):
         assert asked.hear(heard) or asked.hear(b"") or "whole, and without a doubt"
-
-
-def test_an_answer_that_comes_in_pieces_is_whole_at_its_end() -> None:
-    asked = health.Health("::1", 9)
-    assert b"\r\nhost: [::1]:9\r\n" in asked.request
-    answer = HEAD + b'18\r\n\r\n{"instance": "ab"}'
-    assert [asked.hear(answer[at : at + 1]) for at in range(len(answer))] == [False] * (len(answer) - 1) + [True]
-    assert asked.instance == "ab"
