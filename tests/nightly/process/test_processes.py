@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+import nbformat
 import pytest
+import yaml
 
-from agentsvc_nb import embedded
+from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.client.transport import health
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.testing import RunningService, running_service
 from tests.service.cli.test_cli import ENV, command
+from tests.service.process.test_interop import LOAD, ROOT, blocks
 from tests.service.process.test_proof import kill
+from tests.service.process.test_serve import ready_of, serving
+from tests.service.process.test_stop import connected
 from tests.support import strangers
 from tests.support.losing import lose_for_good
 from tests.support.strangers import Stranger, key_of, port_of
@@ -168,3 +178,108 @@ def test_an_embedded_client_that_was_let_go_leaves_no_connection(data: Path) -> 
     script = [sys.executable, "-W", "always", "-c", LEAVING, str(data)]
     done = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("-1\n", "")
+
+
+STREAM = (
+    "GET /api/developers/v1/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+    "Accept: text/event-stream\r\n\r\n"
+)
+
+
+def test_two_hundred_streams_get_their_last_chunk() -> None:
+    """SIGTERM while runs write and are followed, by some clients that do not read meanwhile."""
+    script = "say hello\nwait 0.01\n" * 2_000
+    with running_service(run_capacity=8) as running, contextlib.ExitStack() as streams:
+        with AgentService(running.api_key, running.base_url) as client:
+            ids = [client.runs.start(script).run_id for _ in range(8)]
+        connections = [streams.enter_context(connected(running.base_url)) for _ in range(200)]
+        for number, connection in enumerate(connections):
+            connection.sendall(STREAM.format(run=ids[number % len(ids)], key=running.api_key).encode())
+        begun = [connection.recv(65_536) for connection in connections]
+        os.kill(running.pid, signal.SIGTERM)
+        rest = [b"".join(iter(partial(connection.recv, 65_536), b"")) for connection in connections]
+    for first, more in zip(begun, rest, strict=True):
+        assert first.startswith(b"HTTP/1.1 200")
+        assert (first + more).endswith(b"\r\n0\r\n\r\n")
+
+
+HANGING = """
+import sys, threading
+from agentsvc_nb import cli
+from agentsvc_nb.service import app
+from agentsvc_nb.service import server
+
+async def hang(self):
+    threading.Event().wait()
+
+app.ServiceState.close = hang
+server.END_SECONDS = 1
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_server_that_hangs_ends_all_the_same(tmp_path: Path) -> None:
+    """A shutdown that blocks the event loop for ever is cut off, and the log says where it hung."""
+    given = ["serve", "--data", str(tmp_path), "--port", "0", "--idle-stop", "0.05"]
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING, *given], env=ENV, capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    )
+    assert done.returncode == 1
+    assert "in hang" in done.stderr
+
+
+def test_last_port_is_taken_again_when_it_is_free(tmp_path: Path) -> None:
+    """The embedded starter's address stays the same over a restart, and moves when another has the port."""
+    with serving(tmp_path, "--port", "last") as process:
+        first = ready_of(tmp_path).base_url
+        process.terminate()
+        process.wait(PATIENCE_SECONDS)
+    with serving(tmp_path, "--port", "last") as process:
+        assert ready_of(tmp_path).base_url == first
+        process.terminate()
+        process.wait(PATIENCE_SECONDS)
+    with socket.create_server(("127.0.0.1", int(first.rpartition(":")[2]))), serving(tmp_path, "--port", "last"):
+        assert ready_of(tmp_path).base_url != first
+
+
+def test_the_steps_of_the_workflow(service: RunningService, tmp_path: Path) -> None:
+    """papermill fills in the parameter; nbval accepts what was stored and finds another answer."""
+    (text,) = blocks("GitHub Actions, papermill and nbval", "yaml")
+    job = yaml.safe_load(text)["jobs"]["report"]
+    install, papermill, nbval = [step["run"] for step in job["steps"] if "run" in step]
+    assert {"ipykernel", "papermill", "nbval"} < set(install.split())
+    assert job["steps"][-1]["with"]["path"] in papermill
+    _write(tmp_path / "report.ipynb", "week = 0", LOAD, "%%ask\nsay sales of week {{week}}")
+    secret = {"SERVICE_API_KEY": service.api_key, "AGENTSVC_BASE_URL": service.base_url}
+    assert job["env"].keys() == {*secret, "SANITIZE"}
+    own = {name: str(tmp_path / name) for name in ("XDG_STATE_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    sanitize = str(ROOT / job["env"]["SANITIZE"])
+    env = {
+        **os.environ,
+        **own,
+        **secret,
+        "PATH": path,
+        "PYTHONPATH": str(ROOT),
+        "SANITIZE": sanitize,
+        "PYTHONWARNINGS": "",
+    }
+    _shell(papermill, tmp_path, env)
+    made = (tmp_path / "made.ipynb").read_text()
+    assert re.search(r"sales of week [\"']?\d\d", made)
+    (tmp_path / "stored.ipynb").write_text(made)
+    _shell(nbval, tmp_path, env)
+    (tmp_path / "stored.ipynb").write_text(made.replace("say sales", "say losses"))
+    with pytest.raises(subprocess.CalledProcessError):
+        _shell(nbval, tmp_path, env)
+
+
+def _write(path: Path, *cells: str) -> None:
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(made, path)
+
+
+def _shell(line: str, folder: Path, env: dict[str, str]) -> None:
+    subprocess.run(["bash", "-ec", line], cwd=folder, env=env, check=True, timeout=100)

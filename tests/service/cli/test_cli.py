@@ -22,6 +22,7 @@ from agentsvc_nb.cli.connection import UnusableInput
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import Event, Run
+from docs.command_pages import commands
 from tests.support.waiting import PATIENCE_SECONDS
 
 ENV = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API_KEY"))}
@@ -244,3 +245,8 @@ def test_restart_that_cannot_start_stops_nothing(
     assert blamed in done.stderr
     assert before is not None
     assert embedded.status(service.data) == before
+
+
+def test_each_command_has_help() -> None:
+    for name, _, each in commands(cli.parser(), "agentsvc"):
+        assert each.format_help().startswith(f"usage: {name}")

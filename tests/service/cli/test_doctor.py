@@ -8,9 +8,7 @@ import os
 import re
 import socket
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,24 +16,16 @@ import pytest
 from agentsvc_nb.cli import checks, doctor
 from agentsvc_nb.cli.checks import CHECKS
 from agentsvc_nb.cli.findings import Finding
-from agentsvc_nb.cli.own_pip import with_own_pip
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.service.config import KeptSettings
-from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.tools.programs import confinement
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.service.cli.test_cli import agentsvc
 
 pytestmark = pytest.mark.sqlite("looks at a folder's own database; tests/faults/test_postgres.py has the other")
 FAR_FUTURE_MS = 4_000_000_000_000
-
-
-def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
-    return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -99,12 +89,6 @@ def test_a_machine_without_a_service_yet_is_in_order_and_stays_as_it_is(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_sandbox_it_says_what_is_left_out_and_what_to_install(folder: DataFolder) -> None:
-    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="scripted", PATH="/nowhere")
-    assert done.returncode == 0, "nothing else is amiss"
-    assert f"note  programs: run_python is left out: {confinement.NO_BUBBLEWRAP}" in done.stdout.splitlines()
-
-
 def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:
     """Two things are wrong: both are told, and what comes after them, too."""
     change(folder, "PRAGMA user_version = 9999")
@@ -115,27 +99,6 @@ def test_every_failure_is_a_line_and_the_exit_code(folder: DataFolder) -> None:
     assert all(". Fix: " in line for line in failed)
     assert "9999" in failed[0]
     assert "'typo'" in failed[1]
-
-
-def test_what_to_install_goes_into_this_environment(
-    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An environment that is not active: the `pip` of the shell would be another one, or none."""
-    change(folder, "PRAGMA user_version = 9999")
-    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODEL="typo", PATH="/nowhere")
-    (fix,) = [line.partition(". Fix: ")[2] for line in done.stdout.splitlines() if line.startswith("fail  schema")]
-    assert fix == f"{sys.executable} -m pip install -U agentsvc-nb"
-    for name in ("pip", "python"):
-        (tmp_path / name).touch(mode=0o700)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert with_own_pip("pip install x") == "pip install x", "it is active"
-
-
-def test_a_variable_that_nothing_reads_is_told(folder: DataFolder) -> None:
-    done = agentsvc("doctor", "--data", folder.path, AGENTSVC_MODLE="offline", AGENTSVC_MODEL="scripted")
-    assert done.returncode == 0, done.stdout
-    assert "warn  settings: AGENTSVC_MODLE is not a setting" in done.stdout
 
 
 def test_the_names_that_a_service_answers_to(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,17 +112,6 @@ def test_a_server_that_does_not_answer(folder: DataFolder) -> None:
     with folder.hold():
         assert is_failure(the(checks.check_server(folder)), "does not answer")
     assert the(checks.check_server(folder)).level == "note"
-
-
-def test_what_a_killed_server_left(folder: DataFolder) -> None:
-    """Its record is no failure: the next start removes it."""
-    with running_service() as running:
-        record = (running.data / "ready.json").read_text()
-        assert the(checks.check_server(DataFolder(running.data))).level == "ok"
-    write_private(folder.ready, record)
-    found = the(checks.check_server(folder))
-    assert found.level == "warn"
-    assert "killed" in found.what
 
 
 def test_a_port_that_another_program_has(folder: DataFolder) -> None:
@@ -203,11 +155,6 @@ def test_a_clock_that_is_behind_the_records(folder: DataFolder) -> None:
     assert is_failure(the(checks.check_clock(folder)), "2096")
 
 
-def test_an_insane_year(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "PLAUSIBLE_YEARS", range(1980, 1990))
-    assert is_failure(the(checks.check_clock(folder)), "the year is")
-
-
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     """A file stands where the folder should be."""
     (tmp_path / "file").write_text("")
@@ -234,27 +181,6 @@ def test_variables_of_the_network_at_fault_are_named(folder: DataFolder, monkeyp
     assert (proxy.level, certificates.level) == ("warn", "warn")
     assert "HTTPS_PROXY is not the address of a proxy" in proxy.what
     assert "/nowhere/company.pem" in certificates.what
-
-
-@pytest.mark.parametrize(
-    ("check", "name", "value", "said"),
-    [
-        (checks.check_python, "MIN_PYTHON", (99, 0), "Python 3"),
-        (checks.check_sqlite, "MIN_SQLITE", (99, 0, 0), "too old"),
-        (checks.check_sqlite, "CREATE_FTS5", "CREATE VIRTUAL TABLE words USING fts99 (word)", "full-text"),
-        (checks.check_packages, "_missing_packages", lambda: ["pypdfium2"], "pypdfium2"),
-    ],
-)
-def test_what_the_machine_lacks(
-    monkeypatch: pytest.MonkeyPatch,
-    folder: DataFolder,
-    check: Callable[[DataFolder], Iterator[Finding]],
-    name: str,
-    value: object,
-    said: str,
-) -> None:
-    monkeypatch.setattr(checks, name, value)
-    assert is_failure(next(check(folder)), said)
 
 
 def test_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

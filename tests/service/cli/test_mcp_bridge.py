@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -103,16 +101,6 @@ def test_a_modern_client_is_served_with_progress(bridge: Process) -> None:
     assert found[-1]["result"]["resultType"] == "complete"
 
 
-def test_files_of_ten_megabytes_go_through(bridge: Process) -> None:
-    content = base64.b64encode(bytes(10_000_000)).decode()
-    given = {"message": "say seen", "files": [{"name": "large.bin", "base64": content}]}
-    bridge.send(request(1, "tools/call", name="ask", arguments=given, _meta=meta()))
-    chat = bridge.line()["result"]["structuredContent"]["chat"]
-    bridge.send(request(2, "tools/call", name="list_files", arguments={"chat": chat}, _meta=meta()))
-    [file] = bridge.line()["result"]["structuredContent"]["files"]
-    assert (file["path"], file["size_bytes"]) == ("uploads/large.bin", 10_000_000)
-
-
 def test_requests_are_answered_side_by_side_and_cancelled(bridge: Process) -> None:
     bridge.send(request(1, "tools/call", name="ask", arguments={"message": "wait 60"}, _meta=meta()))
     bridge.send(request(2, "server/discover", _meta=meta(TASKS)))
@@ -130,23 +118,6 @@ def test_at_the_end_of_input_short_answers_are_waited_for_and_the_others_left(br
     bridge.send(request(3, "tools/call", name="echo_job", arguments={"seconds": 0.5}, _meta=meta()))
     bridge.end()
     assert [one["id"] for one in bridge.rest()] == [3]
-    assert bridge.wait() == 0
-
-
-def test_when_nobody_reads_its_answers_it_ends_quietly(bridge: Process) -> None:
-    """Although its input is still open."""
-    bridge.send(request(1, "subscriptions/listen", notifications={}, _meta=meta()))
-    assert bridge.line()["method"] == "notifications/subscriptions/acknowledged"
-    bridge.stop_reading()
-    bridge.send(request(2, "nothing", _meta=meta()))
-    assert bridge.wait() == 0
-
-
-def test_answers_that_nobody_takes_do_not_keep_it(bridge: Process) -> None:
-    """The pipe is full, and whoever started it has stopped reading without closing it."""
-    for number in range(40):
-        bridge.send(request(number, "tools/list", _meta=meta()))
-    bridge.end()
     assert bridge.wait() == 0
 
 
@@ -197,21 +168,3 @@ def test_it_prints_entries_that_are_json_and_no_key(
         "${input:" + reached[1]["inputs"][0]["id"] + "}"
     )
     assert "svc_sk_" not in said
-
-
-@pytest.mark.parametrize("named", ["by its option", "by the variable"])
-def test_what_it_prints_works_from_any_folder_and_environment(
-    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A data folder of a relative name, with a space in it; as a shell reads it, too."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["/somewhere/agentsvc_nb/__main__.py", "mcp"])
-    if named == "by the variable":
-        monkeypatch.setenv("AGENTSVC_DATA", "my data")
-    assert main(["mcp", *(["--data", "my data"] if named == "by its option" else [])]) == 0
-    said = capsys.readouterr().out
-    own = entries(said)[0]["mcpServers"]["agentsvc"]
-    command = [own["command"], *own["args"]]
-    assert command == [sys.executable, "-m", "agentsvc_nb", "mcp", "--stdio", "--data", str(tmp_path / "my data")]
-    shell = [line.partition(" -- ")[2] for line in said.splitlines() if " mcp add agentsvc -- " in line]
-    assert [shlex.split(line) for line in shell] == [command] * 2

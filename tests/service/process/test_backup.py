@@ -9,8 +9,6 @@ import os
 import re
 import sqlite3
 import stat
-import subprocess
-import sys
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +18,6 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb.cli.service import ProgressPrinter
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
 from agentsvc_nb.service import backup as backups
@@ -31,19 +28,15 @@ from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.service.mcp.servers import OwnServers
 from agentsvc_nb.service.store.blobs import LocalBlobs
-from agentsvc_nb.service.store.migrations import SchemaTooNew, steps
+from agentsvc_nb.service.store.migrations import steps
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import Run
-from tests.support.waiting import PATIENCE_SECONDS, until
+from tests.service.cli.test_cli import agentsvc
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.sqlite("tests/faults/test_moving.py backs up and restores PostgreSQL")
-
-
-def agentsvc(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "agentsvc_nb", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 def quiet(done: int, total: int) -> None:
@@ -260,27 +253,15 @@ def renamed(old: str, new: str) -> Change:
 
 DAMAGE: dict[str, Change] = {
     "content": flipped("contents/"),
-    "no contents": without("contents/"),
     "rows": replaced("rows/", b"one.txt", b"six.txt"),
-    "no rows": without("rows/"),
-    "rows of another table": renamed("rows/file/", "rows/upload/"),
     "no end": without("end.json"),
     "no manifest": without("manifest.json"),
     "manifest": flipped("manifest.json"),
-    "manifest nested too deeply": replaced("manifest.json", b"", b"[" * 900_000),
     "manifest with endless numbers": replaced("manifest.json", b'"format": 2', b'"format": 1e400'),
-    "manifest with large numbers": replaced("manifest.json", b'"format": 2', b'"format": 1' + b"0" * 5_000),
-    "manifest with other types": replaced("manifest.json", b'"format": 2', b'"format": "x"'),
-    "manifest of another time": replaced("manifest.json", b'"created_at": "2', b'"created_at": "1'),
-    "earlier format": replaced("manifest.json", b'"format": 2', b'"format": 1'),
     "later format": replaced("manifest.json", b'"format": 2', b'"format": 3'),
     "path outside": renamed("contents/", "contents/../../"),
     "absolute path": renamed("contents/", "/tmp/"),
-    "stranger": renamed("contents/", "key/"),
-    "servers": replaced("mcp.json", b"", b"[1]"),
-    "no servers": without("mcp.json"),
     "other servers": replaced("mcp.json", b"tickets", b"strange"),
-    "servers nested too deeply": replaced("mcp.json", b"", b"[" * 900_000),
 }
 
 
@@ -297,17 +278,6 @@ def test_a_damaged_backup_is_refused(folder: DataFolder, backup: Path, tmp_path:
     assert not target.database.exists()
     assert not any(path.is_file() for path in target.path.rglob("*") if path.name != "lock")
     assert sorted(tmp_path.iterdir()) == sorted({*beside, changed, *([target.path] if target.path.exists() else [])})
-
-
-@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.9, 1.0])
-def test_half_a_backup_is_refused(backup: Path, tmp_path: Path, part: float) -> None:
-    half = tmp_path / "half.tar"
-    with tarfile.open(backup) as tar:
-        size = tar.getmember("end.json").offset_data
-    half.write_bytes(backup.read_bytes()[: int(size * part)])
-    refused = agentsvc("restore", half, "--data", tmp_path / "new")
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
-    assert not DataFolder(tmp_path / "new").database.exists()
 
 
 def forged(backup: Path, change: Change) -> Path:
@@ -333,19 +303,11 @@ def forged(backup: Path, change: Change) -> Path:
 HASH: Final = hashlib.sha256(b"one").hexdigest().encode()
 FORGED: dict[str, tuple[Change, str]] = {
     "unknown table": (replaced("manifest.json", b'"file":', b'"sqlite_master":'), "no table 'sqlite_master'"),
-    "table that is left out": (replaced("manifest.json", b'"file":', b'"session":'), "no table 'session'"),
     "unknown column": (replaced("manifest.json", b'"sha256"', b'"sha256, 1"'), "no table"),
-    "missing column": (replaced("manifest.json", b'"sha256",', b""), "no table"),
     "hash that is a path": (replaced("rows/", HASH, b"../../../etc/passwd"), "a row of the table file"),
-    "number for a text": (replaced("rows/", b'"one.txt"', b"1"), "a row of the table file"),
     "text for a number": (replaced("rows/", b",3,", b',"3",'), "a row of the table file"),
-    "truth for a number": (replaced("rows/", b",3,", b",true,"), "a row of the table file"),
     "large number": (replaced("rows/", b",3,", b",9223372036854775808,"), "a row of the table file"),
-    "endless number": (replaced("rows/", b",3,", b",1e999,"), "a row of the table file"),
-    "no value": (replaced("rows/", b'"one.txt"', b"null"), "a row of the table file"),
     "value too many": (replaced("rows/", b"]\n", b",1]\n"), "a row of the table file"),
-    "no row": (replaced("rows/", b"", b"{}\n"), "a row of the table file"),
-    "row twice": (replaced("rows/", b"two.txt", b"one.txt"), "a row of file that the database can't store"),
     "newer schema": (replaced("manifest.json", b'"schema_version": ', b'"schema_version": 9'), "upgrade agentsvc-nb"),
 }
 
@@ -359,7 +321,7 @@ def test_a_forged_backup_is_refused(backup: Path, tmp_path: Path, forgery: str) 
     assert not any(path.is_file() for path in target.path.rglob("*") if path.name != "lock")
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
 def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path, kind: bytes) -> None:
     with tarfile.open(backup, "a") as tar:
         member = tarfile.TarInfo("contents/" + "a" * 64)
@@ -401,21 +363,3 @@ def test_a_backup_of_an_earlier_schema_is_brought_up_to_date(backup: Path, tmp_p
             ("two.txt", ""),
         ]
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps()),)
-
-
-def test_a_folder_of_a_newer_version_is_refused(folder: DataFolder, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(folder.database)) as connection:
-        connection.execute("PRAGMA user_version = 9999")
-    with pytest.raises(SchemaTooNew, match="upgrade"):
-        back_up(folder, tmp_path / "b.tar")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
-
-
-def test_progress_is_told_after_a_second(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not at once, and not at each step."""
-    now = 100.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    progress = ProgressPrinter("restored")
-    for now in (100.5, 101.1, 101.5, 102.2):
-        progress(int((now - 100) * 1_000_000), 4_000_000)
-    assert capsys.readouterr().err.splitlines() == ["restored: 27 % of 4.0 MB", "restored: 55 % of 4.0 MB"]

@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
-import socket
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -28,6 +25,8 @@ from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.keyring import create_key
+from tests.support import strangers
+from tests.support.strangers import Stranger
 from tests.support.waiting import until
 
 
@@ -40,44 +39,12 @@ def data(tmp_path: Path) -> Iterator[Path]:
         embedded.stop(folder)
 
 
-def test_a_service_that_can_not_start_is_one_line_in_a_notebook(tmp_path: Path) -> None:
-    taken = tmp_path / "file"
-    taken.write_text("in the way")
-    with pytest.raises(EmbeddedError, match="name another with AGENTSVC_DATA") as caught, embedded.local(taken):
-        pass
-    assert "AGENTSVC_DATA" in caught.value._render_traceback_()[0]
-
-
-def test_who_forgets_with_is_told(data: Path) -> None:
-    with pytest.raises(AttributeError, match=r"with local\(\) as client"):
-        embedded.local(data).runs.start("hello")
-
-
-class Stranger:
-    """A server that answers every request with `answer` and records what it was sent."""
-
-    def __init__(self, answer: bytes) -> None:
-        self.received = b""
-        self._answer = answer
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._socket.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._socket.accept()
-                with connection:
-                    self.received += connection.recv(65_536)
-                    connection.sendall(self._answer)
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-def health(instance: str) -> bytes:
-    body = json.dumps({"object": "health", "instance": instance, "version": "1", "status": "ok"}).encode()
-    return b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a service that tests leave running."""
+    folder = tmp_path_factory.mktemp("shared") / "data"
+    yield folder
+    embedded.stop(folder)
 
 
 def stale(data: Path, port: int) -> None:
@@ -89,24 +56,24 @@ def stale(data: Path, port: int) -> None:
     write_private(folder.port, str(port))
 
 
-def test_starts_one_and_finds_it_again(data: Path) -> None:
+def test_starts_one_and_finds_it_again(shared: Path) -> None:
     """The first call starts a service, the second finds the same; the key opens it; files are the user's alone."""
-    first = find_or_start(data)
-    second = find_or_start(data)
+    first = find_or_start(shared)
+    second = find_or_start(shared)
     assert first == second
     assert first.notice is None
     assert first.api_key.startswith("svc_sk_")
     assert first.api_key not in repr(first)
-    with embedded.local(data) as client:
+    with embedded.local(shared) as client:
         assert client.runs.wait(client.runs.start("hello").run_id, poll=0.05).ended
     for name in ("ready.json", "key"):
-        assert stat.S_IMODE((data / name).stat().st_mode) == 0o600
-    assert stat.S_IMODE(data.stat().st_mode) == 0o700
-    assert first.api_key not in (data / "serve.log").read_text()
+        assert stat.S_IMODE((shared / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o700
+    assert first.api_key not in (shared / "serve.log").read_text()
 
 
 def test_two_starters_get_one_server(data: Path) -> None:
-    """Two processes that want a service at the same moment get the same one."""
+    """It outlives them, in a session of its own, which the interrupts of a kernel do not reach."""
     program = f"from agentsvc_nb.embedded import find_or_start; print(find_or_start({str(data)!r}).instance)"
     command = [sys.executable, "-c", program]
     starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -115,38 +82,13 @@ def test_two_starters_get_one_server(data: Path) -> None:
     ready = embedded.status(data)
     assert ready is not None
     assert instances == {ready.instance}
-
-
-def test_service_is_in_a_session_of_its_own(data: Path) -> None:
-    """A kernel's interrupt and its end go to the kernel's process group, and must not reach the service."""
-    find_or_start(data)
-    ready = embedded.status(data)
-    assert ready is not None
     assert os.getsid(ready.pid) == ready.pid != os.getsid(0)
 
 
-def test_service_outlives_its_starter(data: Path) -> None:
-    """The service goes on when the process that started it has ended."""
-    program = f"from agentsvc_nb.embedded import find_or_start; find_or_start({str(data)!r})"
-    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)
-    assert embedded.status(data) is not None
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        health("somebody else"),
-        health("dead"),
-        b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[]",
-        b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n",
-        b"SSH-2.0-OpenSSH_9.6\r\n",
-        b"",
-    ],
-    ids=["another-instance", "the-same-instance", "not-an-object", "redirect", "not-http", "hangs-up"],
-)
-def test_stranger_on_the_stale_port_gets_no_key(data: Path, answer: bytes) -> None:
+@pytest.mark.parametrize("says", [strangers.repeats("dead"), lambda request: b"SSH-2.0-OpenSSH_9.6\r\n\r\n\r\n"])
+def test_stranger_on_the_stale_port_gets_no_key(data: Path, says: strangers.Says) -> None:
     """A stale record's port may be anybody's: it is asked for its health without a key, and not trusted."""
-    stranger = Stranger(answer)
+    stranger = Stranger(says)
     stale(data, stranger.port)
     secret = "svc_sk_of-the-dead-server"
     create_key(DataFolder(data), name="other")
@@ -155,8 +97,7 @@ def test_stranger_on_the_stale_port_gets_no_key(data: Path, answer: bytes) -> No
     stranger.close()
     assert found.base_url != f"http://127.0.0.1:{stranger.port}"
     assert stranger.received.startswith(b"GET /healthz?nonce=")
-    for forbidden in (secret.encode(), found.api_key.encode(), b"svc_", b"authorization", b"x-api-key"):
-        assert forbidden not in stranger.received.lower()
+    assert stranger.leaks(found.api_key) == stranger.leaks(secret) == []
     assert found.api_key != secret, "a key that the database does not know is replaced"
 
 
@@ -183,7 +124,7 @@ def test_client_revives_a_dead_service(data: Path) -> None:
 def test_a_folder_keeps_its_model_and_so_do_its_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who starts the service again and names no model gets the one that it had: with another, runs would end."""
     with embedded.local(data, model="scripted") as client:
-        run_id = client.runs.start("wait 2\nsay done").run_id
+        run_id = client.runs.start("wait 1\nsay done").run_id
     embedded.stop(data)
     with embedded.local(data) as client:
         assert client.runs.wait(run_id, poll=0.05).output == "done"
@@ -202,50 +143,29 @@ def model_of(data: Path) -> str:
     return ready.model
 
 
-def test_a_deleted_key_is_replaced_beside_the_running_service(data: Path) -> None:
+def test_a_deleted_key_is_replaced_beside_the_running_service(shared: Path) -> None:
     """For a client that has it still, for a new one, and once however many find it gone."""
-    with embedded.local(data) as client:
-        before = find_or_start(data)
-        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0
+    with embedded.local(shared) as client:
+        before = find_or_start(shared)
+        assert main(["keys", "revoke", "embedded", "--data", str(shared)]) == 0
         with ThreadPoolExecutor(4) as several:
             list(several.map(lambda _: client.tools.list(), range(4)))
-        after = find_or_start(data)
+        after = find_or_start(shared)
         assert (after.instance, after.api_key != before.api_key) == (before.instance, True)
-        assert main(["keys", "revoke", "embedded", "--data", str(data)]) == 0, "one key has the name"
-    with embedded.local(data) as client:
+        assert main(["keys", "revoke", "embedded", "--data", str(shared)]) == 0, "one key has the name"
+    with embedded.local(shared) as client:
         assert client.runs.start("hello", sync=True).ended
-    assert stat.S_IMODE((data / "key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((shared / "key").stat().st_mode) == 0o600
 
 
-def test_a_suspended_key_is_not_replaced(data: Path) -> None:
-    with embedded.local(data) as client:
-        key = find_or_start(data).api_key
-        assert main(["keys", "suspend", "embedded", "--data", str(data)]) == 0
+def test_a_suspended_key_is_not_replaced(shared: Path) -> None:
+    with embedded.local(shared) as client:
+        key = find_or_start(shared).api_key
+        assert main(["keys", "suspend", "embedded", "--data", str(shared)]) == 0
         with pytest.raises(StefanBrainError) as caught:
             client.tools.list()
-        assert (caught.value.code, embedded.revive(data).api_key) == ("key_suspended", key)
-
-
-def test_a_key_that_is_fine_is_looked_at_beside_a_writer(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process may write for long: only who must make a key waits for it, and is told in a sentence."""
-    monkeypatch.setattr("agentsvc_nb.service.store.sqlite.BUSY_TIMEOUT_MS", 10)
-    first = find_or_start(data)
-    with contextlib.closing(sqlite3.connect(DataFolder(data).database, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        assert embedded.revive(data) == first
-        write_private(DataFolder(data).key, "svc_sk_of-nobody")
-        with pytest.raises(EmbeddedError, match=f"key in {data}.*database is locked"):
-            embedded.revive(data)
-        writer.execute("ROLLBACK")
-    assert embedded.revive(data).api_key not in ("svc_sk_of-nobody", first.api_key)
-
-
-def test_a_key_that_can_not_be_written_is_one_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_or_start(data)
-    DataFolder(data).key.unlink()
-    DataFolder(data).key.mkdir()
-    with pytest.raises(EmbeddedError, match="could not be looked at or replaced"):
-        embedded.revive(data)
+        assert (caught.value.code, embedded.revive(shared).api_key) == ("key_suspended", key)
+        assert main(["keys", "resume", "embedded", "--data", str(shared)]) == 0
 
 
 def test_stop_ends_it_and_removes_its_record(data: Path) -> None:
@@ -257,42 +177,6 @@ def test_stop_ends_it_and_removes_its_record(data: Path) -> None:
     assert not (data / "ready.json").exists()
     assert embedded.status(data) is None
     assert embedded.stop(data) is False
-    find_or_start(data)
-
-
-def test_stop_ends_one_service_and_not_its_successor(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another's start may take the folder the moment it is free: that service is kept, and `stop` is done."""
-    folder = DataFolder(data)
-    stale(data, 9)
-    told: list[int] = []
-
-    def succeed(pid: int, _: int) -> None:
-        told.append(pid)
-        write_private(folder.ready, Ready("successor", "http://127.0.0.1:9", 1, "0", "0", "").to_json())
-
-    monkeypatch.setattr(embedded, "_answers", lambda ready: True)
-    monkeypatch.setattr("os.kill", succeed)
-    with FileLock(folder.lock):
-        assert embedded.stop(data) is True
-    assert told == [2**22 + 1]
-
-
-def test_second_stop_does_not_end_the_successor(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It found the service ending already, and then another in its place: it ends neither."""
-    folder = DataFolder(data)
-    stale(data, 9)
-    told: list[int] = []
-
-    def succeed(ready: Ready) -> bool:
-        successor = Ready("successor", "http://127.0.0.1:9", 1, "0", "0", "")
-        write_private(folder.ready, successor.to_json())
-        return ready.instance == successor.instance
-
-    monkeypatch.setattr(embedded, "_answers", succeed)
-    monkeypatch.setattr("os.kill", lambda pid, _: told.append(pid))
-    with FileLock(folder.lock):
-        assert embedded.stop(data) is True
-    assert told == []
 
 
 def test_one_that_holds_the_lock_and_is_silent_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,40 +216,29 @@ def test_failed_start_shows_the_last_lines(data: Path) -> None:
         find_or_start(data)
 
 
-def test_another_version_is_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_told(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The running service is taken as it is, with one line that says how to get the other."""
-    first = find_or_start(data)
+    first = find_or_start(shared)
     monkeypatch.setattr(embedded, "__version__", "99.0")
-    other = find_or_start(data)
+    other = find_or_start(shared)
     assert other.instance == first.instance
     assert other.notice is not None
     assert "has version" in other.notice
-    assert other.notice.endswith(f" restart --data {data}")
+    assert other.notice.endswith(f" restart --data {shared}")
 
 
-def test_notice_is_logged_by_local(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_notice_is_logged_by_local(shared: Path, caplog: pytest.LogCaptureFixture) -> None:
     """`local()` hands out a client; what the user should know goes to the log, once."""
-    find_or_start(data)
-    with embedded.local(data, model="scripted"):
+    find_or_start(shared)
+    with embedded.local(shared, model="scripted"):
         assert [record.message for record in caplog.records if "other settings" in record.message]
 
 
-def test_a_module_of_the_users_does_not_reach_the_service(data: Path, tmp_path: Path) -> None:
-    """A `random.py` beside the notebook is the user's, and must not break the service."""
-    (tmp_path / "random.py").write_text("raise SystemExit('this is mine')")
-    program = (
-        f"import sys; sys.path.pop(0); from agentsvc_nb.embedded import find_or_start; find_or_start({str(data)!r})"
-    )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, check=False, timeout=60)
-    assert done.returncode == 0
-
-
-def test_async_face(data: Path) -> None:
+def test_async_face(shared: Path) -> None:
     """`async with local()` gives the asyncio client of the same service."""
 
     async def ask() -> str:
-        async with embedded.local(data) as client:
+        async with embedded.local(shared) as client:
             run = await client.runs.start("hello")
             return (await client.runs.wait(run.run_id, poll=0.05)).status
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
-import nbformat
 import pytest
-import yaml
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
@@ -93,46 +88,3 @@ def test_a_web_service(service: RunningService, monkeypatch: pytest.MonkeyPatch)
 def test_an_mcp_client(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
     run(service, "MCP clients")
     assert "'ask'" in capsys.readouterr().out
-
-
-def test_the_steps_of_the_workflow(service: RunningService, tmp_path: Path) -> None:
-    """papermill fills in the parameter; nbval accepts what was stored and finds another answer."""
-    (text,) = blocks("GitHub Actions, papermill and nbval", "yaml")
-    job = yaml.safe_load(text)["jobs"]["report"]
-    install, papermill, nbval = [step["run"] for step in job["steps"] if "run" in step]
-    assert {"ipykernel", "papermill", "nbval"} < set(install.split())
-    assert job["steps"][-1]["with"]["path"] in papermill
-    _write(tmp_path / "report.ipynb", "week = 0", LOAD, "%%ask\nsay sales of week {{week}}")
-    secret = {"SERVICE_API_KEY": service.api_key, "AGENTSVC_BASE_URL": service.base_url}
-    assert job["env"].keys() == {*secret, "SANITIZE"}
-    own = {name: str(tmp_path / name) for name in ("XDG_STATE_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    sanitize = str(ROOT / job["env"]["SANITIZE"])
-    env = {
-        **os.environ,
-        **own,
-        **secret,
-        "PATH": path,
-        "PYTHONPATH": str(ROOT),
-        "SANITIZE": sanitize,
-        "PYTHONWARNINGS": "",
-    }
-    _shell(papermill, tmp_path, env)
-    made = (tmp_path / "made.ipynb").read_text()
-    assert re.search(r"sales of week [\"']?\d\d", made)
-    (tmp_path / "stored.ipynb").write_text(made)
-    _shell(nbval, tmp_path, env)
-    (tmp_path / "stored.ipynb").write_text(made.replace("say sales", "say losses"))
-    with pytest.raises(subprocess.CalledProcessError):
-        _shell(nbval, tmp_path, env)
-
-
-def _write(path: Path, *cells: str) -> None:
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    made.cells[0].metadata["tags"] = ["parameters"]
-    nbformat.write(made, path)
-
-
-def _shell(line: str, folder: Path, env: dict[str, str]) -> None:
-    subprocess.run(["bash", "-ec", line], cwd=folder, env=env, check=True, timeout=100)

@@ -120,15 +120,6 @@ def test_nothing_is_removed_while_a_backup_reads(store: Store) -> None:
     assert not store.has(content)
 
 
-def test_a_file_that_is_no_content_stays(store: Store) -> None:
-    stranger = store.blobs.path("0" * 64).parent.parent / "readme"
-    stranger.parent.mkdir(parents=True)
-    stranger.write_text("mine")
-    store.clock.ms += 2 * DAY_MS
-    store.sweep()
-    assert stranger.exists()
-
-
 def test_keys_of_starts_before_yesterday_go(store: Store) -> None:
     """More of them than one batch; those of today and yesterday still name their work."""
     today = store.clock.ms

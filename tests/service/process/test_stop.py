@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.support.waiting import PATIENCE_SECONDS, until
 
@@ -21,11 +19,6 @@ UPLOAD = (
     "POST /api/developers/v1/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
     "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000000\r\n\r\n"
     '--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf of it'
-)
-
-STREAM = (
-    "GET /api/developers/v1/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
-    "Accept: text/event-stream\r\n\r\n"
 )
 
 
@@ -60,23 +53,6 @@ def test_an_upload_that_the_end_interrupts_is_answered_503() -> None:
     assert (status, error["code"], headers["connection"]) == (503, "brain_unavailable", "close")
     assert f"request={headers['x-request-id']}" in log
     assert "Traceback" not in log
-
-
-def test_two_hundred_streams_get_their_last_chunk() -> None:
-    """SIGTERM while runs write and are followed, by some clients that do not read meanwhile."""
-    script = "say hello\nwait 0.01\n" * 2_000
-    with running_service(run_capacity=8) as running, contextlib.ExitStack() as streams:
-        with AgentService(running.api_key, running.base_url) as client:
-            ids = [client.runs.start(script).run_id for _ in range(8)]
-        connections = [streams.enter_context(connected(running.base_url)) for _ in range(200)]
-        for number, connection in enumerate(connections):
-            connection.sendall(STREAM.format(run=ids[number % len(ids)], key=running.api_key).encode())
-        begun = [connection.recv(65_536) for connection in connections]
-        os.kill(running.pid, signal.SIGTERM)
-        rest = [b"".join(iter(partial(connection.recv, 65_536), b"")) for connection in connections]
-    for first, more in zip(begun, rest, strict=True):
-        assert first.startswith(b"HTTP/1.1 200")
-        assert (first + more).endswith(b"\r\n0\r\n\r\n")
 
 
 @pytest.mark.parametrize(
