@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,10 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from filelock import FileLock
 
 from agentsvc_nb import AgentService, embedded
+from agentsvc_nb.cli import main
 from agentsvc_nb.client.transport import health
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
@@ -25,7 +28,7 @@ from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.testing import RunningService, running_service
 from tests.service.cli.test_cli import ENV, command
 from tests.service.process.test_interop import LOAD, ROOT, blocks
-from tests.service.process.test_proof import kill
+from tests.service.process.test_proof import RESTART, kill
 from tests.service.process.test_serve import ready_of, serving
 from tests.service.process.test_stop import connected
 from tests.support import strangers
@@ -283,3 +286,48 @@ def _write(path: Path, *cells: str) -> None:
 
 def _shell(line: str, folder: Path, env: dict[str, str]) -> None:
     subprocess.run(["bash", "-ec", line], cwd=folder, env=env, check=True, timeout=100)
+
+
+OLDER = """
+import sys
+from agentsvc_nb.cli import main
+from agentsvc_nb.wire import proof
+proof.proof = lambda *given: None
+sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0"]))
+"""
+
+
+def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It gives no proof, so nothing is sent, and whoever asks is told to restart it, which can be done."""
+    with subprocess.Popen([sys.executable, "-c", OLDER, str(data)], stdout=subprocess.DEVNULL) as process:
+        before = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
+        assert before is not None
+        with pytest.raises(EmbeddedError, match=rf"does not prove.*older version.*{RESTART} --data"):
+            find_or_start(data)
+        for command in ("status", "sign-in"):
+            assert main([command, "--data", str(data)]) == 1
+            shown = capsys.readouterr()
+            assert re.search(RESTART, shown.err)
+            assert "token" not in shown.out + shown.err
+        main(["doctor", "--data", str(data)])
+        assert "fail  server: What answers at" in capsys.readouterr().out
+        assert main(["restart", "--data", str(data)]) == 0
+        assert process.wait(30) == 0
+    assert find_or_start(data).instance != before.instance
+
+
+def test_start_succeeds_when_the_holder_goes_meanwhile(data: Path) -> None:
+    """A server that is ending still holds the lock: the starter tries again until it is free."""
+    folder = DataFolder(data)
+    folder.make()
+    lock = FileLock(folder.lock, thread_local=False)
+    lock.acquire()
+
+    def go_when_the_starter_was_refused() -> None:
+        until(lambda: folder.log.exists() and b"holds" in folder.log.read_bytes())
+        lock.release()
+
+    going = threading.Thread(target=go_when_the_starter_was_refused)
+    going.start()
+    assert find_or_start(data).api_key
+    going.join()

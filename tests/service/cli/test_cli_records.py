@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from tests.service.cli.test_cli import agentsvc
 
 
@@ -85,13 +84,6 @@ def test_what_is_no_text_is_one_sentence(service: RunningService, monkeypatch: p
     assert "UTF-8" in done.stderr
 
 
-def test_an_answer_has_the_shape_that_was_asked_for(service: RunningService, tmp_path: Path) -> None:
-    schema = tmp_path / "schema.json"
-    schema.write_text('{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}')
-    run = parsed(service, "ask", 'say {"n": 3}', "--schema", f"@{schema}")
-    assert run["structured_output"] == {"n": 3}
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -161,12 +153,6 @@ def test_a_job_is_run_shown_and_its_files_are_put_here(service: RunningService, 
     assert parsed(service, "tools", "show", "create_images")["input_schema"]["type"] == "object"
 
 
-def test_a_job_that_fails_is_said_and_its_exit_code_is_1(service: RunningService) -> None:
-    done = agentsvc("jobs", "run", "echo_job", '{"fail": "no paper"}', "--data", service.data)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "no paper" in done.stderr
-
-
 def test_what_is_shown_is_json_for_programs(service: RunningService) -> None:
     status = parsed(service, "status")
     assert (status["base_url"], status["held"]) == (service.base_url, True)
@@ -191,20 +177,6 @@ def test_the_script_of_bash_completes_commands() -> None:
     asked = f"{agentsvc('completion', 'bash').stdout}\nCOMP_WORDS=(agentsvc runs ''); COMP_CWORD=2; {function}"
     done = subprocess.run(["bash", "-c", asked + '; echo "${COMPREPLY[@]}"'], capture_output=True, text=True)
     assert {"show", "attach", "cancel", "approve"} <= set(done.stdout.split()), done.stderr
-
-
-def test_models_are_listed_and_named(tmp_path: Path) -> None:
-    with running_service(models="scripted,offline,openai-chat:gone", model_url="http://127.0.0.1:1") as service:
-        of_it = {URL_VARIABLE: service.base_url, KEY_VARIABLE: service.api_key}
-        lines = [line.split(maxsplit=1) for line in agentsvc("model", **of_it).stdout.splitlines()]
-        assert lines[1] == ["scripted", "the default, $1.00 in / $1.00 out per million tokens"]
-        assert lines[3] == ["openai-chat:gone", "not available: unreachable"]
-        listed = json.loads(agentsvc("model", "--json", **of_it).stdout)
-        assert [model["id"] for model in listed] == ["scripted", "offline", "openai-chat:gone"]
-        assert parsed(service, "ask", "say x", "--model", "offline")["model"] == "offline"
-        refused = agentsvc("ask", "say x", "--model", "openai-chat:gone", "--data", service.data)
-        assert refused.returncode == 1
-        assert "openai-chat:gone is not available (unreachable)" in refused.stderr
 
 
 def test_a_run_that_failed_is_resumed_and_watched(service: RunningService) -> None:

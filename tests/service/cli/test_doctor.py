@@ -170,19 +170,6 @@ def test_a_full_disk(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> Non
     assert levels == ["fail", "warn", "ok"]
 
 
-def test_variables_of_the_network_at_fault_are_named(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    assert the(checks.check_network(folder)).level == "ok"
-    monkeypatch.setenv("HTTPS_PROXY", "http://[")
-    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/company.pem")
-    proxy, certificates = checks.check_network(folder)
-    assert (proxy.level, certificates.level) == ("warn", "warn")
-    assert "HTTPS_PROXY is not the address of a proxy" in proxy.what
-    assert "/nowhere/company.pem" in certificates.what
-
-
 def test_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason is in the line."""
     monkeypatch.setattr(doctor, "QUESTION", "fail no_model The model is gone.")

@@ -39,43 +39,27 @@ class Process:
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 
-    def end(self) -> None:
-        """Close its input, and nothing else."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-
-    def stop_reading(self) -> None:
-        """Close its output, and nothing else."""
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
     def rest(self) -> list[Any]:
-        """What it still writes until it ends."""
+        """Close its input, and return what it still writes until it ends."""
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
+        self._process.stdin.close()
         return [json.loads(line) for line in self._process.stdout]
 
-    def wait(self) -> int:
-        return self._process.wait(30)
-
-    def close(self) -> int:
-        self.end()
-        self.stop_reading()
-        return self.wait()
-
-    @property
-    def complaints(self) -> bytes:
-        """What it said on standard error, once it has ended."""
-        assert self._process.stderr is not None
-        with self._process.stderr:
-            return self._process.stderr.read()
+    def close(self) -> tuple[int, bytes]:
+        """Return its exit code, and what it said on standard error."""
+        self.rest()
+        with self._process as ended:
+            assert ended.stderr is not None
+            said = ended.stderr.read()
+        return ended.returncode, said
 
 
 @pytest.fixture
 def bridge(service: RunningService) -> Iterator[Process]:
     process = Process(AGENTSVC_BASE_URL=service.base_url, SERVICE_API_KEY=service.api_key)
     yield process
-    assert process.close() == 0
-    assert process.complaints == b""
+    assert process.close() == (0, b"")
 
 
 def request(id: int, method: str, **params: Any) -> dict[str, Any]:
@@ -116,9 +100,7 @@ def test_at_the_end_of_input_short_answers_are_waited_for_and_the_others_left(br
     assert bridge.line()["method"] == "notifications/subscriptions/acknowledged"
     bridge.send(request(2, "tools/call", name="ask", arguments={"message": "wait 60"}, _meta=meta()))
     bridge.send(request(3, "tools/call", name="echo_job", arguments={"seconds": 0.5}, _meta=meta()))
-    bridge.end()
     assert [one["id"] for one in bridge.rest()] == [3]
-    assert bridge.wait() == 0
 
 
 def test_what_is_no_message_and_what_is_refused_is_answered(bridge: Process) -> None:
@@ -134,16 +116,14 @@ def test_a_refusal_of_the_service_is_an_error_of_the_request(service: RunningSer
     process.send(request(1, "server/discover", _meta=meta()))
     answer = process.line()
     assert (answer["id"], answer["error"]["data"]["code"]) == (1, "unauthorized")
-    assert process.close() == 0
-    assert process.complaints == b""
+    assert process.close() == (0, b"")
 
 
 def test_without_a_service_it_starts_the_embedded_one(tmp_path: Path) -> None:
     process = Process(AGENTSVC_DATA=str(tmp_path / "own"), AGENTSVC_BASE_URL="", SERVICE_API_KEY="")
     process.send(request(1, "tools/call", name="ask", arguments={"message": "hello"}, _meta=meta()))
     assert process.line()["result"]["structuredContent"]["status"] == "completed"
-    assert process.close() == 0
-    assert process.complaints == b""
+    assert process.close() == (0, b"")
     assert main(["stop", "--data", str(tmp_path / "own")]) == 0
 
 

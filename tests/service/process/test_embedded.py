@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +26,6 @@ from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.keyring import create_key
 from tests.support import strangers
 from tests.support.strangers import Stranger
-from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -191,23 +189,6 @@ def test_one_that_holds_the_lock_and_is_silent_is_named(data: Path, monkeypatch:
             embedded.stop(data)
 
 
-def test_start_succeeds_when_the_holder_goes_meanwhile(data: Path) -> None:
-    """A server that is ending still holds the lock: the starter tries again until it is free."""
-    folder = DataFolder(data)
-    folder.make()
-    lock = FileLock(folder.lock, thread_local=False)
-    lock.acquire()
-
-    def go_when_the_starter_was_refused() -> None:
-        until(lambda: folder.log.exists() and b"holds" in folder.log.read_bytes())
-        lock.release()
-
-    going = threading.Thread(target=go_when_the_starter_was_refused)
-    going.start()
-    assert find_or_start(data).api_key
-    going.join()
-
-
 def test_failed_start_shows_the_last_lines(data: Path) -> None:
     """A server that can't start says why in its log, and the error repeats it."""
     data.mkdir()
@@ -243,15 +224,6 @@ def test_async_face(shared: Path) -> None:
             return (await client.runs.wait(run.run_id, poll=0.05)).status
 
     assert asyncio.run(ask()) == "completed"
-
-
-def test_ready_record_of_anything_else_is_none(tmp_path: Path) -> None:
-    """A record that is cut, of another shape or missing is no record."""
-    path = tmp_path / "ready.json"
-    assert Ready.read(path) is None
-    for text in ("", "{", "[]", "{}", '{"instance": 1}', "\xff"):
-        path.write_text(text)
-        assert Ready.read(path) is None
 
 
 def test_folder_that_cannot_be_used_is_one_sentence(data: Path) -> None:

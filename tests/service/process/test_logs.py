@@ -6,17 +6,14 @@ import asyncio
 import http.client
 import json
 import logging
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.service.folder import LOG_MAX_BYTES, DataFolder, Ready
+from agentsvc_nb.service.folder import LOG_MAX_BYTES, Ready
 from agentsvc_nb.service.logs import JsonLine, Tally
-from agentsvc_nb.service.serve import Child
 from agentsvc_nb.testing import RunningService, running_service
 from tests.support.waiting import PATIENCE_SECONDS, until
 
@@ -120,17 +117,6 @@ def test_a_line_as_json_says_the_same() -> None:
     assert read.pop("time").endswith("Z")
     named = {"level": "warning", "logger": "a.b", "message": 'told "svc_sk_[hidden]"\n'}
     assert read == {**named, "run": "r1", "ms": 4.1, "path": "/ä\n", "key": None}
-
-
-def test_a_log_over_10_mb_is_put_aside_at_the_start(tmp_path: Path) -> None:
-    """One old log is kept, and no more."""
-    folder = DataFolder(tmp_path)
-    (tmp_path / "serve.log.1").write_text("older")
-    folder.log.write_bytes(b"x" * (LOG_MAX_BYTES + 1))
-    for starts in (1, 2):
-        Child(folder, ["--port", "no"], env=os.environ).wait(PATIENCE_SECONDS)
-        assert folder.log.read_text().count("usage:") == starts, "a small log is gone on with"
-        assert (tmp_path / "serve.log.1").stat().st_size == LOG_MAX_BYTES + 1
 
 
 def test_a_log_that_grew_large_goes_on_in_a_new_file(logged: RunningService) -> None:

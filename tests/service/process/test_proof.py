@@ -8,10 +8,7 @@ import contextlib
 import inspect
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,17 +182,6 @@ def test_the_proof_is_not_waited_for_without_end(
     assert moved.stranger.leaks(moved.now.api_key) == []
 
 
-def test_the_callers_own_patience_ends_as_a_timeout(moved: Moved) -> None:
-    """Then the service may be slow, and is not looked for again."""
-    moved.stranger.says = strangers.silent
-    with (
-        AgentService(moved.now.api_key, moved.old_url, timeout=0.2, max_retries=0, revive=moved.revive) as client,
-        pytest.raises(APIConnectionError) as caught,
-    ):
-        client.tools.list()
-    assert (caught.value.timed_out, caught.value.sent) == (True, False)
-
-
 def test_an_unproved_connection_is_one_sentence(moved: Moved) -> None:
     def revive() -> tuple[str, str]:
         return moved.old_url, moved.now.api_key
@@ -286,34 +272,6 @@ def test_a_proof_is_of_the_address_that_the_connection_came_to(shared: Path) -> 
     )
     said = json.loads(heard.partition(b"\r\n\r\n")[2])
     assert said["proof"] == proof.proof(key, nonce, said["instance"], f"127.0.0.1:{real}")
-
-
-OLDER = """
-import sys
-from agentsvc_nb.cli import main
-from agentsvc_nb.wire import proof
-proof.proof = lambda *given: None
-sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0"]))
-"""
-
-
-def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It gives no proof, so nothing is sent, and whoever asks is told to restart it, which can be done."""
-    with subprocess.Popen([sys.executable, "-c", OLDER, str(data)], stdout=subprocess.DEVNULL) as process:
-        before = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
-        assert before is not None
-        with pytest.raises(EmbeddedError, match=rf"does not prove.*older version.*{RESTART} --data"):
-            find_or_start(data)
-        for command in ("status", "sign-in"):
-            assert main([command, "--data", str(data)]) == 1
-            shown = capsys.readouterr()
-            assert re.search(RESTART, shown.err)
-            assert "token" not in shown.out + shown.err
-        main(["doctor", "--data", str(data)])
-        assert "fail  server: What answers at" in capsys.readouterr().out
-        assert main(["restart", "--data", str(data)]) == 0
-        assert process.wait(30) == 0
-    assert find_or_start(data).instance != before.instance
 
 
 def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,14 +156,3 @@ def test_model_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
     last = done.stderr.splitlines()[-1]
     assert "argument --model: 'nobody' is no model: give offline, scripted, gguf:FILE or PROVIDER:MODEL" in last
     assert "AGENTSVC_MODEL" not in last
-
-
-def test_newer_folder_is_refused(tmp_path: Path) -> None:
-    """A folder that a newer version wrote is left alone."""
-    import sqlite3
-
-    with contextlib.closing(sqlite3.connect(DataFolder(tmp_path).database)) as database:
-        database.execute("PRAGMA user_version = 999")
-    done = serve(tmp_path, "--port", 0)
-    assert done.returncode == 1
-    assert "upgrade agentsvc-nb" in done.stderr

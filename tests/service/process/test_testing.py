@@ -18,7 +18,7 @@ import vcr
 
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.service.folder import DataFolder, FolderHeld
-from agentsvc_nb.testing import RunningService, replay_conversation
+from agentsvc_nb.testing import RunningService
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "testing.md"
@@ -52,17 +52,6 @@ def test_a_service_ends_when_its_parent_is_killed() -> None:
         shutil.rmtree(data, ignore_errors=True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
-def test_a_service_that_crashed_is_told_at_its_stop(tmp_path: Path) -> None:
-    """All later tests of a session met refused connections, and nothing said why."""
-    service = RunningService(tmp_path, "scripted", {})
-    service.start()
-    os.kill(service.pid, signal.SIGKILL)
-    until(lambda: is_free(DataFolder(service.data)))
-    with pytest.raises(RuntimeError, match=r"crashed \(exit -9\):\n.+"):
-        service.stop()
-
-
 def is_free(folder: DataFolder) -> bool:
     """The lock says whether the service runs: its process may still be listed, as a zombie that nobody has reaped."""
     try:
@@ -70,11 +59,6 @@ def is_free(folder: DataFolder) -> bool:
             return True
     except FolderHeld:
         return False
-
-
-def test_a_recording_that_is_not_there_is_told() -> None:
-    with pytest.raises(RuntimeError, match=r"(?s)did not start \(exit .*nothing\.txt can't be read"):
-        replay_conversation("nothing.txt")
 
 
 @pytest.fixture(scope="module")
