@@ -71,7 +71,7 @@ def test_starts_one_and_finds_it_again(shared: Path) -> None:
 
 
 def test_two_starters_get_one_server(data: Path) -> None:
-    """It outlives them, in a session of its own, which the interrupts of a kernel do not reach."""
+    """It outlives them."""
     program = f"from agentsvc_nb.embedded import find_or_start; print(find_or_start({str(data)!r}).instance)"
     command = [sys.executable, "-c", program]
     starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -80,6 +80,13 @@ def test_two_starters_get_one_server(data: Path) -> None:
     ready = embedded.status(data)
     assert ready is not None
     assert instances == {ready.instance}
+
+
+def test_service_is_in_a_session_of_its_own(shared: Path) -> None:
+    """A kernel's interrupt and its end go to the kernel's process group, and must not reach the service."""
+    find_or_start(shared)
+    ready = embedded.status(shared)
+    assert ready is not None
     assert os.getsid(ready.pid) == ready.pid != os.getsid(0)
 
 
