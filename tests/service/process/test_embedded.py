@@ -122,7 +122,10 @@ def test_client_revives_a_dead_service(data: Path) -> None:
     with embedded.local(data) as client:
         run = client.runs.start("hello")
         client.runs.wait(run.run_id, poll=0.05)
-        embedded.stop(data)
+        assert embedded.stop(data) is True
+        assert not (data / "ready.json").exists()
+        assert embedded.status(data) is None
+        assert embedded.stop(data) is False
         assert client.runs.get(run.run_id).ended
 
 
@@ -171,17 +174,6 @@ def test_a_suspended_key_is_not_replaced(shared: Path) -> None:
             client.tools.list()
         assert (caught.value.code, embedded.revive(shared).api_key) == ("key_suspended", key)
         assert main(["keys", "resume", "embedded", "--data", str(shared)]) == 0
-
-
-def test_stop_ends_it_and_removes_its_record(data: Path) -> None:
-    """After `stop` the folder is free; a second `stop` has nothing to do."""
-    find_or_start(data)
-    ready = embedded.status(data)
-    assert ready is not None
-    assert embedded.stop(data) is True
-    assert not (data / "ready.json").exists()
-    assert embedded.status(data) is None
-    assert embedded.stop(data) is False
 
 
 def test_one_that_holds_the_lock_and_is_silent_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
