@@ -55,7 +55,7 @@ class Process:
         return ended.returncode, said
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def bridge(service: RunningService) -> Iterator[Process]:
     process = Process(AGENTSVC_BASE_URL=service.base_url, SERVICE_API_KEY=service.api_key)
     yield process
@@ -94,13 +94,15 @@ def test_requests_are_answered_side_by_side_and_cancelled(bridge: Process) -> No
     assert bridge.line()["id"] == 3
 
 
-def test_at_the_end_of_input_short_answers_are_waited_for_and_the_others_left(bridge: Process) -> None:
+def test_at_the_end_of_input_short_answers_are_waited_for_and_the_others_left(service: RunningService) -> None:
     """One that takes a second, a run that goes on, and a stream that would never end."""
+    bridge = Process(AGENTSVC_BASE_URL=service.base_url, SERVICE_API_KEY=service.api_key)
     bridge.send(request(1, "subscriptions/listen", notifications={}, _meta=meta()))
     assert bridge.line()["method"] == "notifications/subscriptions/acknowledged"
     bridge.send(request(2, "tools/call", name="ask", arguments={"message": "wait 60"}, _meta=meta()))
     bridge.send(request(3, "tools/call", name="echo_job", arguments={"seconds": 0.5}, _meta=meta()))
     assert [one["id"] for one in bridge.rest()] == [3]
+    assert bridge.close() == (0, b"")
 
 
 def test_what_is_no_message_and_what_is_refused_is_answered(bridge: Process) -> None:
