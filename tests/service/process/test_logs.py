@@ -55,8 +55,8 @@ def test_a_change_is_a_line_with_its_request_id(logged: RunningService) -> None:
     assert f"request={request_id} key=key_" in line
     assert "chat_x" not in line, "the query"
     ask(logged, "GET", "/healthz")
-    ask(logged, "GET", "/nothing")
-    until(lambda: with_path(logged, "/nothing"))
+    ask(logged, "POST", f"{API}/files", Authorization=f"Bearer {logged.api_key}")
+    until(lambda: len(with_path(logged, f"{API}/files")) == 2)
     assert not with_path(logged, "/healthz")
 
 
