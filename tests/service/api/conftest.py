@@ -14,7 +14,6 @@ from agentsvc_nb.service.accounts.accounts import ACCOUNT
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from tests.service.api import documented
-from tests.service.api.faces import Face, async_face, sync_face
 
 if TYPE_CHECKING:
     from tests.service.api.service_fixture import ServiceFixture
@@ -81,12 +80,6 @@ def opened() -> Iterator[Opened]:
     yield open_
     for client in clients:
         client.close()
-
-
-@pytest.fixture(params=[sync_face, async_face], ids=["sync", "async"])
-def face(request: pytest.FixtureRequest, service: RunningService) -> Face:
-    made: Face = request.param(service.api_key, service.base_url)
-    return made
 
 
 @pytest.fixture
