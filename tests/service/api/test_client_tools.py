@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,7 +17,6 @@ from tests.service.api.service_fixture import CAREFUL, HASTY, ServiceFixture, st
 from tests.service.api.signing import signed_in
 from tests.support.waiting import until
 
-ROOT = Path(__file__).parents[3]
 ORDER: dict[str, Any] = {
     "name": "look_up",
     "description": "Looks up an order.",
@@ -54,16 +52,10 @@ def refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, code(answer)
 
 
-def test_the_record_and_the_first_event_have_their_names(wire: Wire) -> None:
-    run = wire.start("say x", client_tools=[ORDER, SEND])
-    assert run["client_tools"] == ["look_up", "send_it"]
-    assert ended(wire, run)["client_tools"] == ["look_up", "send_it"]
-    assert of(wire, run, "run.status")[0] == {"status": "queued", "client_tools": ["look_up", "send_it"]}
-    assert of(wire, run, "run.ended")[0]["run"]["client_tools"] == ["look_up", "send_it"]
-
-
 def test_a_call_is_told_asked_answered_and_goes_on(wire: Wire) -> None:
-    run = wire.start(CALL, client_tools=[ORDER])
+    run = wire.start(CALL, client_tools=[ORDER, SEND])
+    assert run["client_tools"] == ["look_up", "send_it"]
+    assert of(wire, run, "run.status")[0] == {"status": "queued", "client_tools": ["look_up", "send_it"]}
     call_id = asked(wire, run)
     shown = {"call_id": call_id, "tool": "look_up", "input": {"order": 7}}
     assert of(wire, run, "tool.call") == [{**shown, "client": True}]
@@ -71,27 +63,15 @@ def test_a_call_is_told_asked_answered_and_goes_on(wire: Wire) -> None:
     assert {**shown, "expires_at": waiting["expires_at"]} == waiting
     assert wire("GET", f"/runs/{run['run_id']}").json()["status"] == "running"
     answer = give(wire, run, call_id)
-    assert answer.status_code == 200
-    assert answer.json() == {
-        "object": "client_call",
-        "run_id": run["run_id"],
-        "call_id": call_id,
-        "accepted": True,
-        "expires_at": None,
-    }
+    accepted = {"object": "client_call", "run_id": run["run_id"], "accepted": True, "expires_at": None}
+    assert (answer.status_code, answer.json()) == (200, {**accepted, "call_id": call_id})
     assert ended(wire, run)["output"] == "done"
+    assert of(wire, run, "run.ended")[0]["run"]["client_tools"] == ["look_up", "send_it"]
     result = {"call_id": call_id, "tool": "look_up", "is_error": False, "content": TEXT}
     assert of(wire, run, "tool.result") == [result]
 
 
-def test_they_are_offered_in_this_run_only(wire: Wire) -> None:
-    run = ended(wire, wire.start("say x", client_tools=[ORDER]))
-    other = wire.finish(CALL, chat=run["chat"])
-    [result] = of(wire, other, "tool.result")
-    assert (result["is_error"], "no tool" in result["content"][0]["text"]) == (True, True)
-
-
-@pytest.mark.parametrize("given", [{"order": "seven"}, {}, {"order": 7, "note": "x" * 256_000}], ids=["a", "b", "c"])
+@pytest.mark.parametrize("given", [{"order": "seven"}, {"order": 7, "note": "x" * 256_000}], ids=["wrong", "large"])
 def test_an_input_that_does_not_fit_is_never_asked(given: dict[str, Any], wire: Wire) -> None:
     run = ended(wire, wire.start(f"call look_up {json.dumps(given)}\nsay done", client_tools=[ORDER]))
     assert (run["output"], of(wire, run, "client_call.waiting")) == ("done", [])
@@ -119,37 +99,26 @@ def waiting(wire: Wire) -> Iterator[tuple[dict[str, Any], str]]:
 Waiting = tuple[dict[str, Any], str]
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "text"),
-    [
-        ({"content": [], "is_error": True}, "client_error", "The tool failed."),
-        ({"content": [], "is_error": True, "error": {"code": "out", "message": "Of lamps."}}, "out", "Of lamps."),
-    ],
-)
-def test_a_failure_is_the_tools_and_not_the_runs(
-    body: dict[str, Any], error: str, text: str, wire: Wire, waiting: Waiting
-) -> None:
+def test_a_failure_is_the_tools_and_not_the_runs(wire: Wire, waiting: Waiting) -> None:
     run, call_id = waiting
+    body = {"content": [], "is_error": True, "error": {"code": "out", "message": "Of lamps."}}
     assert give(wire, run, call_id, body).status_code == 200
     assert ended(wire, run)["status"] == "completed"
     [result] = of(wire, run, "tool.result")
-    assert (result["is_error"], result["content"][0]["text"]) == (True, text)
+    assert (result["is_error"], result["content"][0]["text"]) == (True, "Of lamps.")
 
 
 def test_only_the_key_that_started_the_run_answers(stage: ServiceFixture, waiting: Waiting, wire: Wire) -> None:
     run, call_id = waiting
-    for other in (stage.keyed(), stage.keyed(member=True)):
-        assert refused(give(other, run, call_id)) == (404, "call_not_found")
-        assert refused(give(other, run, call_id, {"pending": True})) == (404, "call_not_found")
     with signed_in(stage.service) as browser:
-        for body in (ANSWER, {"pending": True}):
-            assert refused(give(Wire(browser), run, call_id, body)) == (404, "call_not_found")
+        for other in (stage.keyed(), stage.keyed(member=True), Wire(browser)):
+            for body in (ANSWER, {"pending": True}):
+                assert refused(give(other, run, call_id, body)) == (404, "call_not_found")
         path = f"{V1}/runs/{run['run_id']}/calls/{call_id}/result"
         elsewhere = browser.post(path, json=ANSWER, headers={"Origin": "http://elsewhere.example"})
         assert elsewhere.status_code == 401, "a page of another site does not learn who is signed in"
         browser.post("/app/sign-out")
         assert browser.post(path, json=ANSWER).status_code == 401
-    assert refused(give(wire, run, "call_none")) == (404, "call_not_found")
 
 
 @pytest.fixture
@@ -203,17 +172,11 @@ def test_a_resumed_run_has_them_and_asks_what_was_not_answered(wire: Wire) -> No
 
 LARGE: dict[str, Any] = {"type": "object", "description": "x" * 60_000}
 WRONG: dict[str, Any] = {
-    "no list": {"name": "look_up"},
     "seventeen": [{**ORDER, "name": f"tool_{number}"} for number in range(17)],
-    "a capital": [{**ORDER, "name": "Look"}],
-    "a newline": [{**ORDER, "name": "look\n"}],
     "two alike": [ORDER, ORDER],
     "of the catalog": [{**ORDER, "name": "create_images"}],
     "of the agent": [{**ORDER, "name": "read_file"}],
-    "no description": [{**ORDER, "description": ""}],
     "no effect": [{key: ORDER[key] for key in ORDER if key != "effect"}],
-    "effect as a number": [{**ORDER, "effect": 1}],
-    "no object at its root": [{**ORDER, "input_schema": {"type": "array"}}],
     "recursive": [{**ORDER, "input_schema": {"type": "object", "properties": {"a": {"$ref": "#"}}}}],
     "remote": [{**ORDER, "input_schema": {"type": "object", "$ref": "https://example.com/a.json"}}],
     "together over 64 KB": [{**ORDER, "input_schema": LARGE}, {**SEND, "input_schema": LARGE}],
@@ -234,7 +197,6 @@ def test_an_agent_that_chooses_no_tools_says_so(offline_service: RunningService,
 
 
 RIGHT: list[dict[str, Any]] = [
-    {"content": []},
     {"content": [{"type": "json", "json": {"lamps": 7, "note": None, "price": 1.0}}]},
     {"content": TEXT, "data": {"a": None}, "is_error": False, "error": None},
     {"content": [{"type": "image", "path": "a.png", "media_type": "image/png"}]},
@@ -256,16 +218,10 @@ def test_answers_that_are_wrong_leave_the_call_waiting(wire: Wire, waiting: Wait
     run, call_id = waiting
     for body in (
         {},
-        {"content": "seven"},
-        {"content": [{"type": "video", "text": "x"}]},
         {"content": [{"type": "text", "text": 7}]},
         {"content": [{"type": "image", "path": "none.png", "media_type": "image/png"}]},
-        {"content": TEXT, "data": [1]},
-        {"content": TEXT, "is_error": 1},
         {"content": TEXT, "error": {"code": "x", "message": "y"}},
-        {"content": TEXT, "is_error": True, "error": {"code": "x", "message": "y" * 10_001}},
         {"content": TEXT, "pending": True},
-        {"pending": False},
         {"pending": 1},
     ):
         assert refused(give(wire, run, call_id, body)) == (400, "invalid_call_result"), body

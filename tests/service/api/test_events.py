@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentsvc_nb import AgentService
-from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import V1
-from tests.service.api.conftest import Opened, Wire, code
-from tests.service.api.test_before_a_key import served
-from tests.service.process.test_stop import connected
+from tests.service.api.conftest import Wire, code
 from tests.support.waiting import until
 
 
@@ -44,23 +34,10 @@ def test_the_events_of_a_run_from_queued_to_ended(wire: Wire) -> None:
     run = wire.finish("say a\nwrite out/n.txt hi\nprogress 1 2 half\nstep 1\nsay b")
     events = wire.events(run["run_id"])
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
-    assert [event["type"] for event in events] == [
-        "run.status",
-        "run.status",
-        "step.started",
-        "text.delta",
-        "file.written",
-        "progress",
-        "step.started",
-        "text.delta",
-        "run.status",
-        "run.ended",
-    ]
-    assert [event["payload"]["status"] for event in events if event["type"] == "run.status"] == [
-        "queued",
-        "running",
-        "completed",
-    ]
+    types = "run.status run.status step.started text.delta file.written progress step.started text.delta run.status"
+    assert [event["type"] for event in events] == [*types.split(), "run.ended"]
+    statuses = [event["payload"]["status"] for event in events if event["type"] == "run.status"]
+    assert statuses == ["queued", "running", "completed"]
     assert events[4]["payload"]["path"] == "out/n.txt"
     assert events[5]["payload"] == {"done": 1, "total": 2, "message": "half"}
     assert events[-1]["payload"]["run"] == wire("GET", f"/runs/{run['run_id']}").json()
@@ -76,17 +53,10 @@ def test_pages_carry_the_cursor_of_the_next(wire: Wire) -> None:
     assert (past["data"], past["next_after"], past["has_more"]) == ([], 10_000, False)
 
 
-@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"after": -1}, {"after": 2**63}])
+@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": 1001}, {"after": -1}])
 def test_a_wrong_page_is_an_invalid_query(wire: Wire, params: dict[str, Any]) -> None:
     run_id = wire.finish("say a")["run_id"]
     assert code(wire("GET", f"/runs/{run_id}/events", params=params)) == "invalid_query"
-
-
-def test_the_stream_follows_a_run_to_its_end(wire: Wire) -> None:
-    run = wire.start("say a\nwait 0.2\nsay b")
-    events = stream(wire, run["run_id"])
-    assert events == wire.events(run["run_id"])
-    assert "".join(event["payload"]["text"] for event in events if event["type"] == "text.delta") == "a\nb\n"
 
 
 def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire) -> None:
@@ -99,7 +69,7 @@ def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire) -> None:
     assert stream(wire, run_id, headers={"Last-Event-ID": ""}, params={"after": 3}) == everything
 
 
-@pytest.mark.parametrize("junk", ["-1", "x", str(2**63), "٣"])
+@pytest.mark.parametrize("junk", ["-1", str(2**63), "٣"])
 def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> None:
     run_id = wire.finish("say a")["run_id"]
     headers = {"Accept": "text/event-stream", "Last-Event-ID": junk.encode()}
@@ -154,16 +124,12 @@ def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
     assert wire.finish("say free", chat=run["chat"])["status"] == "completed"
 
 
-def test_an_event_has_four_fields(wire: Wire) -> None:
-    run = wire.finish("say a\nstep 1\nwrite a.txt x\nprogress 1 2 half")
-    for event in wire.events(run["run_id"]):
-        assert set(event) == {"id", "type", "created_at", "payload"}
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["created_at"])
-
-
 def test_payloads_have_the_fields_of_their_type(wire: Wire) -> None:
     run = wire.finish('say a\nwrite a.txt x\nprogress 1 2 half\ncall echo_job {"steps": 0}\nrewind\nsay b')
-    payloads = {event["type"]: set(event["payload"]) for event in wire.events(run["run_id"])}
+    events = wire.events(run["run_id"])
+    assert {frozenset(event) for event in events} == {frozenset(("id", "type", "created_at", "payload"))}
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["created_at"]) for event in events)
+    payloads = {event["type"]: set(event["payload"]) for event in events}
     assert payloads == {
         "run.status": {"status"},
         "step.started": {"step"},
@@ -176,59 +142,3 @@ def test_payloads_have_the_fields_of_their_type(wire: Wire) -> None:
         "run.resumed": {"attempt", "discard_after"},
         "run.ended": {"run"},
     }
-
-
-def test_what_an_agent_says_is_its_output(offline_service: RunningService, opened: Opened) -> None:
-    wire = opened(offline_service)
-    run = wire.finish("Which files are there?")
-    events = wire.events(run["run_id"])
-    said = [event["payload"]["text"] for event in events if event["type"] == "text.delta"]
-    assert "".join(said).strip() == run["output"].strip()
-    assert stream(wire, run["run_id"]) == events
-
-
-SIZE = 20_000_000
-
-
-HASTY = """
-import sys
-from agentsvc_nb.cli import main
-from agentsvc_nb.service.http import lifecycle
-lifecycle.UNREAD_SECONDS = 2
-sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0", "--model", "scripted"]))
-"""
-
-
-@pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, bytes, Path]]:
-    """A service that waits two seconds for a reader: its address, a request for a large file, and its log."""
-    data: Path = tmp_path_factory.mktemp("hasty") / "data"
-    with served(data, [sys.executable, "-c", HASTY, str(data)]) as ready:
-        key = DataFolder(data).own_key()
-        with AgentService(key, ready.base_url) as client:
-            chat = client.runs.start("say x", sync=True).chat
-            client.files.upload(("large.bin", bytes(SIZE)), chat=chat)
-        path = f"{V1}/files/download?chat_id={chat}&path=uploads/large.bin"
-        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key}\r\nConnection: close\r\n\r\n"
-        yield ready.base_url, head.encode(), data.parent / "log"
-
-
-def test_an_answer_that_nobody_reads_ends(hasty: tuple[str, bytes, Path]) -> None:
-    base_url, request, log = hasty
-    with connected(base_url) as unread:
-        unread.sendall(request)
-        until(log.read_text, lambda text: "the client does not read it" in text)
-        received = b"".join(iter(lambda: unread.recv(1_000_000), b""))
-    assert received.startswith(b"HTTP/1.1 200")
-    assert len(received) < SIZE
-
-
-def test_a_slow_reader_gets_all(hasty: tuple[str, bytes, Path]) -> None:
-    base_url, request, _ = hasty
-    with connected(base_url) as slow:
-        slow.sendall(request)
-        begun, parts = time.monotonic(), [b""]
-        while parts[-1] or len(parts) == 1:
-            parts.append(slow.recv(1_000_000))
-            until(lambda: time.monotonic() - begun > 0.2 * len(parts))  # in all longer than a reader that does not read
-    assert sum(map(len, parts)) > SIZE

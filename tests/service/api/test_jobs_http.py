@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +10,10 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
-from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
-from tests.service.api.conftest import Opened, Wire, code
+from tests.service.api.conftest import Wire, code
 from tests.service.api.right_requests import PICTURE
-from tests.service.api.service_fixture import ServiceFixture, stop
+from tests.service.api.service_fixture import stop
 from tests.support.waiting import until
 
 QUICK = {"steps": 2, "seconds": 0, "files": {"out/a.txt": "hello"}}
@@ -53,6 +51,14 @@ def test_a_job_reports_progress_and_ends_with_its_files(wire: Wire) -> None:
     assert (result["kind"], [file["path"] for file in result["files"]]) == ("files", ["out/a.txt"])
 
 
+def test_a_failed_job_says_why_also_as_its_result(wire: Wire) -> None:
+    job = submit(wire, input={"steps": 0, "fail": "no luck"})
+    failed = ended(wire, job)
+    result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
+    assert (result["status"], result["is_error"], result["error"]) == ("failed", True, failed["error"])
+    assert "no luck" in result["error"]["message"]
+
+
 def test_images_are_exactly_as_many_as_asked_for(wire: Wire) -> None:
     request = {"kind": "static_ad", "brief": "Autumn sale", "outputs": {"mode": "count", "count": 3}}
     job = submit(wire, "create_images", input={"request": request}, chat="new")
@@ -76,27 +82,12 @@ def test_a_running_job_is_cancelled(wire: Wire) -> None:
     assert wire("POST", f"/jobs/{job['job_id']}/cancel", **address).json()["status"] == "cancelled"
 
 
-def test_lookups_are_chat_scoped(wire: Wire) -> None:
-    job = submit(wire, input=QUICK)
-    assert code(wire("GET", f"/jobs/{job['job_id']}")) == "invalid_query"
-    assert code(wire("GET", f"/jobs/{job['job_id']}", params={"chat": wire.new_chat()})) == "job_not_found"
-    assert code(wire("GET", "/jobs/job_none", params={"chat": job["chat"]})) == "job_not_found"
-
-
 def test_an_agent_may_call_a_tool_and_its_files_are_the_runs(wire: Wire) -> None:
     run = wire.finish('call echo_job {"steps": 2, "seconds": 0.2, "files": {"a.txt": "x"}}\nsay done')
-    types = [event["type"] for event in wire.events(run["run_id"])]
-    assert types.index("tool.call") < types.index("job.submitted") < types.index("file.written")
-    assert types.index("file.written") < types.index("tool.result")
+    order = ("tool.call", "job.submitted", "file.written", "tool.result")
+    assert [one for event in wire.events(run["run_id"]) if (one := event["type"]) in order] == list(order)
     listed = wire("GET", "/files", params={"chat_id": run["chat"]}).json()["files"]
     assert [(file["path"], file["run_id"]) for file in listed] == [("a.txt", run["run_id"])]
-
-
-def test_a_tool_that_fails_within_a_run_does_not_fail_the_run(wire: Wire) -> None:
-    run = wire.finish("call nothing {}\ncall echo_job {}\nsay still here")
-    results = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
-    assert run["status"] == "completed"
-    assert results[0]["is_error"]
 
 
 def test_a_key_on_a_tool_that_is_not_idempotent_is_ignored(wire: Wire, fresh_key: str) -> None:
@@ -111,43 +102,16 @@ def test_a_job_does_not_make_its_chat_busy(wire: Wire) -> None:
     wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": chat})
 
 
-def test_a_tool_of_the_catalog_has_its_fields(wire: Wire) -> None:
-    for tool in wire("GET", "/tools").json()["data"]:
-        assert wire("GET", f"/tools/{tool['name']}").json() == tool
-        assert tool["object"] == "tool"
-        assert re.fullmatch(r"[a-z_]+", tool["name"])
-        assert all(isinstance(tool[name], str) and tool[name] for name in ("description", "family"))
-        flags = ("asynchronous", "idempotent", "effect", "available")
-        assert all(isinstance(tool[name], bool) for name in flags)
-        assert tool["input_schema"]["type"] == "object"
-        assert "output_schema" in tool
-
-
-def test_echo_job_is_there_with_the_scripted_model_alone(offline_service: RunningService, opened: Opened) -> None:
-    wire = opened(offline_service)
-    assert "echo_job" not in {tool["name"] for tool in wire("GET", "/tools").json()["data"]}
-    assert code(wire("POST", "/jobs", json={"tool": "echo_job", "input": {"steps": 0}})) == "tool_not_found"
-
-
-def test_the_result_of_a_failed_job_is_its_error(stage: ServiceFixture) -> None:
-    job = stage.job(steps=0, fail="no luck")
-    stage.ended(job)
-    answer = stage.wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]})
-    result = answer.json()
-    assert (answer.status_code, result["status"], result["is_error"]) == (200, "failed", True)
-    assert "no luck" in result["error"]["message"]
-    assert result["error"]["code"]
-
-
 def test_a_job_is_found_by_the_project_and_session_of_its_submit(wire: Wire, fresh_key: str) -> None:
     project = wire("POST", "/projects", json={"name": "Spring"}).json()["id"]
     job = submit(wire, input=QUICK, project=project, session=fresh_key)
     path = f"/jobs/{job['job_id']}"
     for where in ({"project": project, "session": fresh_key}, {"chat": job["chat"]}):
         assert wire("GET", path, params=where).json()["chat"] == job["chat"]
-    for elsewhere in ({"session": fresh_key}, {"project": project}, {"session": "another"}):
+    for elsewhere in ({"session": fresh_key}, {"project": project}, {"chat": wire.new_chat()}):
         answer = wire("GET", path, params=elsewhere)
         assert (answer.status_code, code(answer)) == (404, "job_not_found")
+    assert code(wire("GET", path)) == "invalid_query"
 
 
 def test_a_key_counts_within_its_family(wire: Wire, fresh_key: str) -> None:
@@ -165,9 +129,7 @@ def test_an_asynchronous_tool_is_answered_as_a_submit(wire: Wire, client: AgentS
     answer = invoke(wire, "echo_job", input=QUICK, session="invoked")
     assert answer.status_code == 202
     job, other = answer.json(), submit(wire, input=QUICK, session="invoked")
-    assert job.keys() == other.keys()
-    assert (job["type"], job["family"], job["chat"]) == ("tool_job", "echo", other["chat"])
-    assert ended(wire, job)["status"] == "succeeded"
+    assert (job.keys(), job["chat"]) == (other.keys(), other["chat"])
     accepted = client.tools.invoke("echo_job", QUICK)
     assert isinstance(accepted, JobAccepted)
     assert client.jobs.wait(accepted.job_id, chat=accepted.chat).status == "succeeded"
@@ -177,15 +139,9 @@ def test_an_asynchronous_tool_is_answered_as_a_submit(wire: Wire, client: AgentS
     ("tool", "body", "expected", "field"),
     [
         ("nothing", {}, "tool_not_found", None),
-        ("echo_job", {"input": []}, "invalid_tool_input", "input"),
         ("echo_job", {"input": {"steps": "5"}}, "invalid_tool_input", "steps"),
-        ("echo_job", {"input": {"steps": 1.5}}, "invalid_tool_input", "steps"),
         ("echo_job", {"input": {"files": {"a": 5}}}, "invalid_tool_input", "files.a"),
-        ("create_images", {"input": {"request": {"outputs": {"count": "3"}}}}, "invalid_tool_input", None),
-        ("create_images", {"input": {"request": {"kind": "video"}}}, "invalid_tool_input", "request.kind"),
         ("echo_job", {"input": QUICK, "chat": "nonsense"}, "invalid_chat", None),
-        ("echo_job", {"input": QUICK, "project": "nonsense"}, "invalid_project", None),
-        ("media_transcript", {"input": {}}, "invalid_tool_input", "media_id"),
     ],
 )
 def test_a_wrong_call_is_named(wire: Wire, tool: str, body: dict[str, Any], expected: str, field: str | None) -> None:
@@ -195,21 +151,13 @@ def test_a_wrong_call_is_named(wire: Wire, tool: str, body: dict[str, Any], expe
         assert answers[0].json()["error"]["field"] == field
 
 
-def test_what_is_offered_from_outside_and_within_a_run(wire: Wire) -> None:
-    """To ask, within a run, would be to wait for oneself."""
+def test_to_ask_is_offered_from_outside_and_not_within_a_run(wire: Wire) -> None:
+    """It would be to wait for oneself."""
     listed = {tool["name"]: tool for tool in wire("GET", "/tools").json()["data"]}
-    ask = listed["ask_stefanbrain"]
-    assert (ask["family"], ask["asynchronous"], ask["idempotent"]) == ("mcp_ask", False, True)
-    assert ask["input_schema"]["required"] == ["message"]
-    assert listed["media_transcript"]["available"] is False
+    assert listed["ask_stefanbrain"]["input_schema"]["required"] == ["message"]
     run = wire.finish('call ask_stefanbrain {"message": "say x"}')
     results = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "tool.result"]
     assert [result["is_error"] for result in results] == [True]
-
-
-def test_a_direct_tool_is_not_submitted(wire: Wire) -> None:
-    answer = wire("POST", "/jobs", json={"tool": "ask_stefanbrain", "input": {"message": "say x"}})
-    assert (answer.status_code, code(answer)) == (400, "unsupported_tool_request")
 
 
 def test_a_key_gives_the_original_acceptance_over_both_routes(wire: Wire, fresh_key: str) -> None:

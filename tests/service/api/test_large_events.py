@@ -11,31 +11,23 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.events import RunEvent
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import (
     DELTA_CHARS,
-    EVENT_MAX_BYTES,
     EVENT_PAGE_BYTES,
     EVENT_PAYLOAD_BYTES,
     OUTPUT_BYTES,
 )
 from agentsvc_nb.wire.runs import Run
 from tests.service.api.conftest import Wire
-from tests.service.api.service_fixture import CAREFUL, ServiceFixture, operate
+from tests.service.api.service_fixture import CAREFUL, ServiceFixture
 from tests.service.api.test_events import stream
 from tests.support.waiting import until
 
-WIDE: Final = "SELECT " + ", ".join(f"repeat('{{fill}}', 500) AS c{n}" for n in range(200)) + " FROM range(200)"
-SALES: Final = "write t.csv a,b"
+WIDE: Final = "SELECT " + ", ".join(f"repeat('x', 500) AS c{n}" for n in range(200)) + " FROM range(200)"
 
 
 def call(tool: str, **given: Any) -> str:
     return f"call {tool} {json.dumps(given)}"
-
-
-def query(fill: str) -> str:
-    return f"{SALES}\n{call('query_tables', sql=WIDE.replace('{fill}', fill))}\nsay done"
 
 
 def ended(client: AgentService, message: str, **options: Any) -> Run:
@@ -75,13 +67,11 @@ def only(events: list[RunEvent], kind: str) -> dict[str, Any]:
 
 
 def test_a_large_result_of_a_tool_is_shortened_and_kept(client: AgentService) -> None:
-    run = ended(client, query("x"))
+    run = ended(client, f"write t.csv a,b\n{call('query_tables', sql=WIDE)}\nsay done")
     assert (run.status, run.output) == ("completed", "done")
     result = only(read_by_all(client, run), "tool.result")
     kept = whole(client, run, result)
-    assert {name: kept[name] for name in ("call_id", "tool", "is_error")} == {
-        "call_id": result["call_id"], "tool": "query_tables", "is_error": False,
-    }  # fmt: skip
+    assert (kept["call_id"], kept["tool"], kept["is_error"]) == (result["call_id"], "query_tables", False)
     assert kept["content"][0]["text"].startswith("| c0 | c1 |")
     assert kept["content"][0]["text"].startswith(result["content"][0]["text"].removesuffix(payloads.CUT))
 
@@ -91,43 +81,26 @@ def test_a_large_input_of_a_call_is_shortened_and_does_its_work(client: AgentSer
     run = ended(client, f"{call('write_file', path='a.md', text=text)}\nsay done")
     payload = only(read_by_all(client, run), "tool.call")
     assert whole(client, run, payload)["input"] == {"path": "a.md", "text": text}
-    assert (payload["tool"], payload["input"]["path"]) == ("write_file", "a.md")
     assert payload["input"]["text"].endswith(payloads.CUT)
-    assert run.chat is not None
     assert read(client, run, "a.md") == text.encode()
 
 
-@pytest.mark.parametrize("character", ["\x01", "\U0001f600"], ids=["control", "emoji"])
-def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(
-    client: AgentService, wire: Wire, character: str
-) -> None:
-    text = character * (OUTPUT_BYTES // 4 - 1)
-    run = client.runs.start(f"say {text}")
-    assert client.runs.wait(run.run_id, poll=0.05).output == text
-    streamed = stream(wire, run.run_id)
+def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(client: AgentService, wire: Wire) -> None:
+    text = "\U0001f600" * (OUTPUT_BYTES // 4 - 1)
+    with client.runs.start_and_stream(f"say {text}") as following:
+        assert list(following)[-1].payload["run"]["output"] == text, "who follows gets the whole record"
+    streamed = stream(wire, following.run_id)
     said = [event["payload"]["text"] for event in streamed if event["type"] == "text.delta"]
     assert "".join(said) == text + "\n"
     assert max(map(len, said)) <= DELTA_CHARS
     last = streamed[-1]["payload"]
     assert last["truncated"] is True
     assert text.startswith(last["run"]["output"].removesuffix(payloads.CUT))
-    assert {**last["run"], "output": text} == wire("GET", f"/runs/{run.run_id}").json()
+    assert {**last["run"], "output": text} == wire("GET", f"/runs/{following.run_id}").json()
 
 
-def test_whoever_follows_gets_the_whole_record(client: AgentService) -> None:
-    text = "x" * 3_000_000
-    with client.runs.start_and_stream(f"say {text}") as following:
-        events = list(following)
-    assert following.final_status().output == text
-    assert events[-1].payload["run"]["output"] == text
-    answer = json.dumps({"text": text})
-    with client.runs.start_and_stream(f"answer {answer}") as following:
-        assert following.final_status().structured_output == {"text": text}
-
-
-@pytest.mark.parametrize("verb", ["say", "answer"])
-def test_an_answer_that_is_too_long_fails_with_its_beginning(client: AgentService, verb: str) -> None:
-    run = ended(client, f"{verb} {'ü' * (OUTPUT_BYTES // 2 + 10)}")
+def test_an_answer_that_is_too_long_fails_with_its_beginning(client: AgentService) -> None:
+    run = ended(client, f"say {'ü' * (OUTPUT_BYTES // 2 + 10)}")
     assert (run.status, run.last_error) == ("failed", "output_too_long")
     assert run.output == "ü" * (OUTPUT_BYTES // 2)
     assert run.last_error_message is not None
@@ -172,32 +145,3 @@ def test_nobody_is_asked_to_approve_what_is_not_shown_whole(asking: AgentService
     assert requested[0].payload["input"] == {"files": small}
     asking.runs.refuse(run.run_id, requested[0].payload["call_id"])
     assert asking.runs.wait(run.run_id, poll=0.05).status == "completed"
-
-
-def test_a_run_that_an_earlier_version_wrote_is_read(client: AgentService, service: RunningService, wire: Wire) -> None:
-    """Its events had no limit, nor had its output."""
-    run = ended(client, f"say one\n{call('nothing')}\nsay two")
-    old = "x" * (EVENT_MAX_BYTES + 1_000)
-    events = client.runs.events(run.run_id).data
-    last = events[-1].payload
-    last["run"]["output"] = old
-    changed = {
-        "tool.result": {"call_id": "c", "tool": "t", "is_error": False, "content": [{"type": "text", "text": old}]}
-    }
-    changed["run.ended"] = last
-
-    def use(tx: Tx) -> None:
-        for event in events:
-            if event.type in changed:
-                given = {"payload": json.dumps(changed[event.type]), "run_id": run.run_id, "id": event.id}
-                tx.run("UPDATE run_event SET payload = :payload WHERE run_id = :run_id AND id = :id", **given)
-        tx.run("UPDATE run SET output = :output WHERE run_id = :run_id", output=old, run_id=run.run_id)
-
-    operate(service, use)
-    found = read_by_all(client, run)
-    assert only(found, "tool.result")["truncated"] is True
-    assert only(found, "tool.result")["call_id"] == "c"
-    assert [event.type for event in found] == [event.type for event in events]
-    assert wire("GET", f"/runs/{run.run_id}").json()["output"] == old
-    with client.runs.attach(run.run_id) as following:
-        assert following.final_status().output == old
