@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
 
 import httpx
 import pytest
 
-from agentsvc_nb.service.http import openapi
 from agentsvc_nb.wire.resources import SCOPES, Scope
 from agentsvc_nb.wire.routes import ROUTES, Route
 from tests.service.api.conftest import Wire, code
 from tests.service.api.right_requests import FILLED, RIGHT
 from tests.service.api.service_fixture import ServiceFixture
 
-METHODS: Final = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "HEAD"}
+METHODS: Final = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 KEYED: Final = [route for route in ROUTES.values() if route.access == "key"]
 SESSION: Final = [route for route in ROUTES.values() if route.access == "session"]
 WITH_PARTS: Final = [name for name, route in ROUTES.items() if "{" in route.path]
-WITH_BODY: Final = [route.name for route in KEYED if route.body is not None]
 
 
 def ask(wire: Wire, route: Route, method: str = "") -> httpx.Response:
@@ -55,19 +52,6 @@ def test_a_right_request_is_answered(name: str, stage: ServiceFixture) -> None:
         ]
 
 
-@pytest.mark.parametrize("name", WITH_BODY)
-def test_the_example_of_a_body_is_accepted(name: str, stage: ServiceFixture) -> None:
-    operation = json.loads(openapi.text())["paths"][ROUTES[name].path][ROUTES[name].method.lower()]
-    example = operation["requestBody"]["content"]["application/json"]["example"]
-    right = RIGHT[name](stage)
-    if name == "runs.answer":  # the call of `right` was answered, with something else
-        run_id, call_id = stage.asked()
-        right.parts.update(run_id=run_id, call_id=call_id)
-    params = right.options.get("params", {})
-    answer = stage.wire.http.request(ROUTES[name].method, ROUTES[name].url(**right.parts), json=example, params=params)
-    assert answer.is_success, answer.text
-
-
 def test_a_route_wants_a_key(stage: ServiceFixture) -> None:
     for secret in ("", "svc_sk_unknown", "svc_oat_unknown", stage.service.api_key[:-1]):
         wire = stage.open(stage.service, secret)
@@ -96,16 +80,13 @@ def test_a_member_token_opens_every_route(stage: ServiceFixture) -> None:
         assert ask(member, route).status_code not in (401, 403), route.name
 
 
-@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES.values()}))
-def test_another_method_is_refused_with_those_that_are_right(path: str, stage: ServiceFixture) -> None:
-    routes = {route.method: route for route in ROUTES.values() if route.path == path}
-    allowed = set(routes) | ({"HEAD"} if "GET" in routes else set())
-    for method in sorted(METHODS - allowed):
-        answer = ask(stage.wire, next(iter(routes.values())), method)
-        assert answer.status_code == 405
+def test_another_method_is_refused_with_those_that_are_right(stage: ServiceFixture) -> None:
+    for route in ROUTES.values():
+        allowed = {one.method for one in ROUTES.values() if one.path == route.path}
+        allowed |= {"HEAD"} if "GET" in allowed else set()
+        answer = ask(stage.wire, route, min(METHODS - allowed))
+        assert answered(answer) == (405, "method_not_allowed"), route.name
         assert set(answer.headers["allow"].split(", ")) == allowed
-        assert answer.headers["x-request-id"]
-        assert method == "HEAD" or code(answer) == "method_not_allowed"
 
 
 @pytest.mark.parametrize("name", WITH_PARTS)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import V1
 from tests.service.api.conftest import Wire, code
 from tests.service.cli.test_cli import agentsvc
 
@@ -37,13 +35,8 @@ def test_a_page_is_added_read_and_labelled(client: AgentService, service: Runnin
     [
         ({"labels": {"mood": "good"}, "expected_version": 1}, "labels.mood"),
         ({"labels": {"urgency": "often"}, "expected_version": 1}, "labels.urgency"),
-        ({"labels": {"urgency": 5}, "expected_version": 1}, "labels.urgency"),
-        ({"labels": [], "expected_version": 1}, "labels"),
         ({"labels": {}}, "expected_version"),
-        ({"labels": {}, "expected_version": "1"}, "expected_version"),
         ({"labels": {}, "expected_version": True}, "expected_version"),
-        ({"labels": {}, "expected_version": 2**63}, "expected_version"),
-        ({"expected_version": 1}, "labels"),
     ],
 )
 def test_wrong_labels_are_named(wire: Wire, client: AgentService, page: str, body: dict[str, Any], field: str) -> None:
@@ -53,37 +46,21 @@ def test_wrong_labels_are_named(wire: Wire, client: AgentService, page: str, bod
     assert client.labels.get(page).version == 1
 
 
-def test_a_stale_version_is_a_conflict_that_names_the_present_one(client: AgentService, page: str) -> None:
-    client.labels.write(page, {"urgency": "deadline"}, 1)
-    with pytest.raises(StefanBrainError) as caught:
-        client.labels.write(page, {"urgency": "none"}, 1)
-    assert (caught.value.status, caught.value.code) == (409, "version_conflict")
-    assert caught.value.body["error"]["version"] == 2
-    assert client.labels.get(page).labels == {"urgency": "deadline"}
+def test_of_writers_at_one_moment_one_wins_and_the_others_learn_the_version(
+    wire: Wire, client: AgentService, page: str
+) -> None:
+    def write(value: str) -> httpx.Response:
+        return wire("PUT", f"/landing-pages/{page}/labels", json={"labels": {"urgency": value}, "expected_version": 1})
 
-
-def test_of_writers_at_one_moment_one_wins(service: RunningService, client: AgentService, page: str) -> None:
-    values = ["deadline", "low_stock", "seasonal", "none"] * 3
-
-    async def race() -> list[httpx.Response]:
-        headers = {"Authorization": f"Bearer {service.api_key}"}
-        async with httpx.AsyncClient(base_url=service.base_url, headers=headers) as http:
-            puts = (
-                http.put(f"{V1}/landing-pages/{page}/labels", json={"labels": {"urgency": one}, "expected_version": 1})
-                for one in values
-            )
-            return await asyncio.gather(*puts)
-
-    answers = asyncio.run(race())
-    assert sorted(answer.status_code for answer in answers) == [200] + [409] * (len(values) - 1)
+    with ThreadPoolExecutor(12) as threads:
+        answers = list(threads.map(write, ["deadline", "low_stock", "seasonal", "none"] * 3))
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 11
     (winner,) = (answer.json() for answer in answers if answer.status_code == 200)
+    assert {answer.json()["error"]["version"] for answer in answers if answer.status_code == 409} == {2}
     assert client.labels.get(page).labels == winner["labels"]
 
 
-def test_pages_that_are_not_there(wire: Wire, service: RunningService) -> None:
-    assert code(wire("GET", "/landing-pages/page_none")) == "landing_page_not_found"
-    put = wire("PUT", "/landing-pages/page_none/labels", json={"labels": {}, "expected_version": 1})
-    assert (put.status_code, code(put)) == (404, "landing_page_not_found")
-    for url in ("example.com", "file:///etc/passwd", "https://", "https://a b/", "https://x/" + "y" * 2_000):
-        done = agentsvc("pages", "add", "--data", service.data, url)
-        assert (done.returncode, done.stdout) == (1, "")
+@pytest.mark.parametrize("url", ["example.com", "file:///etc/passwd", "https://x/" + "y" * 2_000])
+def test_what_is_no_address_of_a_page_is_not_added(service: RunningService, url: str) -> None:
+    done = agentsvc("pages", "add", "--data", service.data, url)
+    assert (done.returncode, done.stdout) == (1, "")

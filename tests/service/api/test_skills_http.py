@@ -36,7 +36,6 @@ def test_skills_are_put_listed_replaced_and_taken_away(wire: Wire, client: Agent
 @pytest.mark.parametrize(
     ("skills", "refused"),
     [
-        ({"tone": {"SKILL.md": "Be dry."}}, "invalid_skill"),
         ({"tone": {"SKILL.md": TONE}, "Tone": {"SKILL.md": TONE}}, "invalid_skill"),
         ({"tone": {"SKILL.md": TONE, "../x": ""}}, "invalid_skill"),
         ({f"n{n}": {"SKILL.md": TONE.replace("tone", f"n{n}")} for n in range(51)}, "invalid_skill"),
@@ -51,24 +50,18 @@ def test_what_is_no_skill_changes_nothing(wire: Wire, client: AgentService, skil
     assert (listed.name, listed.skills) == ("Autumn", [])
 
 
-def results(wire: Wire, run_id: str) -> list[dict[str, Any]]:
-    return [event["payload"] for event in wire.events(run_id) if event["type"] == "tool.result"]
-
-
-def refused(wire: Wire, run_id: str) -> list[bool]:
-    return [result["is_error"] for result in results(wire, run_id)]
-
-
 def test_a_run_reads_the_skills_of_its_project_alone(wire: Wire, client: AgentService) -> None:
     mine, other = (client.projects.create(name).id for name in "ab")
     client.projects.update(mine, skills={"tone": {"SKILL.md": TONE, "words.md": "Tent, not shelter."}})
     calls = ['call read_skill {"name": "tone"}', 'call read_skill {"name": "tone", "path": "words.md", "start": 6}']
     calls += ['call read_skill {"name": "tone", "path": "../words.md"}', 'call read_skill {"name": "../tone"}']
-    run = client.runs.wait(client.runs.start("\n".join(calls), project=mine), poll=0.02)
-    told = [result["content"][0]["text"] for result in results(wire, run.run_id)]
-    assert told[0].startswith("Be dry.\n")
-    assert "words.md" in told[0], "its further files"
-    assert told[1].startswith("not shelter.\n")
-    assert refused(wire, run.run_id) == [False, False, True, True]
-    run = client.runs.wait(client.runs.start(calls[0], project=other), poll=0.02)
-    assert refused(wire, run.run_id) == [True]
+    run, elsewhere = wire.finish("\n".join(calls), project=mine), wire.finish(calls[0], project=other)
+    told, refused = (
+        [event["payload"] for event in wire.events(one["run_id"]) if event["type"] == "tool.result"]
+        for one in (run, elsewhere)
+    )
+    first, second = (result["content"][0]["text"] for result in told[:2])
+    assert first.startswith("Be dry.\n")
+    assert "words.md" in first, "its further files"
+    assert second.startswith("not shelter.\n")
+    assert [result["is_error"] for result in told + refused] == [False, False, True, True, True]
