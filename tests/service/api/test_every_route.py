@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
 
 import httpx
 import pytest
 
+from agentsvc_nb.service.http import openapi
 from agentsvc_nb.wire.resources import SCOPES, Scope
 from agentsvc_nb.wire.routes import ROUTES, Route
 from tests.service.api.conftest import Wire, code
@@ -50,6 +52,19 @@ def test_a_right_request_is_answered(name: str, stage: ServiceFixture) -> None:
         assert [head.headers[one] for one in ("content-type", "content-length")] == [
             answer.headers[one] for one in ("content-type", "content-length")
         ]
+
+
+@pytest.mark.parametrize("name", [route.name for route in KEYED if route.body is not None])
+def test_the_example_of_a_body_is_accepted(name: str, stage: ServiceFixture) -> None:
+    operation = json.loads(openapi.text())["paths"][ROUTES[name].path][ROUTES[name].method.lower()]
+    example = operation["requestBody"]["content"]["application/json"]["example"]
+    right = RIGHT[name](stage)
+    if name == "runs.answer":  # the call of `right` was answered, with something else
+        run_id, call_id = stage.asked()
+        right.parts.update(run_id=run_id, call_id=call_id)
+    params = right.options.get("params", {})
+    answer = stage.wire.http.request(ROUTES[name].method, ROUTES[name].url(**right.parts), json=example, params=params)
+    assert answer.is_success, answer.text
 
 
 def test_a_route_wants_a_key(stage: ServiceFixture) -> None:

@@ -151,7 +151,7 @@ def test_a_wrong_call_is_named(wire: Wire, tool: str, body: dict[str, Any], expe
         assert answers[0].json()["error"]["field"] == field
 
 
-def test_to_ask_is_offered_from_outside_and_not_within_a_run(wire: Wire) -> None:
+def test_what_is_offered_from_outside_and_within_a_run(wire: Wire) -> None:
     """It would be to wait for oneself."""
     listed = {tool["name"]: tool for tool in wire("GET", "/tools").json()["data"]}
     assert listed["ask_stefanbrain"]["input_schema"]["required"] == ["message"]

@@ -46,9 +46,7 @@ def test_wrong_labels_are_named(wire: Wire, client: AgentService, page: str, bod
     assert client.labels.get(page).version == 1
 
 
-def test_of_writers_at_one_moment_one_wins_and_the_others_learn_the_version(
-    wire: Wire, client: AgentService, page: str
-) -> None:
+def test_of_writers_at_one_moment_one_wins(wire: Wire, client: AgentService, page: str) -> None:
     def write(value: str) -> httpx.Response:
         return wire("PUT", f"/landing-pages/{page}/labels", json={"labels": {"urgency": value}, "expected_version": 1})
 

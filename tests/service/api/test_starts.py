@@ -34,6 +34,11 @@ def test_the_answer_is_checked_against_the_schema(wire: Wire) -> None:
     assert (failed["status"], failed["last_error"]) == ("failed", "output_schema_mismatch")
 
 
+def test_a_failure_carries_its_code_and_message(wire: Wire) -> None:
+    failed = wire.finish("say partly\nfail no_luck It did not work.")
+    assert (failed["last_error"], failed["last_error_message"]) == ("no_luck", "It did not work.")
+
+
 def test_a_busy_chat_is_refused_with_the_run_that_holds_it(wire: Wire, fresh_key: str) -> None:
     chat, keyed = wire.new_chat(), {"Idempotency-Key": fresh_key}
     holder = wire.start("wait 30", chat=chat, headers=keyed)
@@ -57,7 +62,7 @@ def test_a_key_gives_the_original_run_whatever_the_arguments(wire: Wire, fresh_k
     assert wire.start("say a fourth", 200, headers=headers)["output"] == "original"
 
 
-def test_a_body_is_checked_before_its_key_which_stays_free(wire: Wire, fresh_key: str) -> None:
+def test_a_key_whose_start_failed_stays_free(wire: Wire, fresh_key: str) -> None:
     headers = {"Idempotency-Key": fresh_key}
     assert code(wire("POST", "/runs", json={"message": ""}, headers=headers)) == "message_required"
     assert wire.finish("say now", headers=headers)["output"] == "now"
@@ -65,7 +70,7 @@ def test_a_body_is_checked_before_its_key_which_stays_free(wire: Wire, fresh_key
 
 
 @pytest.mark.parametrize(("key", "right"), [("A-z_0.9:" * 16, True), ("x" * 129, False), ("", False), ("a/b", False)])
-def test_a_key_has_1_to_128_of_its_characters(wire: Wire, key: str, right: bool) -> None:
+def test_a_key_has_1_to_128_characters(wire: Wire, key: str, right: bool) -> None:
     given = {"steps": 0, "message": "say x", "request": {"brief": "x"}}
     body = {"message": "say x", "tool": "echo_job", "input": given, "session": uuid.uuid4().hex}
     for path in ("/runs", "/jobs", "/tools/ask_stefanbrain/invoke"):
