@@ -65,22 +65,16 @@ def test_the_run_waits_and_goes_on_when_it_is_approved(client: AgentService, ask
 def test_a_refusal_is_told_to_the_agent(client: AgentService, asking: RunningService) -> None:
     before = effects(asking)
     run = client.runs.start(CALL)
-    client.runs.refuse(run.run_id, waiting(client, run.run_id), reason="Not before Monday.")
+    call = waiting(client, run.run_id)
+    client.runs.refuse(run.run_id, call, reason="Not before Monday.")
+    with pytest.raises(StefanBrainError) as late:
+        client.runs.approve(run.run_id, call)
+    assert late.value.code == "call_not_waiting", "the first verdict counts"
     assert ended(client, run.run_id).output == "done", "the run goes on"
     [result] = of(client, run.run_id, "tool.result")
     assert result["is_error"] is True
     assert "Not before Monday." in result["content"][0]["text"]
     assert effects(asking) == before
-
-
-def test_the_first_verdict_counts(client: AgentService) -> None:
-    run = client.runs.start(CALL)
-    call = waiting(client, run.run_id)
-    client.runs.refuse(run.run_id, call)
-    with pytest.raises(StefanBrainError) as late:
-        client.runs.approve(run.run_id, call)
-    assert late.value.code == "call_not_waiting"
-    ended(client, run.run_id)
 
 
 def test_a_run_that_waits_can_be_cancelled(client: AgentService, asking: RunningService) -> None:

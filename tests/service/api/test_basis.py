@@ -8,7 +8,6 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Opened, Wire
-from tests.service.api.service_fixture import stop
 from tests.support.waiting import until
 
 TABLE = b"product,price\nTent,249\nMug,14\n"
@@ -50,16 +49,6 @@ def test_what_needs_a_model_and_an_outline_have_their_own(priced: Wire) -> None:
         run = priced.finish(question, chat=chat)
         assert run["basis"] == {"basis": basis, "headline": None, "values": []}
     assert "Nothing found for: `Ada`" in run["output"]
-
-
-def test_a_cancelled_run_has_none(priced: Wire) -> None:
-    chat = chat_with_table(priced)
-    run = priced.start(LONG, chat=chat)
-    until(lambda: "text.delta" in types(priced, run["run_id"]))
-    stop(priced, run)
-    ended = priced("GET", f"/runs/{run['run_id']}").json()
-    assert (ended["status"], ended["basis"]) == ("cancelled", None)
-    assert "answer.basis" not in types(priced, run["run_id"])
 
 
 def test_a_resumed_run_says_it_anew(offline_service: RunningService, opened: Opened) -> None:

@@ -7,16 +7,6 @@ from tests.service.api.conftest import Wire, code
 from tests.service.api.test_jobs_http import QUICK, ended, submit
 
 
-def test_projects_are_made_and_listed(wire: Wire, client: AgentService) -> None:
-    made = wire("POST", "/projects", json={"name": "  Autumn ", "colour": "red"})
-    assert made.status_code == 201
-    project = made.json()
-    assert project == {"object": "project", "id": project["id"], "name": "Autumn", "instructions": "", "skills": []}
-    later = client.projects.create("Winter")
-    listed = [one.id for one in client.projects.list()]
-    assert listed.index(project["id"]) < listed.index(later.id)
-
-
 def test_a_chat_of_another_project_is_a_mismatch(wire: Wire, client: AgentService) -> None:
     """Of a run and of a job, and for a chat without a project, too."""
     mine, other = (client.projects.create(name).id for name in "ab")

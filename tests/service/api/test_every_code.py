@@ -287,13 +287,6 @@ def test_a_row_is_answered_as_it_stands(name: str, stage: ServiceFixture) -> Non
     check(PROVOKED[name](stage), CODES[name])
 
 
-def test_a_row_that_nothing_provokes_is_answered_to_a_script_that_asks_for_it(stage: ServiceFixture) -> None:
-    """By a client of its own: the description of the API does not promise these codes."""
-    for name in sorted(UNREACHED | ELSEWHERE):
-        headers, body = {"x-api-key": stage.service.api_key}, {"message": f"fail-http {name}"}
-        check(httpx.post(stage.service.base_url + RUNS, headers=headers, json=body), CODES[name])
-
-
 def check(answer: httpx.Response, row: Code) -> None:
     """Status, envelope and headers are the row's, and the client raises its class."""
     body = answer.json()

@@ -99,9 +99,9 @@ def test_a_run_holds_a_cent_and_settles_for_what_it_used(bank: Bank) -> None:
         stop(wire, run)
     wire.finish("usage 30000 15000")
     assert (bank.billed(wire, "tokens"), bank.held(wire)) == (4_500_000, 0)
-    answer = refused(wire)  # half a cent is left, and a start holds one
-    assert code(answer) == "api_wallet_exhausted"
-    assert "retry-after" not in answer.headers
+    assert code(refused(wire)) == "api_wallet_exhausted", "half a cent is left, and a start holds one"
+    for path in ("/tools", "/runs/{run_id}", "/runs/{run_id}/events", "/files?chat_id={chat}"):
+        assert wire("GET", path.format(**held[0])).status_code == 200, "reads cost nothing"
 
 
 def test_a_spent_budget_is_named_with_its_reset(bank: Bank) -> None:
@@ -146,7 +146,7 @@ def test_a_member_token_uses_the_plan_and_not_the_wallet(bank: Bank) -> None:
 def test_a_run_at_its_limit_of_steps_is_not_billed(free: Bank) -> None:
     wire = free.open()
     run = wire.finish("usage 50000 0\nstep 1501")
-    assert (run["last_error"], run["usage"]["cost_microcents"]) == ("budget_limited", 0)
+    assert (run["last_error"], run["steps"], run["usage"]["cost_microcents"]) == ("budget_limited", 1500, 0)
     assert free.billed(wire, "tokens") == 0
 
 
@@ -175,14 +175,6 @@ def test_a_replay_passes_the_wallet_again_and_a_refused_key_stays_free(bank: Ban
     assert wire.start("say x", headers={"Idempotency-Key": "once"})["run_id"] == first["run_id"]
     assert wire.finish("say y", headers={"Idempotency-Key": "other"})["output"] == "y"
     stop(wire, first)
-
-
-def test_money_is_not_asked_for_by_reads(bank: Bank) -> None:
-    wire = bank.open()
-    run = wire.finish("usage 50000 0")
-    assert code(refused(wire)) == "api_wallet_exhausted"
-    for path in ("/tools", "/runs/{run_id}", "/runs/{run_id}/events", "/files?chat_id={chat}"):
-        assert wire("GET", path.format(**run)).status_code == 200
 
 
 @pytest.mark.parametrize(("limit", "billed_cents"), [("wallet", 0), ("budget", 10), ("plan", 10)])
@@ -248,8 +240,7 @@ def test_direct_searches_hold_their_price(bank: Bank) -> None:
 
 
 @pytest.mark.sqlite("fills the disk under the database's file")
-@pytest.mark.parametrize("how", ["directly", "in a run"])
-def test_a_search_on_a_full_disk_is_billed_once_there_is_room(how: str, bank: Bank) -> None:
+def test_a_search_on_a_full_disk_is_billed_once_there_is_room(bank: Bank) -> None:
     wire, asked_before = bank.open(), len(bank.searx.asked)
 
     def fill_up(asked: Asked) -> Answer:
@@ -257,19 +248,13 @@ def test_a_search_on_a_full_disk_is_billed_once_there_is_room(how: str, bank: Ba
         return as_json({"results": []})
 
     bank.searx.pages["/search"] = fill_up
-    run: dict[str, str] = {}
-    if how == "directly":
-        answer = wire("POST", "/tools/web_search/invoke", json={"input": {"query": "tea"}})
-        assert answer.status_code == 200, "the caller has what was paid for"
-    else:
-        run = wire.start('call web_search {"query": "tea"}\nsay done')
+    run = wire.start('call web_search {"query": "tea"}\nsay done')
     until(lambda: len(bank.searx.asked) > asked_before)
     assert (bank.billed(wire, "web_search"), bank.held(wire)) == (0, CENT)
     resource.prlimit(bank.service.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     until(lambda: bank.billed(wire, "web_search") == CENT)
-    if run:
-        ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda seen: seen["ended_at"])
-        assert ended["output"] == "done"
+    ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda seen: seen["ended_at"])
+    assert ended["output"] == "done"
     assert (bank.held(wire), len(bank.searx.asked)) == (0, asked_before + 1)
 
 
