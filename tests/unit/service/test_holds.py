@@ -265,12 +265,10 @@ class Money(RuleBasedStateMachine):
         self.no_limit_is_crossed_by_more_than_a_call()
         for run in self.database.read(run_records.active):
             raise AssertionError(f"{run.run_id} is stuck")
-        assert (
-            self.database.read(
-                lambda tx: usage_records.held(tx, ACCOUNT, "wallet") + usage_records.held(tx, ACCOUNT, "plan")
-            )
-            == 0
-        )
+        assert self.held() == 0
+
+    def held(self) -> int:
+        return self.database.read(lambda tx: sum(usage_records.held(tx, ACCOUNT, pool) for pool in POOLS))
 
 
 TestMoney = Money.TestCase
@@ -285,10 +283,27 @@ def test_a_checkpoint_after_a_priced_tool_holds_nothing_unasked() -> None:
     try:
         money.run(context.budget.hold_charges(HOLD_CENTS * CENT))
         money.run(context.checkpoint({}))
-        assert money.database.read(lambda tx: usage_records.held(tx, ACCOUNT, "wallet")) == HOLD_CENTS * CENT
+        assert money.held() == HOLD_CENTS * CENT
         stored = money.database.read(lambda tx: run_records.get(tx, run.run_id))
         assert stored is not None
         assert stored.hold_microcents == 0
+    finally:
+        money.teardown()
+
+
+def test_a_priced_tool_that_ended_holds_nothing() -> None:
+    """Not a micro-cent: what the call did not use is there for the next one."""
+    money = Money()
+    money.start(0)
+    run, context = money.driven[0]
+    attempt = context.log.attempt
+    try:
+        money.run(context.budget.hold_charges(CALL_CENTS * CENT))
+        assert money.held() == CALL_CENTS * CENT
+        call = money.run(tool_calls.open(money.context, run, attempt, "1", "edit_image", {}))
+        money.run(tool_calls.move(money.context, run, attempt, call, "done", Outcome(), {"picture": 1}))
+        money.due += CENT
+        assert (money.held(), money.billed("wallet")) == (0, CENT)
     finally:
         money.teardown()
 
