@@ -51,45 +51,6 @@ print("refused: the root is the root")
 """,
     ),
     Escape(
-        "the interpreter and its packages changed",
-        "refused",
-        """
-import json, sysconfig
-paths = {*sysconfig.get_paths().values(), os.path.dirname(json.__file__),
-    os.path.dirname(os.path.realpath(sys.executable)),
-         "/usr/lib", "/usr/bin", "/lib", "/lib64", "/etc", "/opt", "/usr/local", "/usr/share/fonts",
-             "/etc/ld.so.preload"}
-for path in sorted(paths):
-    if os.path.isdir(path):
-        attempt(path, open, os.path.join(path, "escaped-" + host["token"]), "w")
-    elif os.path.exists(path):
-        attempt(path, open, path, "a")
-attempt("the interpreter", os.open, os.path.realpath(sys.executable), os.O_WRONLY)
-attempt("a module", os.open, json.__file__, os.O_WRONLY)
-attempt("a module removed", os.unlink, json.__file__)
-""",
-    ),
-    Escape(
-        "devices",
-        "refused",
-        """
-for name, kind, major, minor in (("disk", stat.S_IFBLK, 254, 0), ("memory", stat.S_IFCHR, 1, 1), ("null",
-    stat.S_IFCHR, 1, 3)):
-    for place in (".", "/tmp", "/dev", "/dev/shm"):
-        attempt(f"{name} in {place}", os.mknod, f"{place}/{name}-escaped", 0o666 | kind, os.makedev(major, minor))
-for name in ("mem", "kmem", "port", "kmsg", "sda", "vda", "nvme0n1", "loop0", "loop-control", "fuse", "kvm",
-    "vhost-net",
-             "mapper/control", "dri/card0", "input/event0", "uinput", "snapshot", "watchdog", "hpet", "console",
-                 "ptmx0"):
-    attempt(name, os.open, "/dev/" + name, os.O_RDWR)
-allowed = {"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
-for path in below("/dev"):
-    kind = os.lstat(path).st_mode
-    if stat.S_ISBLK(kind) or (stat.S_ISCHR(kind) and os.path.basename(path) not in allowed):
-        through("a device", path)
-""",
-    ),
-    Escape(
         "settings of the kernel in /proc and /sys",
         "refused",
         """
@@ -178,93 +139,6 @@ print("refused: no other process was read")
 """,
     ),
     Escape(
-        "seeing the processes of the machine",
-        "refused",
-        """
-seen = ["".join(lines(f"/proc/{name}/cmdline")) for name in listed("/proc") if name.isdigit()]
-for process in range(2, 50_000):
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        continue
-    except PermissionError:
-        pass
-    seen.append(process)
-if len(seen) > 8 or any("serve" in str(one) or "pytest" in str(one) for one in seen):
-    through("processes", len(seen), seen)
-attempt("a signal", os.kill, host["service_pid"], 0) if host["service_pid"] > 64 else None
-print("refused: only its own are seen")
-""",
-    ),
-    Escape(
-        "stop everything",
-        "bounded",
-        """
-for process in (os.getppid(), 1, -1, os.getpid()):
-    try:
-        os.kill(process, signal.SIGSTOP)
-    except OSError as error:
-        print(error)
-time.sleep(1000)
-""",
-    ),
-    Escape(
-        "a crowd of daemons",
-        "harmless",
-        """
-for _ in range(100):
-    try:
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork():
-                os._exit(0)
-            time.sleep(1000)
-    except OSError as error:
-        print(error)
-        break
-print("they run")
-""",
-    ),
-    Escape(
-        "work that no signal of Python ends",
-        "bounded",
-        """
-# one call into C that takes years
-sum(range(10 ** 15))
-""",
-    ),
-    Escape(
-        "an end that never comes",
-        "bounded",
-        """
-import atexit, threading
-atexit.register(time.sleep, 1000)
-threading.Thread(target=time.sleep, args=(1000,)).start()
-
-class Late:
-    def __del__(self):
-        time.sleep(1000)
-
-late = Late()
-late.itself = late
-print("the last line")
-""",
-    ),
-    Escape(
-        "siblings instead of children",
-        "harmless",
-        """
-# CLONE_PARENT: the new process belongs to who started this one
-for _ in range(10):
-    try:
-        if call(56, 0x8000 | signal.SIGCHLD, 0, 0, 0, 0) == 0:
-            time.sleep(1000)
-    except OSError as error:
-        print(error)
-print("they run")
-""",
-    ),
-    Escape(
         "a fork bomb whose parents end",
         "bounded",
         """
@@ -277,24 +151,6 @@ while True:
         os.fork()
     except OSError:
         time.sleep(0.01)
-""",
-    ),
-    Escape(
-        "a flood of threads",
-        "bounded",
-        """
-import threading
-threading.stack_size(32768)
-made = 0
-try:
-    while made < 20_000:
-        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-        made += 1
-except (OSError, RuntimeError, MemoryError) as error:
-    print("after", made, error, flush=True)
-if made > 2000:
-    through("threads", made)
-os._exit(0)
 """,
     ),
     Escape(
@@ -322,17 +178,6 @@ for address in ("::1", "::ffff:127.0.0.1"):
 """,
     ),
     Escape(
-        "UDP to the machine",
-        "harmless",
-        """
-for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET, host["address"]), (socket.AF_INET6, "::1")):
-    try:
-        socket.socket(family, socket.SOCK_DGRAM).sendto(b"escaped", (address, host["udp_port"]))
-    except OSError as error:
-        print(error)
-""",
-    ),
-    Escape(
         "a Unix socket of the machine by its path",
         "refused",
         """
@@ -353,24 +198,6 @@ attempt("abstract", socket.socket(socket.AF_UNIX).connect, "\\0" + host["abstrac
 names = [line.split()[-1] for line in lines("/proc/net/unix") if "@" in line]
 if names:
     through("names of abstract sockets", names)
-""",
-    ),
-    Escape(
-        "listening for the machine",
-        "harmless",
-        """
-# the same port as a listener of the machine: it is another network
-for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
-    try:
-        server = socket.create_server((address, host["tcp_port"]), family=family)
-    except OSError as error:
-        print(error)
-    else:
-        server.settimeout(1)
-        try:
-            through("somebody called", server.accept())
-        except TimeoutError:
-            print("nobody called")
 """,
     ),
 )
@@ -401,45 +228,6 @@ except OSError as error:
 if held > 1 << 30:
     through("MiB", held >> 20)
 """,
-    ),
-    Escape(
-        "memory in sockets of many processes",
-        "bounded",
-        """
-# 60 MB each: seldom more than a machine has, and more than they may have together
-reading, writing = os.pipe()
-for _ in range(24):
-    try:
-        if os.fork():
-            continue
-    except OSError as error:
-        print(error)
-        break
-    held, pairs = 0, []
-    try:
-        while held < 60_000_000:
-            pairs.append(socket.socketpair())
-            for end in pairs[-1]:
-                try:
-                    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
-                except OSError:
-                    pass
-                end.setblocking(False)
-                try:
-                    while held < 60_000_000:
-                        held += end.send(b"x" * 65536)
-                except BlockingIOError:
-                    pass
-    except OSError:
-        pass
-    os.write(writing, struct.pack("q", held))
-    time.sleep(1000)
-held = sum(struct.unpack("q", os.read(reading, 8))[0] for _ in range(24))
-print("MiB", held >> 20)
-if held > 1 << 30:
-    through("MiB", held >> 20)
-""",
-        seconds=20,
     ),
     Escape(
         "memory in the kernel's tables of pages",
@@ -484,22 +272,6 @@ print("refused: nothing of the service")
 """,
     ),
     Escape(
-        "the service's database and keys",
-        "refused",
-        """
-for path in below("/"):
-    if "/test/" in path or not path.endswith((".sqlite", ".sqlite3", ".db", ".key", ".pem", "-wal")):
-        continue
-    try:
-        start = open(path, "rb").read(16)
-    except OSError:
-        continue
-    if start.startswith((b"SQLite format 3", b"-----BEGIN PRIV", b"-----BEGIN RSA", b"-----BEGIN OPENSSH")):
-        through(path, start)
-print("refused: none is here")
-""",
-    ),
-    Escape(
         "files of another chat",
         "refused",
         """
@@ -539,20 +311,6 @@ print("refused: nothing says it")
 """What the service knows."""
 _RESULTS: Final = (
     Escape(
-        "symbolic links as results",
-        "harmless",
-        """
-for name, target in {"shadow.txt": "/etc/shadow", "secret.txt": host["secret_path"],
-    "up.txt": "../" * 20 + host["secret_path"],
-                     "data": host["data"], "root": "/", "loop.txt": "loop.txt", "dangling.txt": "/nowhere",
-                     "environ.txt": "/proc/self/environ", "input.txt": "/proc/self/fd/0",
-                         "zero.bin": "/dev/zero"}.items():
-    os.symlink(target, name)
-os.makedirs("folder")
-os.symlink(os.path.dirname(host["secret_path"]), "folder/inner")
-""",
-    ),
-    Escape(
         "a folder that becomes a link",
         "harmless",
         """
@@ -589,28 +347,6 @@ if os.fork() == 0:
 """,
     ),
     Escape(
-        "a file that grows while it is copied",
-        "harmless",
-        """
-if os.fork() == 0:
-    os.setsid()
-    with open("growing.txt", "wb", buffering=0) as file:
-        while True:
-            file.write(b"x" * 65536)
-time.sleep(0.3)
-""",
-    ),
-    Escape(
-        "hard links as results",
-        "refused",
-        """
-for target in (host["secret_path"], "/etc/passwd", "/etc/shadow", os.path.realpath(sys.executable),
-    "/proc/self/environ",
-               *[path for path in below("/") if path.endswith(".sqlite3")][:3]):
-    attempt(target, os.link, target, "linked.txt")
-""",
-    ),
-    Escape(
         "names that are no text",
         "harmless",
         """
@@ -619,33 +355,6 @@ for name in (b"\\xff\\xfe.txt", b"\\xed\\xa0\\x80.txt", b"new\\nline.txt", b"bel
              b"del\\x7f.txt", b"\\xc2\\x85.txt", "\\u202egpj.exe".encode(), "\\u2028.txt".encode(), b"\\x01"):
     with open(name, "w") as file:
         file.write("text")
-""",
-    ),
-    Escape(
-        "names that mean something elsewhere",
-        "harmless",
-        """
-for name in ("-rf", "--help", "~", "$HOME", "`id`", "a;b", "a|b", "a&b", "*", "?", "..txt", "...", " ", ". ",
-    "trailing ", "trailing.",
-             "C:", "CON", "nul.txt", "a\\\\..\\\\b.txt", "%2e%2e%2fa.txt", "\\u2025\\u2215a.txt", "a:stream",
-                 "<script>.html",
-             "A.txt", "a.txt", "caf\\u00e9.txt", "cafe\\u0301.txt", "AGENTS.md ", "'quoted'", '"quoted"'):
-    with open(name, "w") as file:
-        file.write(name)
-""",
-    ),
-    Escape(
-        "names as long as they may be",
-        "harmless",
-        """
-open("n" * 255, "w").write("one")
-open("\\u00e4" * 127, "w").write("two")
-open("\\U0001f600" * 63 + ".t", "w").write("three")
-top = os.getcwd()
-for _ in range(20):
-    os.mkdir("p" * 250)
-    os.chdir("p" * 250)
-open("n" * 250 + ".txt", "w").write("four")
 """,
     ),
     Escape(
@@ -687,20 +396,6 @@ print(sys.flags.no_user_site, sys.prefix)
 """,
     ),
     Escape(
-        "the folder of results removed",
-        "harmless",
-        """
-import shutil
-here = os.getcwd()
-shutil.rmtree(here, ignore_errors=True)
-try:
-    os.rename(here, here + "-away")
-    os.symlink(os.path.dirname(host["secret_path"]), here)
-except OSError as error:
-    print(error)
-""",
-    ),
-    Escape(
         "what the service reads of a run, forged",
         "harmless",
         """
@@ -719,16 +414,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 )
 """What a program leaves as its results: links, pipes, names, and contents that somebody opens later."""
 _RESOURCES: Final = (
-    Escape(
-        "the disk by many files",
-        "bounded",
-        """
-for number in range(6 * 128):
-    with open(f"large-{number}.bin", "wb") as file:
-        file.write(b"x" * (8 << 20))
-through("6 GiB")
-""",
-    ),
     Escape(
         "every other place that can be written",
         "bounded",
@@ -757,21 +442,6 @@ print("refused: nothing is there")
 """,
     ),
     Escape(
-        "files with holes below any limit of one",
-        "bounded",
-        """
-for number in range(64):
-    with open(f"sparse-{number}.bin", "wb") as file:
-        for size in (1 << 36, 1 << 34, 1 << 30, 1 << 28, 1 << 27, 1 << 26, 1 << 24):
-            try:
-                file.truncate(size)
-                break
-            except OSError:
-                pass
-print("made")
-""",
-    ),
-    Escape(
         "ten thousand folders, one in another",
         "bounded",
         """
@@ -780,21 +450,6 @@ for _ in range(10_000):
     os.chdir("d" * 200)
 open("deep.txt", "w").write("deep")
 print("made")
-""",
-    ),
-    Escape(
-        "output in one line that is no text",
-        "harmless",
-        """
-os.write(1, bytes(range(256)) * 4096)
-os.write(2, b"\\x1b]0;title\\x07\\x1b[2J\\xff\\xfe\\x00\\xed\\xa0\\x80" * 1024)
-""",
-    ),
-    Escape(
-        "an exception as long as a book",
-        "harmless",
-        """
-raise ValueError("x" * (64 << 20))
 """,
     ),
 )

@@ -29,9 +29,7 @@ pytestmark = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinem
 SHOWN: Final = "a,b\n1,2\n"
 OF_A_SERVICE: Final = (
     "files of another chat",
-    "a crowd of daemons",
     "memory in pipes",
-    "symbolic links as results",
     "names that are no text",
     "archives that are small until they are opened",
     "modules that the next program imports",

@@ -271,9 +271,5 @@ class MemoryRunContext(Unlimited):
         self._said = list(self._safe)
         self.events.append(("rewind", None))
 
-    def crash(self) -> None:
-        """What is left after the process died: the last checkpoint."""
-        self._said = list(self._safe)
-
     def of(self, kind: str) -> list[Any]:
         return [payload for type_, payload in self.events if type_ == kind]

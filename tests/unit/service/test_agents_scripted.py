@@ -9,10 +9,9 @@ import pytest
 
 from agentsvc_nb import agents
 from agentsvc_nb.agents import choose
-from agentsvc_nb.agents.port import StepsExceeded
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.echo_job import EchoJob
-from agentsvc_nb.tools.port import ToolServices, WorkFailure
+from agentsvc_nb.tools.port import ToolServices
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 
@@ -43,58 +42,6 @@ def play(script: str, folder: Path) -> tuple[str | None, MemoryRunContext]:
 )
 def test_output_is_what_was_said_or_the_answer(script: str, output: str, tmp_path: Path) -> None:
     assert play(script, tmp_path)[0] == output
-
-
-def test_commands_reach_the_turn(tmp_path: Path) -> None:
-    script = 'write a/b.txt  exactly this \nusage 7 9\nprogress 1 4 a quarter\ncall echo_job {"files": {"x.txt": "hé"}}'
-    _, turn = play(script, tmp_path)
-    assert turn.files.bytes("a/b.txt") == b" exactly this "
-    assert turn.files.bytes("x.txt") == "hé".encode()
-    assert turn.tokens == (7, 9)
-    assert turn.of("progress") == [(1.0, 4.0, "a quarter")]
-    assert turn.of("call") == [("echo_job", {"files": {"x.txt": "hé"}})]
-
-
-def test_fail_ends_the_turn_with_its_code(tmp_path: Path) -> None:
-    with pytest.raises(WorkFailure) as failure:
-        play("say before\nfail quota_spent no more of it", tmp_path)
-    assert (failure.value.code, failure.value.message) == ("quota_spent", "no more of it")
-
-
-@pytest.mark.parametrize(
-    ("script", "steps"), [("say a", 1), ("step 3\nsay a", 3), ("say a\nstep 2\nsay b", 3), ("step 1500", 1500)]
-)
-def test_steps(script: str, steps: int, tmp_path: Path) -> None:
-    assert play(script, tmp_path)[1].steps == steps
-
-
-@pytest.mark.parametrize("script", ["step 1501", "say a\nstep 1500"])
-def test_too_many_steps_are_refused_by_the_turn(script: str, tmp_path: Path) -> None:
-    with pytest.raises(StepsExceeded):
-        play(script, tmp_path)
-
-
-def test_rewind_repeats_the_current_step_once(tmp_path: Path) -> None:
-    output, turn = play("say one\nstep 1\nsay two\nrewind\nsay three", tmp_path)
-    assert output == "one\ntwo\nthree"
-    assert turn.of("say") == ["one\n", "two\n", "two\n", "three\n"]
-    assert len(turn.of("rewind")) == 1
-
-
-def test_after_a_crash_only_the_step_in_flight_is_repeated(tmp_path: Path) -> None:
-    turn = turn_of("say one\nanswer kept\nstep 1\nsay two\nfail crash now", tmp_path)
-    with pytest.raises(WorkFailure):
-        asyncio.run(choose("scripted").run(turn))
-    turn.crash()
-    turn.message = turn.message.replace("fail crash now", "say three")
-    assert asyncio.run(choose("scripted").run(turn)) == "kept"
-    assert turn.said == "one\ntwo\nthree\n"
-
-
-@pytest.mark.parametrize("model", ["gpt-5", "", "Offline"])
-def test_other_models_are_refused_with_what_to_do(model: str) -> None:
-    with pytest.raises(ValueError, match="AGENTSVC_MODEL"):
-        choose(model)
 
 
 RECORDED = """About the file.

@@ -178,16 +178,3 @@ def test_a_new_attempt_asks_what_expired_meanwhile(begin: Begin, schemas: Schema
         assert (await call.result())["content"] == ANSWER.content
 
     asyncio.run(use())
-
-
-def test_an_attempt_that_goes_on_counts_again(begin: Begin) -> None:
-    async def use() -> None:
-        call = await begin()
-        await call.answer()
-        await call.result()
-        context = call.storage.use_case
-        await context.write(lambda tx: tx.run("UPDATE run SET status = 'running', ended_at = NULL"))
-        await attempts.recover(context)
-        assert (await call.record()).restarts == 1
-
-    asyncio.run(use())

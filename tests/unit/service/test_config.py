@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.config import KeptSettings, ServiceConfig, load_config
+from agentsvc_nb.service.config import ServiceConfig, load_config
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.settings import Settings, SettingsError, variable
@@ -45,9 +44,6 @@ class Starter:
         config.keep.write(self.folder)
         return Ready("i", "http://127.0.0.1:1", 1, "0", config.settings.settings_hash, "", config.settings.model)
 
-    def notice(self, ready: Ready, **env: str) -> str:
-        return self.config(**env).notice(ready) or ""
-
 
 @pytest.fixture
 def starter(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> Starter:
@@ -82,21 +78,6 @@ def test_an_address_that_may_carry_a_secret_is_not_kept(starter: Starter, addres
     assert "set OPENAI_BASE_URL" in str(starter.config().fault())
 
 
-def test_another_providers_model_is_not_asked_at_the_address_of_the_last(starter: Starter) -> None:
-    """One of the same is; with none for a while, it is remembered whose the address was."""
-    starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN, AGENTSVC_MODEL_KEY="k", AGENTSVC_RUN_CAPACITY="4")
-    assert starter.config("openai-chat:y").settings.model_url == OWN
-    starter.start("offline")
-    assert starter.config("openai-chat:x").settings.model_url == OWN
-    starter.start("anthropic:x")
-    assert starter.config().keep == KeptSettings(
-        {"AGENTSVC_MODEL": "anthropic:x", "AGENTSVC_RUN_CAPACITY": "4"}, provider="anthropic"
-    )
-    starter.start("openai:x", OPENAI_BASE_URL=OWN)
-    starter.start("anthropic:x")
-    assert "OPENAI_BASE_URL" not in starter.config("openai:x").keep.settings
-
-
 def test_whose_address_it_is(starter: Starter) -> None:
     """A provider's key may go where this environment leads, and not where only the folder does."""
     starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN)
@@ -126,30 +107,3 @@ def test_settings_that_can_not_be_used_are_one_sentence_and_not_dropped(starter:
         starter.config()
     starter.folder.settings.unlink()
     assert starter.config().settings.model == "offline"
-
-
-def test_only_what_is_named_can_differ(starter: Starter) -> None:
-    ready = starter.start("openai-chat:x", AGENTSVC_MODEL_URL=OWN, AGENTSVC_MODEL_KEY="k", OPENAI_API_KEY="p")
-    notice = starter.notice
-    for same in (
-        {},
-        {"AGENTSVC_MODEL": "openai-chat:x"},
-        {"AGENTSVC_MODEL_KEY": "k"},
-        {"OPENAI_API_KEY": "another", "OPENAI_BASE_URL": "http://other.example"},
-        {"AGENTSVC_MODEL_URL": f"{OWN}/", "AGENTSVC_RUN_HOLD_CENTS": "1", "AGENTSVC_RUN_CAPACITY": ""},
-    ):
-        assert notice(ready, **same) == "", same
-    assert "(AGENTSVC_MODEL_KEY: there set, here another)" in notice(ready, AGENTSVC_MODEL_KEY="k2")
-    assert "(AGENTSVC_META_TOKEN: there unset, here set)" in notice(ready, AGENTSVC_META_TOKEN="t-secret")
-    assert "t-secret" not in notice(ready, AGENTSVC_META_TOKEN="t-secret")
-    unset = notice(ready, AGENTSVC_MODEL_URL="")
-    assert f"AGENTSVC_MODEL_URL: there {OWN}, here unset" in unset
-    assert ": AGENTSVC_MODEL_URL= " in unset
-
-
-def test_a_provider_key_differs_where_it_would_be_used(starter: Starter) -> None:
-    ready = starter.start("anthropic:x")
-    assert "ANTHROPIC_API_KEY: there unset, here set" in starter.notice(ready, ANTHROPIC_API_KEY="k")
-    ready = starter.start("anthropic:x", ANTHROPIC_API_KEY="k")
-    assert starter.notice(ready, ANTHROPIC_API_KEY="k") == starter.notice(ready, OPENAI_API_KEY="k") == ""
-    assert json.loads(starter.folder.settings.read_text())["secrets"] == {"ANTHROPIC_API_KEY": True}

@@ -133,21 +133,6 @@ def test_a_document_that_waits_is_found_by_name_and_read_after_a_restart(folder:
     assert folder.found("docx or txt ") == ["newer.txt name", "report.docx name"], "it keeps its place"
 
 
-def test_what_replaces_a_document_is_what_is_read(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, second = DocumentReader.read, [word_file(paragraph("second"))]
-
-    async def late(reader: DocumentReader, file: Path, media_type: str, name: str) -> IndexedText:
-        found = await read(reader, file, media_type, name)
-        if second:
-            await folder.write("a.docx", second.pop())
-        return found
-
-    monkeypatch.setattr(DocumentReader, "read", late)
-    asyncio.run(folder.write("a.docx", REPORT))
-    folder.start_again()
-    assert (folder.found("größe "), folder.found("second ")) == ([], ["a.docx content"])
-
-
 def test_an_agent_waits_for_the_documents_of_its_chat(folder: Folder) -> None:
     async def as_an_agent() -> tuple[str, list[str]]:
         await folder.write("report.docx", REPORT)

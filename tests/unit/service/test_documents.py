@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsvc_nb.documents import json_reading
@@ -59,24 +59,8 @@ def test_what_is_no_json_has_a_reason_too(part: str) -> None:
             json_reading.read(text)
 
 
-@settings(max_examples=60, deadline=None)
-@given(VALUES, st.integers(1, 9), st.sampled_from([None, 1]))
-def test_what_a_document_weighs_does_not_depend_on_where_it_is_cut(value: Any, size: int, indent: int | None) -> None:
-    data = json.dumps(value, indent=indent).encode()
-    whole = json_reading.weigh(data)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(json_reading, "BLOCK_BYTES", size)
-        assert json_reading.weigh(bytearray(data)) == whole
-
-
 def test_only_a_json_object_is_structured_output() -> None:
     assert json_reading.as_object(' {"a": 1}') == {"a": 1}
     assert json_reading.as_object("[1]") is None
     assert json_reading.as_object("{broken") is None
     assert json_reading.as_object('{"a":' * 100_000) is None
-
-
-def test_a_body_is_empty_once_it_is_read() -> None:
-    body = bytearray(b'{"a": 1, "b": null}')
-    assert json_reading.read_object(body) == {"a": 1}
-    assert body == b""

@@ -35,13 +35,3 @@ def test_the_window_rolls(database: DatabaseEngine) -> None:
     assert send(database, NOW + 60 * MINUTE).startswith("fb_")
     with pytest.raises(ApiError):
         send(database, NOW + 60 * MINUTE + 1)
-
-
-def test_each_account_has_its_own(database: DatabaseEngine) -> None:
-    for _ in range(60):
-        send(database, NOW)
-    assert send(database, NOW, "acct_b").startswith("fb_")
-    report = send(database, NOW + 61 * MINUTE)
-    with pytest.raises(ApiError) as caught:
-        asyncio.run(feedback.get(use_case(database), "acct_b", report))
-    assert caught.value.row.code == "feedback_not_found"

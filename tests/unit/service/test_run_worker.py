@@ -23,8 +23,7 @@ from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
-from agentsvc_nb.tools.echo_job import EchoJob
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
 from agentsvc_nb.wire.limits import DELTA_CHARS, RESTARTS_MAX
 from tests.faults.history import counted_text
 from tests.unit.service.contexts import NOW, claimed, ended, events, started, workers
@@ -198,24 +197,6 @@ async def stopped(worker: RunRunner, job_worker: JobRunner) -> None:
     await job_worker.supervisor.stop()
 
 
-def test_a_run_is_left_for_the_next_start_though_that_can_not_be_noted(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was ended as failed by a fault of the disk at the stop."""
-    failing(monkeypatch, attempts, "leave", 1, sqlite3.OperationalError(FULL))
-
-    async def work() -> None:
-        tool = Search()
-        run = await started(storage, "call search {}")
-        both = workers(storage, tool)
-        both[0].wake(run.run_id)
-        await tool.charged.wait()
-        await stopped(*both)
-        assert await runs.status(storage.use_case, run.run_id) == "running"
-
-    asyncio.run(work())
-
-
 @pytest.mark.parametrize("tool_class", [Search, SearchJob])
 def test_what_is_cancelled_as_the_service_stops_ends_with_what_it_used(
     tool_class: type[Search], storage: Storage
@@ -339,42 +320,6 @@ def test_a_run_goes_on_from_its_checkpoint(
         assert (run.status, run.last_error, run.output) == ("completed", None, "one\ntwo\nthree\nfour")
         assert (run.cost_microcents, run.restarts) == (4_000_000, 0)
         assert counted_text(await events(storage, run)) == "one\ntwo\nthree\nfour\n"
-
-    asyncio.run(work())
-    assert len(calls) > 2
-
-
-def test_words_that_may_be_stored_are_not_written_again(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The flush that followed wrote them twice."""
-    failing(monkeypatch, attempts, "append", 1, CommitLost())
-
-    async def work() -> None:
-        run = await claimed(storage)
-        log = EventLog(storage, run)
-        for use in (log.speak("text.delta", "once"), log.flush()):
-            with pytest.raises(CommitLost):
-                await use
-        assert len(await events(storage, run, "text.delta")) == 1
-
-    asyncio.run(work())
-
-
-@LOST
-def test_a_job_begins_again(lost: Exception, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = failing(monkeypatch, jobs, "report", 2, lost)
-
-    async def work() -> None:
-        run = await started(storage, "hello")
-        key = await storage.use_case.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
-        assert key is not None
-        given = Submit("echo_job", "echo", {"steps": 3, "files": {"a.txt": "a"}}, ChatSelector(chat=run.chat), NOW)
-        job = await jobs.submit(storage.use_case, key, given)
-        _, worker = workers(storage, EchoJob(ToolServices(storage.use_case.settings)))
-        worker.wake(job.job_id)
-        await worker.supervisor.ended(job.job_id)
-        found = await jobs.find(storage.use_case, job.job_id)
-        assert found is not None
-        assert (found.status, found.attempt, found.restarts, found.files) == ("succeeded", 2, 0, ["a.txt"])
 
     asyncio.run(work())
     assert len(calls) > 2

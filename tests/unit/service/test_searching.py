@@ -13,12 +13,7 @@ from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.files.files import INDEX_BATCH
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
-from agentsvc_nb.service.runner import workspace
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.store import sqlite
-from agentsvc_nb.service.store.ranking import bucket_of
-from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FileSearch
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
@@ -63,18 +58,6 @@ def chat(database: DatabaseEngine, storage: Storage) -> Chat:
     return Chat(database, storage)
 
 
-def test_names_come_first_and_of_them_the_newest(chat: Chat) -> None:
-    chat.put({"text.md": "brief brief brief", "brief-1.md": "", "brief-2.md": "", "brief-3.md": "brief"})
-    chat.put({"brief-1.md": "written again"})
-    found = chat.search("brief")
-    assert [(one.path, one.match) for one in found.results] == [
-        ("brief-1.md", "name"),
-        ("brief-3.md", "name"),
-        ("brief-2.md", "name"),
-        ("text.md", "content"),
-    ]
-
-
 def test_a_query_is_answered_by_one_name_and_not_by_two_together(chat: Chat) -> None:
     chat.put({"alpha beta.txt": "", "alpha.txt": ""})
     chat.rename("alpha.txt", "beta gamma")
@@ -92,26 +75,12 @@ def test_an_exclusion_looks_at_both_names_and_at_the_contents(chat: Chat) -> Non
     assert chat.paths("sale -draft") == ["sale-2.txt", "c.txt"]
 
 
-def test_a_typed_output_answers_once_as_its_best_file(chat: Chat) -> None:
-    chat.put({f"cut/{number}.txt": "sale" for number in range(60)} | {"cut/best.txt": "sale sale"}, output="out_1")
-    chat.put({"other.txt": "one sale in a longer text"})
-    assert chat.paths("sale ") == ["cut/best.txt", "other.txt"]
-
-
 def test_looking_for_passages_counts_in_the_time_of_a_search(chat: Chat) -> None:
     """Every letter of the long word has to be looked at, for each word of the query, and none begins a word."""
     chat.put({"long.txt": SLOW_TEXT})
     with pytest.raises(ReadTooLong):
         chat.search(SLOW_QUERY, 0.1)
     assert chat.paths("b ") == ["long.txt"]
-
-
-def test_an_agents_search_ends_too(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    chat.put({"a.txt": "sale"})
-    monkeypatch.setattr(workspace, "SEARCH_SECONDS", 0)
-    with pytest.raises(WorkFailure, match="takes too long") as failed:
-        asyncio.run(ChatWorkspace(chat.storage, chat.id).search("sale "))
-    assert failed.value.code == "too_much_work"
 
 
 def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(chat: Chat) -> None:
@@ -126,25 +95,6 @@ def test_the_files_of_an_older_version_are_indexed_once_when_the_service_starts(
     chat.run("DELETE FROM file_words")
     asyncio.run(files.index_older_files(chat.use_case))
     assert chat.paths("sale ") == [], "what is current is not indexed at each start"
-
-
-@pytest.mark.sqlite("counts the steps of SQLite's virtual machine")
-def test_a_search_ends_within_a_step_of_the_index(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A phrase that stands nowhere: the index goes through all positions of all files before it says so, and what looks
-    at the time between two steps of SQLite's virtual machine comes after half of that."""
-    monkeypatch.setattr(sqlite, "DEADLINE_CHECK_SECONDS", 0.002)
-    text = indexed_text("a b " * 50_000)
-
-    def use(tx: Tx) -> None:
-        for number in range(10):
-            content = Content(f"{number}.txt", "text/plain", 1, "0" * 64, text)
-            files.write(tx, chat.use_case.index, chat.id, content.file_name, content, Author("upload"), 1)
-
-    chat.database.write_now(use)
-    nowhere = '"' + "a b " * 6 + 'b b"'
-    with pytest.raises(ReadTooLong):
-        chat.search(nowhere, 0.001)
-    assert chat.search(nowhere).results == []
 
 
 def test_a_query_of_very_many_words_is_refused(chat: Chat) -> None:
@@ -237,12 +187,3 @@ def test_of_very_many_the_best_come_first(indexed: Indexed) -> None:
         assert {int(path[1:]) // 10 for path in best[10:50]} == {5, 6, 7, 8}, q
         first = 0 if "or" in q else 10  # f0 to f9 hold no sale
         assert sorted(best) == sorted(f"f{number}" for number in range(first, 2_000)), q
-
-
-def test_chats_that_share_a_bucket_are_told_apart(indexed: Indexed) -> None:
-    chats: dict[str, str] = {}
-    for other in map(str, range(1_000_000)):
-        if (one := chats.setdefault(bucket_of(other), other)) != other:
-            break
-    indexed.put({"a": "winter"}, one)
-    assert (indexed.found("winter", one), indexed.found("winter", other)) == (["a"], [])

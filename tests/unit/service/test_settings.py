@@ -9,8 +9,7 @@ from typing import Final
 
 import pytest
 
-from agentsvc_nb import data_folder, model_names, settings
-from agentsvc_nb.agents import choose
+from agentsvc_nb import data_folder, settings
 from agentsvc_nb.settings import Settings, SettingsError, variable
 from tests.unit.service.setting_examples import example
 
@@ -94,20 +93,6 @@ def test_a_secret_is_not_shown_when_it_is_wrong() -> None:
     assert "two words" not in str(caught.value)
 
 
-def test_what_was_typed_is_named_and_not_its_variable() -> None:
-    with pytest.raises(SettingsError) as caught:
-        read({"AGENTSVC_MODEL": "offline"}, model="gpt-4")
-    assert str(caught.value).startswith("model is 'gpt-4': give offline, scripted, ")
-    for model in model_names.WITHOUT_LANGUAGE_MODEL:
-        assert choose(read({}, model=model).model)
-
-
-def test_folder_alone_needs_no_other_setting() -> None:
-    """A service can be looked at and ended whatever the variables of the next one say."""
-    assert data_folder.data_folder({"AGENTSVC_MODEL": "typo", "AGENTSVC_DATA": " /srv/a"}) == Path("/srv/a")
-    assert data_folder.data_folder({"AGENTSVC_DATA": "/srv/a"}, "/srv/b") == Path("/srv/b")
-
-
 def test_unknown_variable_is_a_warning() -> None:
     """A misspelt variable is named with its likely meaning; the notebook's own variable is not ours to warn about."""
     env = {"AGENTSVC_MODLE": "x", "AGENTSVC_QZX": "x", "AGENTSVC_BASE_URL": "x", "AGENTSVC_MODEL": "offline"}
@@ -115,14 +100,6 @@ def test_unknown_variable_is_a_warning() -> None:
     assert "AGENTSVC_MODLE" in first
     assert "AGENTSVC_MODEL?" in first
     assert "AGENTSVC_QZX" in second
-
-
-def test_hash_tells_behaviour_and_not_place() -> None:
-    """The same service in another folder has the same hash, and a default may be said aloud."""
-    here = Settings.from_env({}, data="/a").settings_hash
-    assert here == Settings.from_env({"AGENTSVC_SYNC_HOLD_SECONDS": "90"}, data="/b").settings_hash
-    others = {read({}, **{name: "7"}).settings_hash for name in ("run_capacity", "max_file_bytes")}
-    assert len(others | {here, read({}, model="scripted").settings_hash}) == 4
 
 
 def test_default_folder_is_one_for_each_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

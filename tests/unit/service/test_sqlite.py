@@ -14,9 +14,7 @@ import pytest
 
 from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.runs import run_records
 from agentsvc_nb.service.store import group_commit, migrations
-from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 
@@ -57,13 +55,6 @@ def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database
     assert database.read(names) == ["a", "b"]
 
 
-def test_a_newer_folder_is_refused(database: SqliteDatabase, tmp_path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(tmp_path / "db.sqlite3")) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(SchemaTooNew, match="schema 99"):
-        SqliteDatabase(tmp_path / "db.sqlite3").open()
-
-
 def test_an_older_folder_is_brought_up_to_date_and_keeps_what_it_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,30 +68,6 @@ def test_an_older_folder_is_brought_up_to_date_and_keeps_what_it_holds(
     try:
         assert newer.read(names) == ["kept"]
         assert newer.read(lambda tx: tx.all("SELECT * FROM later")) == []
-    finally:
-        newer.close()
-
-
-def test_messages_and_checkpoints_of_an_older_folder_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    message = "\0asked"
-    all_steps = migrations.steps()
-    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:10])
-    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    older.write_now(
-        lambda tx: tx.run(
-            "INSERT INTO run (run_id, account, key_id, chat, status, model, created_at, message, checkpoint) "
-            "VALUES ('r', 'a', 'k', 'c', 'running', 'm', 0, :message, '{\"said\": \"so far\"}')",
-            message=message,
-        )
-    )
-    older.close()
-    monkeypatch.undo()
-    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    try:
-        assert newer.read(lambda tx: run_records.message(tx, "r")) == message
-        assert newer.read(lambda tx: run_records.saved(tx, "r")) == {"said": "so far"}
-        (run,) = newer.read(run_records.active)
-        assert run.message_chars == len(message.encode())
     finally:
         newer.close()
 
@@ -139,35 +106,6 @@ def test_a_write_waits_for_one_long_one_of_many_and_those_come_in_their_order(
 
     asyncio.run(together())
     assert order == ["a", "b", "c", "d"]
-
-
-def test_a_write_waits_for_another_process_and_leaves_the_event_loop_free(
-    database: SqliteDatabase, tmp_path: Path
-) -> None:
-    beside = sqlite3.connect(tmp_path / "db.sqlite3", isolation_level=None)
-    beside.execute("BEGIN IMMEDIATE")
-
-    async def together() -> int:
-        asyncio.get_running_loop().call_soon(beside.execute, "COMMIT")
-        return await database.write(partial(insert, name="after"))
-
-    assert asyncio.run(together()) == 1
-    beside.close()
-
-
-def test_what_is_asked_for_is_written_before_it_closes(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "db.sqlite3").open()
-
-    async def close() -> int:
-        asked = asyncio.ensure_future(database.write(partial(insert, name="last")))
-        await asyncio.sleep(0)
-        database.close()
-        return await asyncio.wait_for(asked, 30)
-
-    assert asyncio.run(close()) == 1
-    again = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    assert again.read(names) == ["last"]
-    again.close()
 
 
 def test_a_read_that_takes_too_long_ends(tmp_path: Path) -> None:

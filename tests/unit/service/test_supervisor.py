@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 from contextvars import copy_context
 
 import pytest
 
-from agentsvc_nb.service.runner import supervisor as runner_supervisor
 from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
-
-
-def test_an_end_is_stored_once_the_disk_has_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_supervisor, "STORE_AGAIN_SECONDS", 0)
-    tries: list[int] = []
-
-    async def write() -> None:
-        tries.append(1)
-        if len(tries) < 3:
-            raise sqlite3.OperationalError("database or disk is full")
-
-    asyncio.run(TaskSupervisor(LocalSignals()).store("work", write))
-    assert len(tries) == 3
 
 
 def test_a_cancel_ends_the_threads_of_its_work() -> None:

@@ -82,23 +82,6 @@ def test_who_cancels_an_ask_interrupts_its_run_too(context: UseCaseContext) -> N
     assert asked(context) == [("wake", run_id), ("interrupt", run_id), ("interrupt", job_id)]
 
 
-def test_those_who_watch_a_run_are_told_what_was_written(context: UseCaseContext) -> None:
-    async def work() -> list[int]:
-        run = await runs.start(context, await made(context), QUESTION)
-        sent = [context.signals.sent]
-        claimed = await attempts.claim(context, run.run_id)
-        assert claimed is not None
-        sent.append(context.signals.sent)
-        both = [("progress", {"done": 1}), ("progress", {"done": 2})]
-        await attempts.append(context, run.run_id, claimed.attempt, both)
-        sent.append(context.signals.sent)
-        with pytest.raises(attempts.LostRun):
-            await attempts.append(context, run.run_id, claimed.attempt - 1, [("progress", {"done": 3})])
-        return [*sent, context.signals.sent]
-
-    assert asyncio.run(work()) == [0, 1, 2, 2]
-
-
 def test_who_is_refused_by_now_writes_nothing(context: UseCaseContext) -> None:
     async def refuse() -> None:
         raise ApiError("unauthorized")

@@ -14,12 +14,11 @@ import pytest
 from PIL import Image, ImageChops
 
 from agentsvc_nb.tools.ads import fonts, layout, pictures
-from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, Color, color, contrast
-from agentsvc_nb.tools.ads.creating import Design, designs, produce
-from agentsvc_nb.tools.ads.fitting import Parting, Type, fit, joints
+from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, Color, contrast
+from agentsvc_nb.tools.ads.creating import Design, designs
 from agentsvc_nb.tools.ads.fonts import OWN
 from agentsvc_nb.tools.ads.layout import Block
-from agentsvc_nb.tools.ads.models import SIZES, ImageRequest
+from agentsvc_nb.tools.ads.models import SIZES
 from agentsvc_nb.tools.port import Outcome
 from tests.unit.service.agents_harness import MemoryToolContext
 from tests.unit.service.site import serving
@@ -79,40 +78,6 @@ def _apart(before: Image.Image, after: Image.Image, block: Block) -> tuple[list[
     for ground in under:
         del shown[ground]
     return under, shown.most_common(1)[0][0]  # type: ignore[return-value]
-
-
-def test_a_brands_colours_are_seen_in_the_order_given() -> None:
-    """The first is most of each picture, and each of the others is there as it is."""
-    brand = ["#14213d", "#fca311", "#ffffff"]
-    given = ImageRequest.model_validate({**BRIEFS["plain"], "outputs": {"count": 3}, "brand_colors": brand})
-    for design in designs(given):
-        shown = pixels(Image.open(io.BytesIO(produce(design).data)).convert("RGB"))
-        ground, accent, second = map(color, brand)
-        assert shown.most_common(1)[0][0] == ground, design.scene.name
-        assert min(shown[accent], shown[second]) > 2_000, design.scene.name
-
-
-@pytest.mark.parametrize("width", [260, 620])
-def test_a_long_german_word_breaks_at_syllables_only(width: int) -> None:
-    word = "Kraftfahrzeughaftpflichtversicherungsvergleich"
-    fitted = fit(word, Type(OWN, bold=True, language="de"), width, 900, (26, 112))
-    assert fitted.parting <= Parting.SYLLABLES
-    ends = {0}
-    for line in fitted.lines:
-        ends.add(max(ends) + len(line.removesuffix("-")))
-    assert max(ends) == len(word), "nothing is lost"
-    assert ends - {0, len(word)} <= set(joints(word, "de"))
-
-
-def test_text_shrinks_before_it_is_cut_and_a_cut_is_told(tmp_path: Path) -> None:
-    headline = "Everything that you always wanted to know about tents and never dared to ask in a shop on a Saturday"
-    outcome = create(tmp_path, f"Headline: {headline}")
-    assert outcome.data is not None
-    assert [(one["headline"], one["cut"]) for one in outcome.data["images"]] == [(headline, [])]
-    endless = create(tmp_path, f"Headline: {'unendlich ' * 400}")
-    assert endless.data is not None
-    assert endless.data["images"][0]["cut"] == ["headline"]
-    assert "headline" in endless.content[-1]["text"]
 
 
 MISSING: Final = {
@@ -184,13 +149,3 @@ def test_an_edit_is_refused_and_neither_drawn_nor_asked_of_a_model(tmp_path: Pat
         refused(call(made(tmp_path, "create_images", **asking), at, request=painted))
         assert site.asked == []
     assert list(at.files.outputs) == [path]
-
-
-def test_letters_that_are_drawn_leave_ink(tmp_path: Path) -> None:
-    """The check says what is so: a letter that passes it is another picture than the sign for none."""
-    assert all(fonts.draws(OWN, char) for char in "aßŻЯΩ€ộ")
-    assert not any(fonts.draws(OWN, char) for char in "家नลخ🎉\ue123")
-    at = task(tmp_path)
-    paths = [(create(tmp_path, f"Headline: {text}", at).data or {})["images"][0]["path"] for text in ("Pack", "Pock")]
-    first, second = (Image.open(io.BytesIO(at.files.bytes(path))).convert("RGB") for path in paths)
-    assert ImageChops.difference(first, second).getbbox() is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -122,33 +121,5 @@ def test_a_question_that_nobody_waits_for_is_withdrawn_and_harms_no_other(module
             assert await last == b"last"
             assert await pid(pool) != first
             assert gone(first)
-
-    asyncio.run(use())
-
-
-def test_closing_ends_children_and_questions(module: str) -> None:
-    async def use() -> None:
-        before = children()
-        async with pool_of(module) as pool:
-            asking = [asyncio.create_task(ask(pool, b"sleep 60")) for _ in range(5)]
-            await eventually(lambda: len(children() - before) == 2)
-        assert children() == before
-        ended = await asyncio.gather(*asking, return_exceptions=True)
-        assert all(isinstance(one, NoAnswer) for one in ended)
-        with pytest.raises(NoAnswer):
-            await ask(pool)
-
-    asyncio.run(use())
-
-
-def test_a_child_that_ended_while_it_was_idle_fails_no_question(module: str) -> None:
-    """The system may kill it when memory runs out."""
-
-    async def use() -> None:
-        async with pool_of(module, 1) as pool:
-            first = await pid(pool)
-            os.kill(first, signal.SIGKILL)
-            await eventually(lambda: not alive(first))
-            assert await pid(pool) != first
 
     asyncio.run(use())

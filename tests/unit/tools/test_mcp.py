@@ -18,7 +18,7 @@ from agentsvc_nb.service.mcp.http import HttpChannel
 from agentsvc_nb.service.mcp.servers import ServerConfig
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.service.mcp.tools import RunTools
-from agentsvc_nb.tools.port import Outcome, Tool, always_waits, repeatable
+from agentsvc_nb.tools.port import Outcome, Tool
 from agentsvc_nb.tools.support.fetching import Resolve
 from agentsvc_nb.wire.limits import MCP_RESULT_CHARS
 from tests.support.tool_server import PIXEL, RunningToolServer, calls, command, tool_server
@@ -134,18 +134,6 @@ def test_its_tools_have_its_name_before_theirs_and_are_called(options: tuple[str
             assert outcome.error[0] == "upstream_failed", "it was not made"
 
 
-def test_every_call_asks_unless_a_trusted_server_says_that_it_reads(server: RunningToolServer, tmp_path: Path) -> None:
-    strange = in_run(tmp_path, config(server), _itself).tools.values()
-    assert all(always_waits(tool) and tool.effect and not repeatable(tool) for tool in strange)
-    trusted = in_run(tmp_path, config(server, trusted=True), _itself).tools
-    assert {name for name, tool in trusted.items() if not always_waits(tool)} == {"small_read", "small_look"}
-    assert {name for name, tool in trusted.items() if repeatable(tool)} == {
-        "small_read",
-        "small_set",
-        "small_hang_safely",
-    }
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -258,21 +246,6 @@ def test_a_redirect_is_refused_and_the_key_stays(tmp_path: Path) -> None:
         assert {asked.path for asked in site.asked} == {"/mcp"}
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Answer(b"<html>", headers={"Content-Type": "text/html"}),
-        Answer(b"[" * 100_000, headers={"Content-Type": "application/json"}),
-        Answer(b'{"jsonrpc": "2.0", "id": 99, "result": {}}'),
-        Answer(b"", 401),
-    ],
-)
-def test_what_is_no_server_of_tools_is_a_warning(tmp_path: Path, answer: Answer) -> None:
-    with serving() as site:
-        site.pages["/mcp"] = answer
-        refused(tmp_path, ServerConfig("small", f"{site.url}/mcp", allow=(site.authority,)))
-
-
 def _hostile(tools: list[Any]) -> Callable[[Asked], Answer]:
     def page(asked: Asked) -> Answer:
         number, method = (json.loads(asked.body)[key] for key in ("id", "method"))
@@ -328,13 +301,6 @@ def test_a_call_that_is_cut_off_is_of_unknown_outcome_and_made_once(server: Runn
     assert outcome.error is not None
     assert outcome.error[0] == "outcome_unknown"
     assert server.calls() == ["hang x"]
-
-
-def test_one_of_a_trusted_server_that_may_be_repeated_says_so(server: RunningToolServer, tmp_path: Path) -> None:
-    for trusted, code in ((True, "upstream_failed"), (False, "outcome_unknown")):
-        outcome = called(tmp_path, config(server, trusted=trusted), "hang_safely", seconds=1)
-        assert outcome.error is not None
-        assert outcome.error[0] == code, "a strange server's own word alone does not count"
 
 
 def test_a_command_is_started_asked_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -366,16 +366,3 @@ def test_a_program_ends_with_its_service() -> None:
         until(lambda: len(living() - before) >= 8, patience=20)
         process.send_signal(signal.SIGKILL)
     until(lambda: living() <= before, patience=5)
-
-
-def test_a_cancelled_program_ends() -> None:
-    async def cancelled() -> None:
-        before = living()
-        task = asyncio.create_task(running.run(Program("import time; time.sleep(600)", 600), no_files))
-        # Bubblewrap, the first process of the sandbox, and the program.
-        await asyncio.to_thread(until, lambda: len(living() - before) >= 3)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())

@@ -94,14 +94,6 @@ GRANDCHILD = "import subprocess, time\nprint(subprocess.Popen(['sleep', '60']).p
 HELD = "import os, re\nprint(os.getpid(), flush=True)\nre.match('(a+)+$', 'a' * 60 + 'b')"
 
 
-def test_a_child_is_killed_with_its_group(tmp_path: Path) -> None:
-    with LimitedChild("asked", variables=module(tmp_path, GRANDCHILD)) as child:
-        grandchild = int(child.read_line(100))
-        assert alive(grandchild)
-    assert gone(child.pid)
-    assert gone(grandchild)
-
-
 def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path) -> None:
     """Also with a child of its own, and in mid-calculation."""
     places = [tmp_path / "grandchild", tmp_path / "held"]

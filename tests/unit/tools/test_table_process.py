@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
-import signal
 import sys
-import time
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,8 +15,7 @@ from agentsvc_nb.documents.engine import process
 from agentsvc_nb.documents.engine.messages import SqlQuestion, TableAnswer, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.tables.profiles import file_names, named
-from tests.support.waiting import until
-from tests.unit.tools.test_sandbox import calculates, children, gone
+from tests.unit.tools.test_sandbox import children
 
 T = TypeVar("T")
 SALES = "channel,revenue\nsearch,100.50\nsocial,70\n"
@@ -126,40 +122,6 @@ def test_a_question_that_takes_too_much_is_ended(asked: Asked, monkeypatch: pyte
         assert said.error is not None
         assert said.error[0] == "too_much"
     assert rows(asked.sql("SELECT 1")) == [(1,)]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_child_that_is_killed_while_it_answers_harms_one_question_only(asked: Asked) -> None:
-    file = asked.put("sales.csv", SALES)
-    asked.read(file)
-    before = asked.children()
-
-    async def killed() -> TableAnswer:
-        asking = asyncio.create_task(asked.tables.ask(SqlQuestion(sql=SLOW, tables=())))
-        await asyncio.to_thread(until, lambda: all(calculates(pid) for pid in before))
-        for pid in before:
-            os.kill(pid, signal.SIGKILL)
-        return await asking
-
-    said = asked.run(killed())
-    assert said.error is not None
-    assert rows(asked.sql("SELECT count(*) FROM sales", file)) == [(2,)]
-    assert all(gone(pid) for pid in before)
-
-
-def test_what_was_not_used_for_long_is_removed_and_read_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = asked.put("sales.csv", SALES), asked.put("secret.csv", SECRET)
-    used = asked.used(first, second)
-    os.utime(asked.folder / "kept" / f"{first.key}.duckdb", (time.time() - 7200,) * 2)
-    asked.tables.sweep()
-    assert f"{second.key}.duckdb" in asked.kept()
-    assert f"{first.key}.duckdb" not in asked.kept()
-    assert rows(asked.sql("SELECT count(*) FROM sales", first)) == [(2,)]
-    monkeypatch.setattr(process, "KEPT_BYTES", 0)
-    asked.tables.sweep()
-    assert asked.kept() == {}
-    question = SqlQuestion(sql="SELECT sum(revenue) FROM sales", tables=used[:1])
-    assert rows(asked.run(asked.tables.ask(question))) == [("170.50",)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

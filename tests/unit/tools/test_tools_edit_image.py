@@ -62,17 +62,6 @@ def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
     assert (story["width"], story["height"], story["palette"][0]) == (1080, 1920, "#0b6e4f")
 
 
-@pytest.mark.parametrize(
-    ("size", "kind"), [((900, 700), "JPEG"), ((1, 1), "PNG"), ((4_000, 10), "WEBP"), ((10, 900), "GIF")]
-)
-def test_words_are_laid_on_any_picture(size: tuple[int, int], kind: str, tmp_path: Path) -> None:
-    at = task(tmp_path, {f"uploads/a.{kind.lower()}": picture(*size, kind=kind)})
-    found = only(edit(tmp_path, at, f"uploads/a.{kind.lower()}", headline="On a photo", cta="See"))
-    assert found["contrast"] >= 4.5
-    assert shown(at, found).size == (found["width"], found["height"])
-    assert min(found["width"], found["height"]) >= 320
-
-
 @pytest.mark.parametrize("design", [{"words": 3}, {"palette": ["red"] * 4, "scene": "card"}])
 def test_a_design_that_somebody_else_wrote_is_only_a_picture(design: Any, tmp_path: Path) -> None:
     at = task(tmp_path, {"a.png": pictures.encode(Image.new("RGB", (400, 400), (9, 9, 9)), design)})

@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from PIL import Image
 
-from agentsvc_nb.tools.get_meta_ad import media_addresses
 from agentsvc_nb.tools.port import Outcome
 from tests.unit.service.site import Answer, Site, as_json, html, serving
 from tests.unit.service.tooling import call, made, task
@@ -80,14 +79,6 @@ def test_the_library_is_asked_as_its_documentation_has_it(site: Site, tmp_path: 
     assert (outcome.data["more"], len(site.asked)) == (True, 1)
 
 
-def test_pictures_and_videos_become_media(site: Site, tmp_path: Path) -> None:
-    at = task(tmp_path)
-    found = ads(ask(tmp_path, site, at, search_terms="tents", count=1))
-    assert len(found[0]["media_ids"]) == 2
-    assert {at.kept[media].kind for media in found[0]["media_ids"]} == {"video", "image"}
-    assert {kept.url for kept in at.kept.values()} == {f"{site.url}/render_ad/?id=1"}
-
-
 def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
     outcome = ask(tmp_path, site, search_terms="tents")
     assert TOKEN not in outcome.model_dump_json()
@@ -102,18 +93,6 @@ def test_a_snapshot_in_a_private_network_is_not_fetched(site: Site, tmp_path: Pa
     assert outcome.data is not None
     assert outcome.data["without_media"] == ["1", "2"]
     assert [asked.path.partition("?")[0] for asked in site.asked] == ["/v21.0/ads_archive"]
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "<img " * 100_000,
-        '"video_hd_url":"\\x"',
-        "<meta property=" * 50_000,
-    ],
-)
-def test_a_page_made_to_be_slow_or_wrong_names_nothing(page: str) -> None:
-    assert media_addresses(page, "https://x.example/") == []
 
 
 def test_without_a_token_or_words_it_says_so(tmp_path: Path) -> None:

@@ -77,15 +77,3 @@ def test_what_is_no_page_is_told(site: Site, tmp_path: Path, path: str, code: st
     with pytest.raises(WorkFailure, match=said) as failed:
         read(tmp_path, site, path)
     assert failed.value.code == code
-
-
-def test_a_private_address_is_refused(tmp_path: Path) -> None:
-    tool = catalog.within({}, Settings(Path("data")))["read_page"]
-    with pytest.raises(WorkFailure) as failed:
-        asyncio.run(
-            tool.run(
-                tool.Input.model_validate({"url": "http://127.0.0.1/"}),
-                MemoryToolContext(MemoryWorkspace(tmp_path / "chat")),
-            )
-        )
-    assert failed.value.code == "address_refused"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.tools.support import copy_facts
-from agentsvc_nb.tools.support.copy_facts import language
 from tests.unit.service.tooling import call, made, task
 
 
@@ -17,10 +16,6 @@ def review(folder: Path, **given_: Any) -> dict[str, Any]:
     assert outcome.error is None
     assert outcome.data is not None
     return outcome.data
-
-
-def failed(found: dict[str, Any]) -> list[str]:
-    return [check["name"] for check in found["checks"] if not check["passed"]]
 
 
 def test_parts_are_held_against_the_platforms_limits(tmp_path: Path) -> None:
@@ -33,22 +28,6 @@ def test_parts_are_held_against_the_platforms_limits(tmp_path: Path) -> None:
         "headline_2: 31 of 30 characters."
     ]
     assert found["judgement"] is None
-
-
-@pytest.mark.parametrize(
-    ("text", "found", "low", "high"),
-    [
-        ("The cat sat on the mat. The dog ran to the man.", "en", 100, 120),
-        ("Die Katze liegt auf dem Bett. Der Hund ist im Haus.", "de", 75, 120),
-        ("Notwithstanding the aforementioned considerations, institutional organizations necessitate comprehensive "
-         "implementation of the interdepartmental methodologies.", "en", -200, 0),
-    ],
-)  # fmt: skip
-def test_reading_ease_by_language(text: str, found: str, low: float, high: float) -> None:
-    ease = copy_facts.reading(text, language(text)).ease
-    assert language(text) == found
-    assert ease is not None
-    assert low <= ease <= high
 
 
 @pytest.mark.parametrize(

@@ -104,29 +104,6 @@ def test_the_funnels_pages_are_followed_by_their_calls_to_action(site: Site, tmp
         assert {asked.path for asked in site.asked} == {"/", "/offer?size=2", "/gone", "/pay", "/away"}
 
 
-def test_what_scripts_hide_is_said(site: Site, tmp_path: Path) -> None:
-    site.pages = {
-        "/": html("<title>App</title><div id=root></div><script src=/a.js></script><a class=btn href='/join'>Join</a>"),
-        "/join": linked("<button>Sign up</button>", scripts=2),
-        "/plain": linked("<form><input name=mail><button>Join</button></form>", scripts=2),
-    }
-    found = review(tmp_path, site, "/", weigh=False)
-    assert "1 words and 1 scripts" in found["hidden"][0]
-    [join] = found["following"]
-    assert any("'Sign up'" in sentence for sentence in join["hidden"])
-    assert any("no form" in sentence for sentence in join["hidden"])
-    assert review(tmp_path, site, "/plain", weigh=False)["hidden"] == []
-
-
-def test_what_is_no_page_or_not_public_is_refused(site: Site, tmp_path: Path) -> None:
-    tool = made(tmp_path, "review_funnel", fetch_allow=site.authority)
-    for url, expected in ((f"{site.url}/picture", "fetch_failed"), ("http://127.0.0.1:1/", "address_refused")):
-        at = task(tmp_path)
-        outcome = call(tool, at, url=url)
-        assert outcome.error is not None
-        assert (outcome.error[0], at.pages) == (expected, [])
-
-
 @pytest.mark.parametrize("page", ["", "<a" * 5_000, "<a>" * 5_000, "<!--" * 5_000, "<![x" * 99, "\0</h1></h9>"])
 def test_any_page_is_read(page: str) -> None:
     assert len(facts(page).actions) <= 200

@@ -16,9 +16,8 @@ from typing import Any, Final
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.tools.port import Outcome, WorkFailure
+from agentsvc_nb.tools.port import Outcome
 from agentsvc_nb.tools.send_email import SendEmailInput
-from agentsvc_nb.tools.support import mail_message
 from tests.unit.service.agents_harness import MemoryToolContext
 from tests.unit.service.tooling import call, made, task
 from tests.unit.tools.mailbox import Box, mail_server
@@ -159,15 +158,6 @@ def test_what_breaks_a_line_is_no_part_of_a_subject_or_an_address(mark: str) -> 
             SendEmailInput.model_validate({**MAIL, **wrong})
 
 
-@pytest.mark.parametrize(
-    "given_",
-    [{"to": []}, {"to": ["Ana <ana@example.com>"]}, {"subject": ""}, {"text": " "}, {"attachments": ["a"] * 11}],
-)
-def test_bad_input_is_refused(given_: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        SendEmailInput.model_validate({**MAIL, **given_})
-
-
 def lines(text: str) -> list[str]:
     return re.split("\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r"))
 
@@ -242,9 +232,3 @@ def test_text_and_html_arrive_as_they_are(box: tuple[Box, str], tmp_path: Path) 
     assert lines(formatted.decode()) == lines(html)
     assert attached == [data, b"Subject: x\n\nHello"]
     assert max(map(len, raw.split(b"\r\n"))) < 998
-
-
-def test_the_guard_raises_a_failure_of_the_tool() -> None:
-    mail = mail_message.Mail("a@b.c", ["x@example.com"], "Hi\nBcc: e@evil.example", "text", "<1@b.c>")
-    with pytest.raises(WorkFailure, match="nothing was sent"):
-        mail_message.written(mail)

@@ -51,15 +51,6 @@ def test_searxng_is_asked_for_json(site: Site, tmp_path: Path) -> None:
     assert site.asked[0].path == "/search?q=zelte+%26+co&format=json"
 
 
-def test_brave_is_asked_with_the_key(site: Site, tmp_path: Path) -> None:
-    site.pages["/res/v1/web/search"] = as_json(
-        {"web": {"results": [{"title": "A", "url": "https://example.com/a", "description": "b"}] * 5}}
-    )
-    settings: dict[str, Any] = {"web_search": "brave", "web_search_key": "BSA-1", "web_search_url": site.url}
-    assert urls(search(tmp_path, count=2, **settings)) == ["https://example.com/a"] * 2
-    assert site.asked[0].headers["X-Subscription-Token"] == "BSA-1"
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
-from tests.unit.service.agents_harness import MemoryToolContext
 from tests.unit.service.tooling import call, task
 
 ANGLE = {"name": "Light", "audience": "Parents", "hook": "Carry less", "why": "Tired backs", "proof": "A scale"}
 JUDGED = {"verdict": "good", "strengths": ["short"], "weaknesses": [], "rewrite": "Pack light."}
-SAID = {
-    "language": "en",
-    "text": "Stop buying heavy tents now",
-    "segments": [
-        {"start_s": 0.5, "end_s": 2.0, "text": "Stop buying"},
-        {"start_s": 2.5, "end_s": 4.0, "text": "heavy tents"},
-        {"start_s": 6.0, "end_s": 7.0, "text": "now"},
-    ],
-}
 
 
 class Model:
@@ -50,12 +38,6 @@ def with_model(folder: Path, name: str, model: Model | None) -> Tool:
     return tools(Settings(folder / "data"), model)[name]
 
 
-def video(folder: Path, transcript: dict[str, Any] | None) -> MemoryToolContext:
-    at = task(folder)
-    at.kept["media_1"] = StoredMedia("media_1", "video", None, 8.0, transcript, lambda: nullcontext(folder / "none"))
-    return at
-
-
 def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -> None:
     model = Model({"angles": [ANGLE] * 4})
     tool = with_model(tmp_path, "find_angles", model)
@@ -74,16 +56,6 @@ def test_without_a_model_it_says_what_to_set(name: str, given: dict[str, str], t
     assert outcome.error[0] == "not_configured"
     assert "AGENTSVC_MODEL" in outcome.error[1]
     assert with_model(tmp_path, "find_angles", None).available() is False
-
-
-@pytest.mark.parametrize("failure", [WorkFailure("model_unavailable", "It is away."), {"verdict": "?"}])
-def test_a_review_keeps_its_facts_when_the_model_fails(tmp_path: Path, failure: Any) -> None:
-    outcome = call(with_model(tmp_path, "review_copy", Model(failure)), task(tmp_path), text="The best tent")
-    assert outcome.error is None
-    assert outcome.data is not None
-    assert (outcome.data["judgement"], outcome.data["claims"][0]["kind"]) == (None, "superlative")
-    assert outcome.data["not_judged"].startswith(("model_unavailable: It is away.", "output_schema_mismatch: "))
-    assert f"not judged by a model: {outcome.data['not_judged']}" in outcome.content[0]["text"]
 
 
 @pytest.mark.parametrize("name", ["review_copy", "find_angles"])
@@ -110,19 +82,3 @@ def test_the_brands_files_are_told_to_the_model(name: str, answer: dict[str, Any
     assert "secret figures" not in model.prompts[0]
     assert model.prompts[0].count("z") < 6_100
     assert "superlative" in model.prompts[0], "and what was counted"
-
-
-def test_videos_are_counted_without_a_model(tmp_path: Path) -> None:
-    tool = with_model(tmp_path, "research_shortform", None)
-    outcome = call(tool, video(tmp_path, SAID), topic="tents", media_ids=["media_1", "media_1"])
-    assert outcome.data is not None
-    assert outcome.data["ideas"] is None
-    (found,) = outcome.data["videos"]
-    assert (found["words"], found["words_per_minute"], found["duration_s"]) == (5, 37.5, 8.0)
-    assert (found["hook"], found["hook_s"], found["longest_pause_s"]) == ("Stop buying heavy tents", 0.5, 2.0)
-    assert found["ends_with"] == "now"
-
-
-def test_the_echo_is_there_for_the_scripted_model_alone(tmp_path: Path) -> None:
-    assert "echo_job" not in tools(Settings(tmp_path))
-    assert "echo_job" in tools(Settings(tmp_path, model="scripted"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import io
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,10 @@ import pytest
 import xlsxwriter
 from markdown_it import MarkdownIt
 
-from agentsvc_nb.documents.engine import child
 from agentsvc_nb.documents.engine.messages import ROWS_MAX
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, WorkFailure
-from agentsvc_nb.tools.workspace import files
 from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
 
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
@@ -49,13 +46,6 @@ def test_files_are_listed_and_found_with_their_passages(task: MemoryToolContext)
     assert text(call(task, "list_files", under="uploads/")).count("\n") == 0
     assert "> The summer sale begins in June." in text(call(task, "search_files", query="summer"))
     assert text(call(task, "search_files", query="winter")) == "Nothing found for 'winter'."
-
-
-def test_a_search_ends_that_takes_too_long(task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SEARCH_SECONDS", 0)
-    with pytest.raises(WorkFailure, match="takes too long") as failed:
-        call(task, "search_files", query="summer")
-    assert failed.value.code == "too_much_work"
 
 
 def test_a_file_is_read_in_parts(task: MemoryToolContext) -> None:
@@ -92,26 +82,6 @@ def test_tables_are_asked_in_sql(task: MemoryToolContext, tmp_path: Path) -> Non
         "SELECT channel, sum(revenue) - any_value(cost) AS profit FROM sales_2024 JOIN costs USING (channel) GROUP BY 1"
     )
     assert text(call(task, "query_tables", sql=sql)).splitlines()[-1] == "| search | 210 |"
-
-
-def test_a_cell_stays_in_its_column_whatever_it_holds(task: MemoryToolContext) -> None:
-    cells = ["a|b", "two\nlines", "\\", "<b>x</b>", "&amp; `c` *d*"]
-    task.files.put("odd.csv", csv_of(["x|y", "b", "c", "d", "e"], [cells, ["1", "2", "3", "4", "5"]]))
-    for name, given in (
-        ("query_tables", {"sql": "SELECT * FROM odd"}),
-        ("profile_table", {"path": "odd.csv"}),
-    ):
-        tables = tables_of(text(call(task, name, **given)))
-        assert all(len(row) == len(rows[0]) for rows in tables for row in rows)
-        assert any("a|b" in row for rows in tables for row in rows)
-    (rows,) = tables_of(text(call(task, "query_tables", sql="SELECT * FROM odd")))
-    assert rows == [["x|y", "b", "c", "d", "e"], cells, ["1", "2", "3", "4", "5"]]
-
-
-def csv_of(head: list[str], rows: list[list[str]]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out).writerows([head, *rows])
-    return out.getvalue().encode()
 
 
 def tables_of(markdown: str) -> list[list[list[str]]]:
@@ -180,15 +150,6 @@ def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext
     assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
     assert "| 0 |" in said
     assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
-
-
-@pytest.mark.parametrize("name", ["SAVED_ROWS_MAX", "SAVED_CHARS"])
-def test_a_part_of_the_rows_is_not_saved(task: MemoryToolContext, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next query would compute with it as if it were the whole."""
-    monkeypatch.setattr(child, name, 10)
-    with pytest.raises(WorkFailure, match="Nothing was written, since a file with a part of the rows"):
-        call(task, "query_tables", sql="SELECT range AS n FROM range(1000)", save_as="n.csv")
-    assert set(task.files.outputs) == set(FILES)
 
 
 @pytest.mark.parametrize(
