@@ -14,8 +14,7 @@ from unicodedata import category, name, normalize
 import pytest
 
 from agentsvc_nb.documents.indexing import indexed_text
-from agentsvc_nb.documents.search_query import has_terms, is_excluded, matches, parse
-from agentsvc_nb.documents.snippets import snippets
+from agentsvc_nb.documents.search_query import parse
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.store.fts import FtsIndex
 from agentsvc_nb.service.store.migrations import migrate
@@ -249,23 +248,6 @@ def test_the_index_and_the_oracle_agree(tx: Tx, chance: random.Random) -> None:
         by_name, by_words = by_name + bool(named), by_words + bool(worded)
     assert by_name > 400, "the questions are too hard"
     assert 700 < by_words < 2_300, "the questions are too easy, or too hard"
-
-
-def test_the_rules_and_the_snippets_agree_with_the_oracle(chance: random.Random) -> None:
-    texts = {f"f{number:03}": document(chance) for number in range(60)}
-    oracle = Oracle(texts)
-    for _ in range(3_000):
-        q = question(chance)
-        query = parse(q)
-        if query is None:
-            continue
-        answering, excluded = oracle.find(*read(q))
-        for path in chance.sample([*texts], 5):
-            assert matches(query, texts[path]) == (path in answering), (q, texts[path])
-            assert is_excluded(query, texts[path]) == (path in excluded), (q, texts[path])
-        for path in sorted(answering)[:2]:
-            assert has_terms(query, texts[path])
-            assert any(match for passage in snippets(query, texts[path]) for _, match in passage), (q, texts[path])
 
 
 def test_100_000_random_strings_are_answered(tx: Tx, chance: random.Random) -> None:

@@ -82,19 +82,6 @@ def test_a_content_is_stored_once_and_read_in_ranges(place: Place, data: bytes) 
     assert not any(place.blobs.incoming.iterdir())
 
 
-def test_a_missing_content_and_one_that_is_too_short_are_not_found(place: Place) -> None:
-    short = place.put(b"short")
-    for name, end in ((sha256(b"never stored"), 5), (short, 6)):
-        with pytest.raises(FileNotFoundError):
-            place.get(name, 0, end)
-
-
-def test_heads_are_of_what_is_there(place: Place) -> None:
-    asked = {place.put(b"words"): 3, place.put(b""): 0, sha256(b"never stored"): 3}
-    found = place.run(lambda blobs: blobs.heads(asked))
-    assert found == {sha256(b"words"): b"wor", sha256(b""): b""}
-
-
 async def used(blobs: S3Blobs, data: bytes) -> bytes:
     async with blobs.file(sha256(data)) as file:
         return file.read_bytes()

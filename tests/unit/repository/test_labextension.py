@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import agentsvc_nb
@@ -30,11 +29,3 @@ def test_its_scripts_have_an_address_of_their_own_in_each_version() -> None:
     digest = hashlib.sha256(scripts).hexdigest()[:16]
     assert described["jupyterlab"]["_build"]["load"] == f"static/remoteEntry.js?v={digest}"
     assert described["version"] == __version__
-
-
-def test_the_wheel_installs_it_by_its_name() -> None:
-    settings = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
-    [(source, target)] = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].items()
-    assert source == f"agentsvc_nb/{PATHS['src']}"
-    assert target == f"share/jupyter/labextensions/{PATHS['dest']}"
-    assert json.loads((FOLDER / "package.json").read_text())["name"] == PATHS["dest"]

@@ -19,7 +19,7 @@ from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runs import attempts, client_calls, runs, tool_calls
+from agentsvc_nb.service.runs import client_calls, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.times import rfc3339
@@ -158,23 +158,5 @@ def test_pending_begins_anew_for_a_day_in_all(begin: Begin) -> None:
             await call.prolong()
         assert await call.refused() == "call_not_waiting"
         assert (await call.result())["is_error"] is True
-
-    asyncio.run(use())
-
-
-def test_a_new_attempt_asks_what_expired_meanwhile(begin: Begin, schemas: SchemaValidator) -> None:
-    async def use() -> None:
-        call = await begin()
-        first = await call.told("client_call.waiting")
-        await call.worker.supervisor.stop()
-        call.clock.ms = NOW + 5 * WAIT
-        await attempts.recover(call.storage.use_case)
-        assert (await call.record()).restarts == 0, "it only waited"
-        call.worker, _ = contexts.workers(call.storage, schemas=schemas)
-        call.worker.wake(call.run.run_id)
-        again = await call.told("client_call.waiting", 2)
-        assert again == {**first, "expires_at": rfc3339(NOW + 6 * WAIT)}
-        await call.answer()
-        assert (await call.result())["content"] == ANSWER.content
 
     asyncio.run(use())

@@ -68,15 +68,6 @@ def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(
     assert "Größe" in after[0]
 
 
-def test_one_that_takes_too_long_is_not_read_and_harms_no_other(
-    reader: DocumentReader, report: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(indexing, "PATIENCE_SECONDS", 0.0)
-        assert read(reader, report) == ["unread"]
-    assert "Größe" in read(reader, report)[0]
-
-
 class Folder:
     """A chat on a database, as a service that was killed leaves it: nobody reads unless told to."""
 

@@ -11,7 +11,6 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from agentsvc_nb.service.http import openapi
 from agentsvc_nb.wire.codes import CODES
-from agentsvc_nb.wire.limits import QUERY_MAX_CHARS
 from agentsvc_nb.wire.routes import ROUTES
 
 Json = dict[str, Any]
@@ -34,19 +33,6 @@ def test_every_route_is_in_it_once_under_its_own_id() -> None:
     assert sorted(found) == sorted(route.operation_id for route in ROUTES.values())
     assert len(set(found)) == len(found)
     assert {route.tag for route in ROUTES.values()} == {tag["name"] for tag in DOCUMENT["tags"]}
-
-
-def test_search_is_as_the_specification_has_it() -> None:
-    search = operation("files.search")
-    assert (search["operationId"], search["tags"]) == ("searchFiles", ["files"])
-    chat, q = search["parameters"]
-    assert (chat["name"], chat["in"], chat["required"]) == ("chat_id", "query", True)
-    assert (q["name"], q["in"], q["required"]) == ("q", "query", True)
-    assert (q["schema"]["minLength"], q["schema"]["maxLength"]) == (1, QUERY_MAX_CHARS) == (1, 200)
-    assert set(search["responses"]) >= {"200", "400", "401", "403", "404", "429"}
-    found = DOCUMENT["components"]["schemas"]["SearchResult"]
-    assert found["properties"]["id"]["pattern"] == "^[0-9a-f]{64}$"
-    assert {"id", "path", "file_name", "name", "match", "snippets"} <= set(found["required"])
 
 
 @pytest.mark.parametrize("name", ROUTES)

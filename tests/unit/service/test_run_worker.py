@@ -57,18 +57,6 @@ async def written(storage: Storage, run: RunRecord) -> str:
 # -- faults of the disk --------------------------------------------------------------------------------------------
 
 
-def test_a_read_that_fails_is_tried_again(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run stayed `running`, and its chat busy, until the service was started again."""
-    monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0)
-    failing(monkeypatch, runs, "inputs", 1, sqlite3.OperationalError("disk I/O error"))
-
-    async def work() -> None:
-        run = await ended(storage, await started(storage, "say hello"))
-        assert (run.status, run.output) == ("completed", "hello")
-
-    asyncio.run(work())
-
-
 @pytest.mark.parametrize("state", ["{", "[]", '{"counted": {"steps": 1, "unknown": 2}}'])
 def test_a_damaged_state_fails_its_run_and_no_start_of_the_service(state: str, storage: Storage) -> None:
     async def damaged() -> RunRecord:
@@ -328,21 +316,13 @@ def test_a_run_goes_on_from_its_checkpoint(
 # -- attempts that count (docs/decisions/0070-cut-off-without-progress.md) ------------------------------------------
 
 
-@pytest.mark.parametrize(("waits", "status"), [(True, "running"), (False, "failed")])
-def test_a_run_that_waits_for_approval_outlives_any_number_of_workers(
-    waits: bool, status: str, storage: Storage
-) -> None:
-    async def work() -> None:
-        context, run = storage.use_case, await claimed(storage)
-        call = await tool_calls.open(context, run, run.attempt, "1", "send_email", {})
-        for _ in range(RESTARTS_MAX + 2):
-            if waits:
-                call = await tool_calls.wait(context, run, run.attempt, call)
-            for left in await attempts.recover(context):
-                run = await attempts.resume(context, left.run_id, left.attempt) or run
-        assert await runs.status(context, run.run_id) == status
+async def waits_for_approval(storage: Storage, run: RunRecord, time: int) -> None:
+    call = await tool_calls.open(storage.use_case, run, run.attempt, "1", "send_email", {})
+    await tool_calls.wait(storage.use_case, run, run.attempt, call)
 
-    asyncio.run(work())
+
+async def opens_a_call(storage: Storage, run: RunRecord, time: int) -> None:
+    await tool_calls.open(storage.use_case, run, run.attempt, "1", "send_email", {})
 
 
 async def saves(storage: Storage, run: RunRecord, time: int) -> None:
@@ -365,9 +345,18 @@ async def says_the_same(storage: Storage, run: RunRecord, time: int) -> None:
 
 @pytest.mark.parametrize(
     ("work", "status"),
-    [(saves, "running"), (ends_a_call, "running"), (says_the_same, "failed"), (ends_the_same_call, "failed")],
+    [
+        (saves, "running"),
+        (ends_a_call, "running"),
+        (waits_for_approval, "running"),
+        (opens_a_call, "failed"),
+        (says_the_same, "failed"),
+        (ends_the_same_call, "failed"),
+    ],
 )
-def test_a_run_that_makes_progress_outlives_any_number_of_workers(work: Use, status: str, storage: Storage) -> None:
+def test_a_run_that_makes_progress_or_waits_outlives_any_number_of_workers(
+    work: Use, status: str, storage: Storage
+) -> None:
     async def use() -> None:
         context, run = storage.use_case, await claimed(storage)
         for time in range(2 * RESTARTS_MAX + 2):

@@ -136,41 +136,6 @@ def indexed(database: DatabaseEngine) -> Indexed:
     return Indexed(database)
 
 
-@pytest.mark.parametrize(
-    ("q", "paths"),
-    [
-        ("summer sal", {"a", "b"}),  # the last word is a prefix
-        ("summer sal ", set()),
-        ('"summer sale"', {"a"}),
-        ("summer -draft", {"a"}),
-        ("draft or winter ", {"b", "c"}),
-        ("winter summer", set()),
-        ("strasse", {"c"}),
-        ("のセ", {"d"}),
-        ("夏", {"d"}),
-        ("夏セ", set()),
-    ],
-)
-def test_the_index_finds_what_the_rules_say(q: str, paths: set[str], indexed: Indexed) -> None:
-    indexed.put({"a": "Summer Sale 2024", "b": "sale in summer, draft", "c": "winter, Straße", "d": "夏のセール"})
-    indexed.put({"e": "summer sale winter draft 夏のセール"}, chat="b")
-    found = indexed.found(q)
-    assert len(found) == len(set(found))
-    assert set(found) == paths
-
-
-def test_replaced_and_dropped_texts_are_not_found(indexed: Indexed) -> None:
-    for chat in ("a", "b"):
-        indexed.put({"x": "winter"}, chat)
-    indexed.put({"x": "spring \ud800"})
-    assert (indexed.found("winter"), indexed.found("winter", "b")) == ([], ["x"])
-    assert indexed.database.read(lambda tx: indexed.index.text(tx, "a", "x")) == "spring ?"
-    for _ in range(2):
-        indexed.database.write_now(lambda tx: indexed.index.drop(tx, "b", "x"))
-    assert indexed.found("winter", "b") == []
-    assert len(indexed.database.read(lambda tx: tx.all("SELECT 1 AS one FROM file_words"))) == 1
-
-
 def test_the_best_comes_first_and_of_equals_the_newest(indexed: Indexed) -> None:
     indexed.put(dict.fromkeys("cab", "one sale among many other words") | {"z": "sale sale sale"})
     indexed.put({f"other{number}": "nothing of the kind here" for number in range(9)})

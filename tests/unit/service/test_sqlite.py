@@ -55,23 +55,6 @@ def test_a_failed_job_leaves_nothing_and_spares_the_others_of_its_group(database
     assert database.read(names) == ["a", "b"]
 
 
-def test_an_older_folder_is_brought_up_to_date_and_keeps_what_it_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    all_steps = migrations.steps()
-    monkeypatch.setattr(migrations, "steps", lambda: all_steps[:1])
-    older = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    older.write_now(partial(insert, name="kept"))
-    older.close()
-    monkeypatch.setattr(migrations, "steps", lambda: [*all_steps, "CREATE TABLE later (id TEXT);"])
-    newer = SqliteDatabase(tmp_path / "db.sqlite3").open()
-    try:
-        assert newer.read(names) == ["kept"]
-        assert newer.read(lambda tx: tx.all("SELECT * FROM later")) == []
-    finally:
-        newer.close()
-
-
 def test_a_step_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     all_steps = migrations.steps()
     SqliteDatabase(tmp_path / "db.sqlite3").open().close()

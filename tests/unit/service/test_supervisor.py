@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextvars import copy_context
 
 import pytest
 
 from agentsvc_nb.service.runner.signals import LocalSignals
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.tools.support import stopping
-from agentsvc_nb.tools.support.stopping import ReadTime, Stopped
+from agentsvc_nb.tools.support.stopping import Stopped
 
 
 def test_a_cancel_ends_the_threads_of_its_work() -> None:
@@ -36,14 +35,3 @@ def test_a_cancel_ends_the_threads_of_its_work() -> None:
 
     asyncio.run(cancelled())
     assert ended.wait(60)
-
-
-def test_a_read_of_a_cancelled_run_is_over() -> None:
-    def read() -> bool:
-        stop = stopping.begin()
-        time = ReadTime(3600)
-        before = time.is_over()
-        stop.set()
-        return time.is_over() and not before
-
-    assert copy_context().run(read)

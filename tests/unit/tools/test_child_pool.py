@@ -14,7 +14,7 @@ import pytest
 from agentsvc_nb.documents import child_process
 from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.unit.tools.test_sandbox import alive, calculates, children, gone
+from tests.unit.tools.test_sandbox import alive, calculates, gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
 
@@ -69,24 +69,6 @@ async def eventually(met: Callable[[], bool]) -> None:
 
 async def pid(pool: ChildPool) -> int:
     return int(await ask(pool))
-
-
-def test_children_start_when_needed_and_are_kept(module: str) -> None:
-    async def use() -> None:
-        before = children()
-        async with pool_of(module) as pool:
-            assert children() == before
-            one = await pid(pool)
-            assert {await pid(pool) for _ in range(5)} == {one}
-            assert children() - before == {one}
-            said = bytes(range(256)) * 40_000
-            assert await ask(pool, b"echo " + said) == said
-            both = {int(said) for said in await asyncio.gather(*(ask(pool, b"sleep 0.1") for _ in range(6)))}
-            assert one in both
-            assert len(both) == 2
-        assert children() == before
-
-    asyncio.run(use())
 
 
 @pytest.mark.parametrize(

@@ -167,20 +167,6 @@ def test_after_a_crash_what_changed_meanwhile_is_left_out(server: RunningToolSer
     assert "small_stamp" in said
 
 
-def test_a_server_that_is_away_is_a_warning(tmp_path: Path, server: RunningToolServer) -> None:
-    away = ServerConfig("away", "http://127.0.0.1:9/mcp", allow=("127.0.0.1",))
-    missing = ServerConfig("missing", command=("/no/such/command",))
-
-    async def both() -> Opened:
-        async with opened(tmp_path, away, config(server), missing) as found:
-            return found
-
-    found = asyncio.run(both())
-    assert "small_read" in found.tools
-    assert [code for code, _ in found.warnings] == ["server_unavailable"] * 2
-    assert all("http://" not in said and said.endswith(".") for _, said in found.warnings)
-
-
 def test_the_key_goes_along_and_comes_back_in_no_result(server: RunningToolServer, tmp_path: Path) -> None:
     mine = config(server, key=KEY)
     outcome = called(tmp_path, mine, "key")

@@ -70,23 +70,6 @@ def test_a_table_is_read_drawn_and_written_as_office_files(tool: Tool, task: Mem
 
 
 @needs_sandbox
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("open('notes.txt', 'a').write(' and new')", b"old and new"),
-        ("open('notes.txt', 'r+').write('O')", b"Old"),
-        ("import os; open('x', 'w').write('other'); os.replace('x', 'notes.txt')", b"other"),
-    ],
-)
-def test_a_file_of_the_chat_is_changed_in_a_copy(
-    tool: Tool, task: MemoryToolContext, code: str, expected: bytes
-) -> None:
-    seen = "\nassert open('/files/0', 'rb').read() == b'old'"
-    assert text(run(tool, task, code + seen)) == "Files written: notes.txt."
-    assert task.files.bytes("notes.txt") == expected
-
-
-@needs_sandbox
 def test_a_program_that_fails_tells_where_and_keeps_its_files(tool: Tool, task: MemoryToolContext) -> None:
     outcome = run(tool, task, "import pandas as pd\nopen('a.txt', 'w').write('x')\npd.read_csv('none.csv')")
     assert outcome.error is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import sys
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,16 +72,6 @@ def rows(said: TableAnswer) -> list[tuple[Any, ...]]:
     return list(said.query.rows)
 
 
-def test_a_file_is_read_once_by_its_content(asked: Asked) -> None:
-    file = asked.put("sales.csv", SALES)
-    used = asked.used(file)
-    Path(file.file).unlink()
-    question = SqlQuestion(sql="SELECT sum(revenue) FROM sales", tables=used)
-    assert rows(asked.run(asked.tables.ask(question))) == [("170.50",)]
-    assert asked.read(asked.put("copy.csv", SALES)).tables == (asked.read(file).tables)
-    assert rows(asked.sql("SELECT count(*) FROM sales", asked.put("sales.csv", f"{SALES}mail,1\n"))) == [(3,)]
-
-
 ATTACKS = [
     "SELECT * FROM {other}",
     "ATTACH '{other}' AS o (READ_ONLY); SELECT * FROM o.t0",
@@ -122,18 +111,3 @@ def test_a_question_that_takes_too_much_is_ended(asked: Asked, monkeypatch: pyte
         assert said.error is not None
         assert said.error[0] == "too_much"
     assert rows(asked.sql("SELECT 1")) == [(1,)]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_the_next_server_removes_what_was_kept_and_its_child_knows_no_secret(
-    asked: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SECRET_TOKEN", "hush-hush")
-    asked.read(asked.put("sales.csv", SALES))
-    (child,) = asked.children()
-    told = Path(f"/proc/{child}/environ").read_bytes()
-    assert b"PATH=" in told
-    assert b"SECRET_TOKEN" not in told
-    assert asked.kept()
-    TableProcess(asked.folder / "kept").start()
-    assert asked.kept() == {}

@@ -61,11 +61,6 @@ def test_a_page_is_markdown_with_whole_links(site: Site, tmp_path: Path) -> None
         assert text == MARKDOWN.replace("{url}", site.url)
 
 
-def test_a_long_page_is_read_in_parts(site: Site, tmp_path: Path) -> None:
-    assert read(tmp_path, site, "/long").endswith("[characters 0 to 20000 of 49999]")
-    assert read(tmp_path, site, "/long", start=49_990) == "word word\n[characters 49990 to 49999 of 49999]"
-
-
 @pytest.mark.parametrize(
     ("path", "code", "said"),
     [
