@@ -438,7 +438,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
     ),
     # -- the notebook
     (
-        "tests/notebook/test_reuse.py tests/notebook/test_tomorrow.py tests/notebook",
+        "tests/notebook/test_reuse.py tests/notebook",
         "notebook/ask/request.py",
         (
             (

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -88,18 +86,6 @@ class Jupyter:
                 return True
         return False
 
-    def control(self, kind: str, **content: str) -> dict[str, Any]:
-        """Ask on the control channel; the content of the answer."""
-        request = self._client.session.msg(kind, content)
-        self._client.control_channel.send(request)
-        return dict(self._client.get_control_msg(timeout=PATIENCE_SECONDS)["content"])
-
-    def say_to(self, comm_id: str, data: dict[str, Any], subshell: str | None = None) -> None:
-        """What a page sends to a widget."""
-        message = self._client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
-        message["header"]["subshell_id"] = subshell
-        self._client.shell_channel.send(message)
-
     def _messages(self, run: Run) -> Iterator[dict[str, Any]]:
         socket, session = self._client.iopub_channel.socket, self._client.session
         while True:
@@ -127,36 +113,25 @@ def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
         run.error = content
 
 
-def start_kernel(folder: Path, env: dict[str, str]) -> tuple[Any, Any]:
-    """A kernel and a client of it, over sockets in files: another test may take a port before the kernel binds it.
-
-    Their folder has a short name, as a socket's path ends at 107 characters.
-    """
-    sockets = Path(tempfile.mkdtemp(prefix="kernel-"))
-    manager: Any = KernelManager(transport="ipc", ip=str(sockets / "socket"))
-    weakref.finalize(manager, shutil.rmtree, sockets, ignore_errors=True)
-    manager.start_kernel(env=env, cwd=str(folder))
-    client = manager.client()
-    client.start_channels()
-    try:
-        client.wait_for_ready(timeout=PATIENCE_SECONDS)
-    except RuntimeError:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-        raise
-    return manager, client
-
-
 @contextmanager
 def jupyter(folder: Path, **environ: str) -> Iterator[Jupyter]:
-    """A kernel with the extension loaded, working in `folder`."""
+    """A kernel with the extension loaded, working in `folder`.
+
+    Its sockets are files, as another test may take a port before the kernel binds it. Their folder has a short name:
+    a socket's path ends at 107 characters.
+    """
     env = {name: value for name, value in os.environ.items() if name not in ("JPY_SESSION_NAME", "SERVICE_API_KEY")}
     env |= {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython"), "XDG_STATE_HOME": str(folder / "state")}
-    manager, client = start_kernel(folder, env | environ)
-    try:
-        kernel = Jupyter(manager, client)
-        assert kernel.run("%load_ext agentsvc_nb").error is None
-        yield kernel
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
+    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
+        manager: Any = KernelManager(transport="ipc", ip=str(Path(sockets, "socket")))
+        manager.start_kernel(env=env | environ, cwd=str(folder))
+        client = manager.client()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=PATIENCE_SECONDS)
+            kernel = Jupyter(manager, client)
+            assert kernel.run("%load_ext agentsvc_nb").error is None
+            yield kernel
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)

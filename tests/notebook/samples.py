@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-import struct
 import tempfile
 import wave
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -25,18 +23,6 @@ def picture(kind: str = "PNG", size: tuple[int, int] = (1200, 800), mode: str = 
     out = io.BytesIO()
     Image.linear_gradient("L").resize(size).convert(mode).save(out, kind)
     return out.getvalue()
-
-
-def wide_picture(edge: int = 20_000, written: bool = False) -> bytes:
-    """A PNG that says that it has `edge` pixels each way; black ones when they are `written`, which takes seconds."""
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    packer, line = zlib.compressobj(1), bytes(1 + 3 * edge)
-    rows = b"".join(packer.compress(line) for _ in range(edge if written else 1)) + packer.flush()
-    head = struct.pack(">IIBBBBB", edge, edge, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
 def pdf(texts: Sequence[str] = ("The autumn plan",), pages: int = 0) -> bytes:
@@ -84,26 +70,6 @@ def workbook(rows: Sequence[Sequence[object]], sheet: str = "Prices", far: bool 
             page.write(1_048_575, 16_383, "far")
         book.add_worksheet("Notes")
     return out.getvalue()
-
-
-def bomb(megabytes: int, declared: int | None = None) -> bytes:
-    """A small workbook whose sheet unpacks to as many megabytes; it may declare another number of bytes."""
-    out, block = io.BytesIO(), b"<row><c><v>1</v></c></row>" * 40_000
-    with (
-        zipfile.ZipFile(io.BytesIO(workbook([["a"]]))) as given,
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as put,
-    ):
-        for name in given.namelist():
-            if name != "xl/worksheets/sheet1.xml":
-                put.writestr(name, given.read(name))
-        with put.open("xl/worksheets/sheet1.xml", "w") as sheet:
-            sheet.write(b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>')
-            for _ in range(megabytes * 1_000_000 // len(block)):
-                sheet.write(block)
-            sheet.write(b"</sheetData></worksheet>")
-        true = put.getinfo("xl/worksheets/sheet1.xml").file_size
-    made = out.getvalue()
-    return made if declared is None else made.replace(struct.pack("<I", true), struct.pack("<I", declared))
 
 
 OFFICE: Final = "http://schemas.openxmlformats.org"

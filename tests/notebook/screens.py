@@ -11,7 +11,7 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.runs import Event, Run
 
 HEADER_BYTES = 700
-"""More than a kernel's message costs beside its content (test_kernel measures that)."""
+"""More than a kernel's message costs beside its content."""
 
 
 class Cell:

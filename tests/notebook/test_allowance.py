@@ -43,11 +43,6 @@ def test_a_time_is_told_by_the_clock_of_this_machine() -> None:
             {},
             ["key", "$5.12 of $5.00", "1 December, 01:00 CET"],
         ),
-        (
-            '"plan_usage": {"limit_cents": 100, "used_cents": 100, "resets_at": "2026-12-01T00:00:00Z"}',
-            {},
-            ["plan", "$1.00 of $1.00", "1 December, 01:00 CET"],
-        ),
         ('"x": 1', {"retry-after": "5"}, ["in 5 s"]),
         ('"key_budget": "broken", "observed": {}', {}, []),
     ],

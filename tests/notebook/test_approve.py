@@ -5,18 +5,15 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 
-from agentsvc_nb import AgentService, MapProgress
+from agentsvc_nb import AgentService
 from agentsvc_nb.client.approvals import waiting_calls
-from agentsvc_nb.notebook.ask.each import RowsBar
 from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.waiting_calls import INPUT_CHARS, calls_bundle
-from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.errors import AskError
 from tests.notebook.allowlist import offences
-from tests.notebook.fronts import decide, front_of
 from tests.notebook.screens import Script
 from tests.notebook.shells import bundle_of
 from tests.support.waiting import until
@@ -53,14 +50,6 @@ def test_a_run_in_the_background_waits_until_it_is_approved_from_the_next_cell(
         kernel.cell(f"%approve {call}")
 
 
-def test_a_run_in_the_background_is_approved_in_its_card(kernel: Any, approver: AgentService) -> None:
-    answer = kernel.cell("%%ask --bg\n" + CALL, cell_id="c1")
-    front = front_of(kernel.shown.outputs[1])
-    until(lambda: front.parts("asked/"))
-    decide(front, True)
-    assert answer.text.split() == ["Shall", "I?", "done"]
-
-
 def test_a_refusal_goes_by_the_run_and_tells_why(terminal: Any, approver: AgentService) -> None:
     answer = terminal.cell("%%ask --bg\n" + CALL)
     waiting(approver, until(lambda: answer.run_id))
@@ -91,56 +80,6 @@ def test_a_cell_shows_what_it_waits_for_until_somebody_answers(kernel: Any, appr
     (output,) = kernel.shown.outputs
     assert "waits for your approval" not in output["text/plain"]
     assert offences(output["text/html"]) == []
-
-
-def test_who_waits_for_a_run_is_told_what_it_waits_for(
-    terminal: Any, approver: AgentService, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_id = approver.runs.start(CALL).run_id
-    call = waiting(approver, run_id)
-    for line in (f"%runs attach {run_id} --timeout 0.5", f"%runs wait {run_id} --timeout 0.5"):
-        with pytest.raises(RunFailed, match=f"echo_job waits for approval: `%approve {call}`"):
-            terminal.cell(line)
-    assert f"%approve {call}" in capsys.readouterr().out
-    terminal.cell(f"%approve {run_id}")
-    terminal.cell(f"%runs wait {run_id}")
-    assert approver.runs.get(run_id).status == "completed"
-
-
-def test_rows_that_wait_are_listed_once_the_cell_was_stopped(
-    terminal: Any, approver: AgentService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(bar: RowsBar, progress: MapProgress) -> None:
-        if len(progress.going) == 2:
-            raise KeyboardInterrupt
-
-    terminal.user_ns["rows"] = pd.DataFrame({"number": [1, 2]})
-    cell = '%%ask --each rows\ncall echo_job {"steps": 0, "seconds": 0}\nsay {{number}}'
-    with monkeypatch.context() as patch:
-        patch.setattr(RowsBar, "__call__", stop)
-        with pytest.raises(RunStopped):
-            terminal.cell(cell)
-    table = until(lambda: terminal.cell("%approve"), lambda table: len(table) == 2)
-    for call in table["call_id"]:
-        terminal.cell(f"%approve {call}")
-    assert list(terminal.cell(cell).frame["answer"]) == ["1", "2"]
-    assert len(terminal.cell("%approve")) == 0
-
-
-@pytest.mark.usefixtures("approver")
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("%approve last", "Name the call or its run"),
-        ("%approve --refuse", "The call is missing"),
-        ("%approve call_0123456789 --reason x", "--reason goes with --refuse"),
-        ("%approve nothing", "'nothing' is not a run id"),
-    ],
-)
-def test_what_can_not_be_answered_is_told(terminal: Any, line: str, said: str) -> None:
-    with pytest.raises(AskError, match=said) as caught:
-        terminal.cell(line)
-    assert caught.value.hint
 
 
 def test_what_is_asked_is_shown_exactly_safely_and_bounded() -> None:

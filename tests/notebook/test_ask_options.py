@@ -1,21 +1,28 @@
-"""What goes along with a question, what its answer must look like, and where it is asked."""
+"""What goes along with a question, what its answer must look like, where it is asked, and Tab."""
 
 from __future__ import annotations
 
+import datetime
 import io
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
+from IPython.core.completer import provisionalcompleter
 from matplotlib.figure import Figure
 from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from tests.notebook.shells import bundle_of
+from agentsvc_nb.notebook.template import TemplateError, expand, insert
+from agentsvc_nb.testing import running_service
 
 pytestmark = pytest.mark.usefixtures("connected")
+
+
 MODEL = """
 import pydantic
 class Label(pydantic.BaseModel):
@@ -145,13 +152,8 @@ def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_pat
     terminal.cell("import pydantic\nnumber = 1\nclass Loop(pydantic.BaseModel):\n    child: 'Loop | None' = None")
     for line, said in (
         ("--df missing", "no variable `missing`"),
-        ("--df number", "int, not a DataFrame"),
         ("--image note.txt", "note.txt is no PNG"),
-        ("--schema number", "int, no shape of an answer"),
-        ("--schema list[Missing]", "no variable `Missing`"),
         ("--schema Loop", "Loop refers to itself"),
-        ("say hello", "unrecognized arguments: hello"),
-        ("--on-busy queue", "argument --on-busy: invalid choice"),
         ("--code --bg", "--code and --bg exclude each other"),
     ):
         with pytest.raises(AskError) as caught:
@@ -164,23 +166,87 @@ def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_pat
     assert len(terminal.cell("%runs")) == 0
 
 
+NAMES: dict[str, Any] = {
+    "n": 3,
+    "text": "plain",
+    "sneaky": "{{secret}} {n} $n",
+    "secret": "hidden",
+    "row": {"price": 9.5, "tags": ["a", "é"]},
+    "items": [{"name": "first"}],
+    "plan": SimpleNamespace(title="Plan", _key="hidden"),
+    "day": datetime.date(2026, 11, 21),
+    "path": Path("a/b.csv"),
+    "table": pd.DataFrame({"a": [1]}),
+    "function": len,
+    "nothing": None,
+}
+
+
 @pytest.mark.parametrize(
-    ("options", "script", "why"),
-    [("", "fail agent_error It broke", "It broke"), ("--timeout 0.3", "wait 60", "within 0.3 s")],
+    ("prompt", "expected"),
+    [
+        ("{{n}} and {{ text }}", "3 and plain"),
+        ("{{sneaky}}", "{{secret}} {n} $n"),
+        ("{{row[price]}} {{row}}", '9.5 {"price": 9.5, "tags": ["a", "é"]}'),
+        ("{{items[0][name]}} {{plan.title}}", "first Plan"),
+        (r"\{{n}} stays", "{{n}} stays"),
+        (r"\{{}} \{{ n + 1 }}", "{{}} {{ n + 1 }}"),
+        (r"\textbf{{{n}}}", r"\textbf{3}"),
+    ],
 )
-def test_the_end_of_a_cell_that_fails_is_said_once(
-    kernel: Any, client: AgentService, options: str, script: str, why: str
+def test_values_are_inserted_once(prompt: str, expected: str) -> None:
+    assert expected == expand(prompt, NAMES)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["{{unknown}}", "{{table}}", "{{plan._key}}", "{{row[missing]}}", "{{n + 1}}", "{{}}"]
+)
+def test_what_is_no_text_is_refused_by_name(prompt: str) -> None:
+    with pytest.raises(TemplateError, match="nothing was sent") as caught:
+        expand(f"a {prompt} b", NAMES)
+    assert prompt in str(caught.value)
+
+
+def test_a_json_input_takes_numbers_and_lists_as_they_are() -> None:
+    given_ = {"count": "{{n}}", "brief": "{{n}} of {{text}}", "tags": ["{{row[tags]}}"], "keep": True}
+    assert insert(given_, NAMES) == {"count": 3, "brief": "3 of plain", "tags": [["a", "é"]], "keep": True}
+
+
+Complete = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def complete(terminal: Any) -> Complete:
+    def tab(text: str) -> list[str]:
+        with provisionalcompleter():
+            found = list(terminal.Completer.completions(text, len(text)))
+        assert len({(each.start, each.end) for each in found}) <= 1
+        return [text[: each.start] + each.text for each in found]
+
+    return tab
+
+
+def test_what_was_seen_is_completed_also_when_the_service_is_gone(
+    terminal: Any, complete: Complete, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(RunFailed, match=why):
-        kernel.cell(f"%%ask --new-chat -o kept {options}\nsay so far\n{script}", cell_id="c1")
-    (output,) = kernel.shown.outputs
-    assert why not in output["text/plain"] + output["text/html"]
-    assert "so far" in output["text/plain"]
-    kept = kernel.user_ns["kept"]
-    assert why in repr(bundle_of(kept)), "looked at later, the answer says it itself"
-    client.runs.cancel(kept.run_id)
+    with running_service(model="scripted") as service:
+        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+        assert complete("%tools cr") == []
+        answer = terminal.cell("%%ask\nwrite out/plan.md x")
+        job = terminal.cell("%%job echo_job\nsteps: 1\nseconds: 0").job.job_id
+        terminal.cell("%tools")
+    assert complete(f"%runs show {answer.run_id[:4]}") == [f"%runs show {answer.run_id}"]
+    assert complete("%files get out/p") == ["%files get out/plan.md"]
+    assert complete("%%job echo") == ["%%job echo_job"]
+    assert complete(f"%%ask --chat {answer.chat[:8]}")[0].startswith(f"%%ask --chat {answer.chat[:8]}")
+    assert complete(f"%jobs show {job[:5]}") == [f"%jobs show {job}"]
 
 
-def test_a_failure_that_does_not_fail_the_cell_is_said_in_its_output(kernel: Any) -> None:
-    kernel.cell("%%ask --no-raise-error\nfail agent_error It broke", cell_id="c1")
-    assert kernel.shown.outputs[0]["text/plain"].count("It broke") == 1
+def test_other_completions_are_left_alone(terminal: Any, complete: Complete, tmp_path: Any) -> None:
+    (tmp_path / "plan.csv").write_text("a")
+    assert "%%ask --file plan.csv" in complete("%%ask --file pla")
+    assert "len" in complete("le")
+    assert complete("%timeit -r") == [] or "%runs" not in complete("%timeit -r")
+    terminal.user_ns["table_of_mine"] = 1
+    assert "%%time\ntable_of_mine" in complete("%%time\ntable_of_m")

@@ -1,4 +1,4 @@
-"""Runs that go on while other cells run: their order, what they show, and what waits for them."""
+"""Runs and jobs that go on while other cells run: their order, their cards, and what stays of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.errors import JobTimeoutError
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from tests.notebook.allowlist import offences
-from tests.notebook.fronts import VIEW, front_of, markup
+from agentsvc_nb.notebook.jobs.follower import JobResult
+from agentsvc_nb.notebook.widgets.card import BarsScreen, CardScreen
+from agentsvc_nb.wire.tools import Job, Progress
+from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.fronts import VIEW, front_of, markup, say, words
+from tests.notebook.screens import Cell, Clock, Script
 from tests.notebook.shells import KernelShell, loaded
+from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -78,23 +82,6 @@ def test_what_waits_for_its_turn_and_is_cancelled_is_never_started(terminal: Any
     assert list(terminal.cell("%runs")["run_id"]) == [first.run_id]
 
 
-def test_a_failed_run_is_raised_by_who_reads_it(terminal: Any) -> None:
-    answer = terminal.cell("%%ask --bg\nsay so far\nfail agent_error It broke")
-    with pytest.raises(RunFailed, match="It broke"):
-        _ = answer.text
-    kept = terminal.cell("%%ask --bg --no-raise-error\nsay so far\nfail agent_error It broke")
-    assert (kept.text, kept.run.status) == ("so far", "failed")
-
-
-def test_waiting_has_its_time_and_the_run_goes_on(terminal: Any) -> None:
-    answer = terminal.cell("%%ask --bg\nsay begun\nwait 60")
-    with pytest.raises(JobTimeoutError):
-        answer.wait(timeout=0.1)
-    assert not answer.done()
-    answer.cancel()
-    until(answer.done)
-
-
 def test_in_a_notebook_a_line_with_a_button_moves_and_one_static_output_stays(kernel: Any) -> None:
     answer = kernel.cell("%%ask --bg\nsay **hello** <script>x</script>\nwait 0.5", cell_id="c1")
     shown = kernel.shown
@@ -110,17 +97,6 @@ def test_in_a_notebook_a_line_with_a_button_moves_and_one_static_output_stays(ke
     kernel.cell("answer = _", cell_id="c2")
     kernel.cell("answer", cell_id="c3")
     assert kernel.shown.outputs == [output]
-
-
-def test_in_voila_there_is_only_the_widget_which_ends_as_the_answer(
-    kernel: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VOILA_BASE_URL", "/")
-    answer = kernel.cell("%%ask --bg\nsay **hello**\nwait 0.2")
-    (card,) = kernel.shown.outputs
-    until(answer.done)
-    assert "<strong>hello</strong>" in markup(front_of(card))
-    assert [*kernel.shown.outputs] == [card]
 
 
 def test_why_nothing_was_started_stands_in_the_card(kernel: Any) -> None:
@@ -161,13 +137,74 @@ def test_restart_and_run_all_starts_no_run(notebook: Any) -> None:
     assert seen[0] == seen[1]
 
 
-def test_a_service_that_is_gone_leaves_the_reason_in_the_card(notebook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AGENTSVC_BASE_URL", "http://127.0.0.1:9")
-    notebook.cell("later = None", cell_id="c3")
-    notebook.cell("%%ask --bg --new-chat -o later\nsay three", cell_id="c4")
-    shown = notebook.shown
-    with pytest.raises(AskError) as started:
-        notebook.user_ns["later"].wait()
-    output, nothing = shown.outputs
+QUICK = '%%job echo_job --bg\nsteps: 2\nseconds: 0\nfiles: {"out/x.txt": "made"}'
+SLOW = "%%job echo_job --bg\nsteps: 100\nseconds: 100"
+
+
+def test_a_job_is_a_future_and_one_static_output_stays(kernel: Any) -> None:
+    later = kernel.cell(f"{QUICK}", cell_id="c1")
+    area = kernel.shown
+    line, bar = area.outputs
+    assert f"`%jobs show {later.job_id}`" in line["text/plain"]
+    assert VIEW in bar
+    assert ([file.path for file in later.files], list(later.files.df["path"])) == (["out/x.txt"], ["out/x.txt"])
+    assert (later.done(), later.status, later.job.status) == (True, "succeeded", "succeeded")
+    output, nothing = until(lambda: area.outputs, lambda outputs: not any(outputs[1].values()))
+    assert "Files of this job" in output["text/html"]
+    assert offences(output["text/html"]) == []
     assert not any(nothing.values())
-    assert output["text/plain"] == f"✗ {started.value}\n{started.value.hint}"
+    kernel.cell("later = _", cell_id="c2")
+    kernel.cell("later", cell_id="c3")
+    assert "out/x.txt" in kernel.shown.outputs[0]["text/html"]
+
+
+def test_cancel_of_one_leaves_the_other(kernel: Any) -> None:
+    first, second = kernel.cell(SLOW, cell_id="c1"), kernel.cell(SLOW, cell_id="c2")
+    later = kernel.cell("%jobs watch --bg", cell_id="c3")
+    line, bars = kernel.shown.outputs
+    assert "2 jobs in the background" in line["text/plain"]
+    front = front_of(bars)
+    say(front, "cancel", job="no such job")
+    say(front, "cancel", job=first.job_id)
+    until(first.done)
+    with pytest.raises(RunFailed, match="was cancelled"):
+        first.wait()
+    assert not second.done()
+    second.cancel()
+    assert list(later.wait()["status"]) == ["cancelled", "cancelled"]
+
+
+def test_nothing_hostile_gets_into_a_card_or_a_bar() -> None:
+    for evil in HOSTILE:
+        _card_is_harmless(evil)
+        _bar_is_harmless(evil)
+
+
+def _card_is_harmless(evil: str) -> None:
+    cell, run, clock = Cell(), Script(), Clock()
+    screen = CardScreen(cell, lambda *_: None, clock)
+    run.view.run_id = run.view.status = evil
+    run.say(evil)
+    run.event("tool.call", call_id="1", tool=evil)
+    run.event("approval.requested", call_id=evil, tool=evil, input={evil: evil})
+    screen.draw(run.view)
+    _is_harmless(cell)
+    run.view.waiting = evil
+    clock.now += 1
+    screen.draw(run.view)
+    _is_harmless(cell)
+
+
+def _bar_is_harmless(evil: str) -> None:
+    cell = Cell()
+    screen = BarsScreen(cell)
+    job = Job(job_id=evil, tool=evil, status=evil, progress=Progress(done=1, total=2, message=evil))
+    screen.begin([job], lambda job_id: None)
+    screen.draw([job], {job.job_id: JobResult(job)}, 1.0)
+    _is_harmless(cell)
+
+
+def _is_harmless(cell: Cell) -> None:
+    front = front_of(cell.outputs[1])
+    assert offences(cell.outputs[0]["text/html"]) == offences(markup(front)) == []
+    assert not [word for word in words(front) if FORBIDDEN.search(word)]

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
-import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from agentsvc_nb import AgentService, Chat
+from agentsvc_nb import AgentService
 from agentsvc_nb.client.approvals import WaitingCall
-from agentsvc_nb.notebook.ask.history import decide
+from agentsvc_nb.notebook.ask import history
+from agentsvc_nb.notebook.ask.request import AskRequest
+from agentsvc_nb.notebook.display.render import answer_bundle, error_bundle
 from agentsvc_nb.notebook.errors import AskError
-from agentsvc_nb.notebook.widgets.chat import turns as chat_turns
-from tests.notebook.allowlist import offences
-from tests.notebook.fronts import VIEW, ask, attach, markup, press_again, say, text
-from tests.notebook.fronts import decide as answer_call
+from agentsvc_nb.notebook.kernel.calls import KernelCall
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
+from agentsvc_nb.notebook.widgets.chat.controller import ChatController
+from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
+from agentsvc_nb.notebook.widgets.chat.turns import Conversation, as_cell, summary, transcript
+from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.uploads import Uploads
+from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.fronts import VIEW, ask, attach, decide, markup, press_again, say, send, text, words
+from tests.notebook.screens import Script
 from tests.notebook.shells import session_of
+from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
 
@@ -86,15 +97,6 @@ def test_it_is_seen_growing_and_stop_cancels_on_the_service(used: Used, client: 
     assert [run.status for run in client.runs.list(chat=used.id)] == ["cancelled"]
 
 
-def test_a_failed_run_and_a_refused_start_are_told(used: Used) -> None:
-    used.ask("say so far\nfail agent_error It broke")
-    assert "It broke" in until(lambda: text(used.front), lambda read: "failed" in read)
-    until(lambda: used.idle)
-    used.ask("fail-http api_wallet_exhausted")
-    until(lambda: "api_wallet_exhausted" in text(used.front).split("http ")[-1])
-    assert until(lambda: used.front.part("draft")) == "fail-http api_wallet_exhausted", "to be sent again"
-
-
 def test_what_is_attached_and_chosen_goes_along(used: Used, client: AgentService) -> None:
     attach(used.front, "C:\\mine\\a.txt", b"hello, in slices")
     attach(used.front, "b.txt", b"x")
@@ -114,114 +116,6 @@ def test_what_is_attached_and_chosen_goes_along(used: Used, client: AgentService
     assert used.front.part("chips") is None
 
 
-def test_a_question_waits_for_the_run_of_another_machine_and_can_be_given_up(used: Used, client: AgentService) -> None:
-    used.ask("say first")
-    used.answered("first")
-    busy = client.runs.start("say elsewhere\nwait 60", chat=used.id)
-    used.ask("say never")
-    until(lambda: f"waiting for run {busy.run_id}" in text(used.front))
-    say(used.front, "stop")
-    until(lambda: used.idle)
-    assert used.front.part("draft") == "say never"
-    used.ask("say mine")
-    until(lambda: "waiting for run" in text(used.front))
-    client.runs.cancel(busy.run_id)
-    assert "✓ completed" in used.answered("mine").split("say mine")[1]
-
-
-def test_an_open_chat_shows_the_turns_of_cells_and_of_other_machines(
-    used: Used, kernel: Any, client: AgentService
-) -> None:
-    other = Used(kernel)
-    for each in (used, other):
-        say(each.front, "hello", view="page")
-    chat = kernel.cell("%%ask\nsay of a cell").chat
-    used.answered("of a cell")
-    used.ask("say of the first")
-    used.answered("of the first")
-    other.answered("of the first")
-    client.runs.wait(client.runs.start("say of elsewhere", chat=chat).run_id, poll=0.05)
-    say(other.front, "bye", view="page")
-    assert kernel.cell("%%ask\nsay the last").chat == chat
-    read = until(lambda: text(used.front), lambda read: read.count("✓ completed") == 4)
-    places = [read.index(words) for words in ("of a cell", "of the first", "of elsewhere", "the last")]
-    assert places == sorted(places)
-    assert "the last" not in text(other.front), "nobody looks at it"
-    say(other.front, "look")
-    until(lambda: text(other.front).count("✓ completed") == 4)
-
-
-def test_a_run_goes_on_after_close_and_its_answer_still_comes(used: Used, client: AgentService) -> None:
-    used.ask("say begun\nwait 0.5\nsay all of it")
-    until(lambda: "begun" in text(used.front).split("all of it")[-1])
-    say(used.front, "close")
-    until(lambda: "✓ completed" in used.outputs.outputs[1]["text/plain"])
-
-
-def test_a_page_that_is_opened_again_is_sent_all_of_it(used: Used, monkeypatch: pytest.MonkeyPatch) -> None:
-    used.ask("say one")
-    used.answered("one")
-    say(used.front, "draft", text="half typed")
-    sent: list[Any] = []
-    monkeypatch.setattr(used.front, "send", lambda content: sent.append(content))
-    say(used.front, "hello", view="v1")
-    (message,) = sent
-    assert (message["view"], message["parts"]["draft"]) == ("v1", "half typed")
-    assert "✓ completed" in message["parts"]["turn/1"]["answer"]
-
-
-@pytest.mark.usefixtures("connected")
-def test_another_chat_and_a_new_one_leave_the_notebook_where_it_is(kernel: Any, client: AgentService) -> None:
-    own = kernel.cell("%%ask\nsay own").chat
-    named = Used(kernel, f"Chat({client.runs.start('say x', sync=True).chat!r})")
-    named.ask("say named")
-    assert "say x" in named.answered("named"), "its turns are there"
-    new = Used(kernel, "Chat(new=True)")
-    for word in ("alpha", "beta"):
-        new.ask(f"say {word}")
-        new.answered(f"{word} ")
-    assert len({own, named.id, new.id}) == 3
-    assert kernel.cell("%%ask\nsay still").chat == own
-
-
-def test_a_long_chat_stays_as_large_as_it_was_and_its_earlier_turns_are_called_back(
-    used: Used, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chat_turns, "SHOWN", 4)
-    monkeypatch.setattr(chat_turns, "KEPT", 2)
-    for number in range(1, 6):
-        used.ask(f"say answer {number}.")
-        used.answered(f" answer {number}.")
-    assert [*used.front.parts("turn/")] == [f"turn/{number}" for number in used.front.part("order")]
-    assert len(used.front.part("order")) < 5
-    say(used.front, "earlier")
-    read = until(lambda: text(used.front), lambda read: read.count("✓ completed") == 5)
-    places = [read.index(f"say answer {number}.") for number in range(1, 6)]
-    assert places == sorted(places)
-
-
-@pytest.mark.usefixtures("connected")
-def test_what_cannot_be_shown_is_said(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sidecar", None)
-    for call, said in (
-        ("Chat('nonsense')", "is no chat id"),
-        ("Chat('chat_1', new=True)", "exclude each other"),
-        ("Chat(where='side')", "needs the package sidecar"),
-    ):
-        with pytest.raises(AskError, match=said):
-            Used(kernel, call)
-    kernel.cell("import agentsvc_nb\nagentsvc_nb.Chat()")
-    (output,) = kernel.shown.outputs
-    assert "`%%ask`" in output["text/plain"], "nothing can be pressed where no cell has an id"
-    monkeypatch.setenv("VOILA_BASE_URL", "/")
-    kernel.cell("agentsvc_nb.Chat()")
-    assert VIEW in kernel.shown.outputs[0]
-
-
-def test_without_a_notebook_it_says_what_to_use() -> None:
-    assert "`client.ask(...)`" in repr(Chat())
-
-
 # -- with a service whose effects wait --------------------------------------------------------------------------------
 
 CALL = 'call echo_job {"steps": 0, "text": "<b>7</b>"}'
@@ -237,16 +131,124 @@ def test_an_effect_waits_for_a_yes_or_a_no(careful: Used, kernel: Any, approver:
     until(lambda: "echo_job waits for your approval" in text(careful.front))
     assert '"text": "<b>7</b>"' in text(careful.front)
     assert offences(markup(careful.front)) == []
-    answer_call(careful.front, True)
+    decide(careful.front, True)
     careful.answered("done")
     assert careful.front.parts("asked/") == {}
     careful.ask(f"{CALL}\nsay afterwards")
     (name,) = until(lambda: careful.front.parts("asked/"))
-    answer_call(careful.front, False, reason="Not before Monday.")
+    decide(careful.front, False, reason="Not before Monday.")
     careful.answered("afterwards")
     run, _ = approver.runs.list(chat=careful.id)
     decided = [event.payload for event in approver.runs.events(run.run_id).data if event.type == "approval.decided"]
     assert [(one["approved"], one["reason"]) for one in decided] == [(False, "Not before Monday.")]
     call = WaitingCall(run.run_id, name.removeprefix("asked/"), "echo_job", {}, "")
     with pytest.raises(AskError, match="call_not_waiting"):
-        decide(session_of(kernel), call, True, "")
+        history.decide(session_of(kernel), call, True, "")
+
+
+def controlled(talk: Conversation | None = None) -> ChatController:
+    """The controller of a chat that nothing is asked in."""
+    return ChatController(Session(journal=Journal(None)), talk or Conversation(), AskRequest("-"), lambda: None)
+
+
+def test_a_message_that_no_page_of_ours_sends_does_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    front = controlled().front
+    before = front.parts()
+    odd: tuple[Any, ...] = (None, "x", [], {}, {"do": None}, {"do": "steal"}, {"do": "again", "turn": []})
+    for content in odd:
+        send(front, content)
+    for do in ("file", "choose", "unattach", "decide", "again"):
+        say(front, do)
+    assert front.parts("asked/") == {}
+    assert {**front.parts(), "note": None, "chips": None} == {**before, "note": None, "chips": None}
+
+
+def _judged(front: Front) -> Iterator[str]:
+    """What is wrong with what is shown: markup, and words that are put in as they are."""
+    yield from offences(markup(front))
+    yield from (found for said in words(front) for found in FORBIDDEN.findall(said))
+
+
+def test_hostile_text_is_harmless_in_every_part() -> None:
+    for evil in HOSTILE:
+        _chat_is_harmless(evil)
+
+
+def _chat_is_harmless(text: str) -> None:
+    talk = Conversation(text)
+    turn = talk.ask(text, (text,))
+    turn.run_id = text
+
+    def refused(*_: object) -> None:
+        raise AskError(text, text)
+
+    chat = controlled(talk)
+    watched = TurnScreen(chat.front, ApprovalCards(chat.front, refused), turn)
+    waiting = Script()
+    waiting.event("approval.requested", call_id=text, tool=text, input={text: [text]})
+    watched.draw(waiting.view)
+    decide(chat.front, True, reason=text)
+    unfinished = transcript(talk)
+    until(lambda: chat.front.part(f"asked/{text}")["failed"])
+    assert list(_judged(chat.front)) == []
+    waiting.view.kernel = [KernelCall(text, text, text, text), KernelCall("b", text, text, state="failed", reason=text)]
+    watched.draw(waiting.view)
+    assert len(chat.front.parts("asked/")) in (1, 2)
+    assert list(_judged(chat.front)) == []
+    watched.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))
+    chat.show()
+    watched.end()
+    attachments = chat.attachments
+    say(chat.front, "choose", path=text)
+    attachments.offer([text])
+    attach(chat.front, text, b"")
+    attachments.say(text)
+    for bundle in (unfinished, transcript(talk), summary(talk)):
+        assert offences(bundle["text/html"]) == []
+        assert FORBIDDEN.findall(bundle["text/plain"]) == []
+    assert list(_judged(chat.front)) == []
+    assert as_cell(turn, None).endswith(turn.typed), "to be copied as it was typed"
+    chat.show_closed()
+    assert list(_judged(chat.front)) == []
+
+
+def test_a_call_of_a_tool_and_code_are_decided_each_in_its_way() -> None:
+    told: list[object] = []
+    front, script = Front("live", "writing", "chat"), Script()
+    screen = TurnScreen(front, ApprovalCards(front, lambda *given: told.append(given)), Conversation().ask("x"))
+    call = KernelCall("k", "run", "x = 1")
+    script.view.kernel = [call]
+    screen.draw(script.view)
+    assert front.part("asked/k")["code"] == "x = 1"
+    decide(front, True, code="x = 2", reason="")
+    assert (call.state, call.code, call.edited) == ("approved", "x = 2", True)
+    script.view.kernel = []
+    script.view.asked = {"t": WaitingCall("run", "t", "send_email", {"to": "a"}, "")}
+    screen.draw(script.view)
+    assert [*front.parts("asked/")] == ["asked/t"]
+    decide(front, False, reason="no")
+    until(lambda: told)
+    assert told == [(script.view.asked["t"], False, "no")]
+
+
+@pytest.mark.parametrize(
+    ("slices", "refused"),
+    [
+        ([(0, b"ab"), (0, b"ab"), (2, b"cd")], ""),
+        ([(0, b"ab"), (0, b"xy"), (2, b"cd")], "byte 2 comes next"),
+        ([(0, b"a"), (3, b"d"), (1, b"bcd")], "byte 1 comes next"),
+        ([(0, b"abcd"), (0, b"abXd")], "it has come whole"),
+        ([(0, b"abcd"), (4, b"e")], "it has come whole"),
+    ],
+)
+def test_an_upload_arrives_once_and_whole(slices: Sequence[tuple[int, bytes]], refused: str) -> None:
+    come: list[bytes] = []
+    refusals: list[str] = []
+    front = Front("live", "writing", "chat")
+    uploads = Uploads(front, lambda _, path: come.append(path.read_bytes()), refusals.append)
+    for at, content in slices:
+        say(front, "file", content, id="1", name="a.txt", size=4, at=at)
+    assert come == [b"abcd"]
+    assert len(refusals) == bool(refused)
+    assert refused in "".join(refusals)
+    uploads.done("1")

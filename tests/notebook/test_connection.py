@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import keyring
@@ -10,11 +14,15 @@ import pytest
 from keyring.backend import KeyringBackend
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.cli import main
+from agentsvc_nb.client.errors import StefanBrainError
+from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch
 from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.connection import connect
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 
 
 class Ring(KeyringBackend):
@@ -98,8 +106,160 @@ def test_a_project_is_found_by_its_name_or_made(terminal: Any, client: AgentServ
     assert terminal.cell("%%job echo_job\nsteps: 1\nseconds: 0").status == "succeeded"
 
 
-@pytest.mark.usefixtures("connected")
-def test_what_a_run_sent_to_models_is_shown(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run = terminal.cell("%%ask\nsay x").run.run_id
-    terminal.cell("%agentsvc sent last")
-    assert f"Run {run} sent nothing to a language model." in capsys.readouterr().out
+KEY = "svc_sk_" + "secret" * 7
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def no_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key and an address where nothing listens: what is sent would be an APIConnectionError."""
+    monkeypatch.setenv("SERVICE_API_KEY", KEY)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", NOWHERE)
+
+
+@pytest.mark.usefixtures("no_service")
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("%%ask\n{{client}}", "{{client}}: there is no variable `client`"),
+        ("%%ask --file missing.csv\nx", "There is no file missing.csv"),
+        ("%%ask --chat ../x\nx", "'../x' is no chat id"),
+        ("%%job create_images\n" + '{"a":' * 100_000, "The input is not JSON: it is nested too deeply"),
+        ("%files get x", "This notebook has no chat yet"),
+        ("%runs cancel 17", "'17' is not a run id"),
+        ("%agentsvc connect https://me:pw@x.example", "must not carry a password"),
+    ],
+)
+def test_nothing_is_sent(terminal: Any, cell: str, said: str) -> None:
+    with pytest.raises(AskError) as caught:
+        terminal.cell(cell)
+    assert said in str(caught.value)
+    lines = caught.value._render_traceback_()
+    assert 1 <= len(lines) <= 2
+    assert "APIConnection" not in "".join(lines)
+
+
+def test_a_key_without_an_address_names_both_choices(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_KEY", KEY)
+    with pytest.raises(AskError, match="nothing was sent") as caught:
+        terminal.cell("%%ask\nx")
+    hint = caught.value.hint
+    assert all(word in hint for word in ("AGENTSVC_BASE_URL", "%agentsvc connect URL", "unset SERVICE_API_KEY"))
+
+
+def test_an_address_where_nothing_answers_leaves_the_connection_as_it_was(
+    terminal: Any, service: RunningService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal.cell(f"%agentsvc connect {service.base_url}")
+    with pytest.raises(AskError, match=f"Nothing answers at {NOWHERE}.*left as it was"):
+        terminal.cell(f"%agentsvc connect {NOWHERE}")
+    terminal.cell("%agentsvc")
+    assert capsys.readouterr().out.count(f"service  {service.base_url}") == 2
+
+
+def test_any_answer_will_do_and_no_key_goes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                heads.append(connection.recv(4096).decode())
+                connection.sendall(b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        assert url in connect(Session(environ={"SERVICE_API_KEY": KEY}, journal=Journal(None)), f"{url}/")
+        thread.join(30)
+    assert heads[0].startswith("GET /healthz ")
+    assert KEY not in heads[0]
+
+
+SEVERAL = {"models": "scripted,offline,openai-chat:gone", "model_url": "http://127.0.0.1:1"}
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningService]:
+    """A service of several models, which the environment names."""
+    with running_service("scripted", **SEVERAL) as service:
+        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+        yield service
+
+
+def test_a_cell_names_its_model_and_the_notebook_has_a_default(
+    kernel: Any, several: RunningService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kernel.cell("%%ask --model offline --effort low\nHello").run.model == "offline"
+    assert " · offline, " in kernel.shown.outputs[-1]["text/plain"]
+    assert kernel.cell("%%ask\nsay x").run.model == "scripted"
+    kernel.cell("%agentsvc model offline")
+    assert "offline answers in this notebook from now on" in capsys.readouterr().out
+    with pytest.raises(AskError, match=f"{several.base_url} does not offer nonsense, but scripted, offline"):
+        kernel.cell("%agentsvc model nonsense")
+    with pytest.raises(AskError, match=r"openai-chat:gone can't answer at .* now \(unreachable\)"):
+        kernel.cell("%agentsvc model openai-chat:gone")
+    assert kernel.cell("%%ask\nHello").run.model == "offline"
+
+
+SECRET = "Qq7Zz0Qq7Zz0Qq7Zz0"
+TYPED = f"sk-ant-api03-{SECRET}"
+NO_SHAPE = f"{SECRET}0f3a9c0f3a9c"
+IN_PLACE_OF_A_MODEL = (TYPED, f"anthropic:{TYPED}", NO_SHAPE)
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SERVICE_API_KEY", "AGENTSVC_BASE_URL", "AGENTSVC_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENTSVC_DATA", str(tmp_path / "data"))
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("typed", IN_PLACE_OF_A_MODEL)
+def test_a_switch_asks_for_the_name(typed: str) -> None:
+    with pytest.raises(SwitchError) as refused:
+        switch(typed, Dialogue(None, None, lambda line: None, "agentsvc model"))
+    assert "looks like a key" in str(refused.value)
+    assert "Give the model's name" in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"%agentsvc model {TYPED}",
+        f"%agentsvc connect {TYPED}",
+        f"%agentsvc connect {NO_SHAPE}",
+        f"%%ask --model {TYPED}\nHello",
+        f"%%ask --fast={TYPED}\nHello",
+    ],
+)
+def test_a_notebook_does_not_repeat_it(terminal: Any, line: str) -> None:
+    with pytest.raises(AskError) as refused:
+        terminal.run_cell(line).raise_error()
+    assert "key" in str(refused.value) or "[redacted]" in str(refused.value)
+    assert SECRET not in str(refused.value)
+    assert SECRET not in repr(refused.value)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize(
+    "words",
+    [("model", TYPED), (TYPED,), ("ask", "Hello", "--model", TYPED), ("serve", "--model", TYPED)],
+)
+def test_a_command_does_not_repeat_it(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):
+        assert main(words)
+    said = "".join(capsys.readouterr())
+    assert "looks like a key" in said or "[redacted]" in said
+    assert SECRET not in said
+
+
+def test_a_service_does_not_repeat_it(client: AgentService, service: RunningService) -> None:
+    with pytest.raises(StefanBrainError, match="looks like a key") as refused:
+        client.runs.start("Hello", model=TYPED)
+    assert refused.value.code == "invalid_model"
+    assert SECRET not in str(refused.value)

@@ -9,12 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from agentsvc_nb import AgentService
 from agentsvc_nb.client.batch import MapProgress
-from agentsvc_nb.notebook.ask.each import RowsBar, progress_bundle
-from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
+from agentsvc_nb.notebook.ask.each import RowsBar
+from agentsvc_nb.notebook.errors import RunFailed, RunStopped
 from tests.notebook.allowlist import offences
-from tests.notebook.screens import Cell, Clock
 
 pytestmark = pytest.mark.usefixtures("connected")
 
@@ -54,29 +52,6 @@ def test_a_file_is_asked_over_as_the_agent_reads_it(kernel: Any, mine: str, tmp_
     assert kernel.user_ns["out"].answer.tolist() == [f"{mine} 1234.5"]
 
 
-def test_each_row_sees_the_files_of_the_chat_and_those_given(
-    kernel: Any, mine: str, tmp_path: Path, client: AgentService
-) -> None:
-    (tmp_path / "rules.md").write_text(f"rule {mine}")
-    (tmp_path / "brief.md").write_text(f"brief {mine}")
-    kernel.user_ns["df"] = pd.DataFrame({"text": [f"{mine} 1", f"{mine} 2"]})
-    kernel.cell(f"%files put {tmp_path / 'rules.md'}")
-    ask = f"%%ask --each df -o out --file {tmp_path / 'brief.md'}\nsay {{{{text}}}}"
-    kernel.cell(ask)
-    for chat in kernel.user_ns["out"].chat:
-        assert [file.path for file in client.files.list(chat)] == ["uploads/brief.md", "uploads/rules.md"]
-    own = kernel.cell("%%ask\nwrite out/plan.md x").chat
-    first = kernel.cell(ask).frame
-    again = kernel.cell(ask).frame
-    assert first.run_id.tolist() == again.run_id.tolist()
-    for chat in first.chat:
-        paths = [file.path for file in client.files.list(chat)]
-        assert paths == ["out/plan.md", "uploads/brief.md", "uploads/rules.md"]
-    (tmp_path / "brief.md").write_text("another brief")
-    assert not set(kernel.cell(ask).frame.run_id) & set(first.run_id), "what a row is judged against is part of it"
-    assert [file.path for file in client.files.list(own)] == ["out/plan.md", "uploads/rules.md"]
-
-
 def test_what_fails_stands_in_its_row_and_only_all_of_it_fails_the_cell(kernel: Any, mine: str) -> None:
     kernel.user_ns["df"] = pd.DataFrame({"do": [f"say {mine}", f"fail brain_gone {mine}"]})
     kernel.cell("%%ask --each df -o out\n{{do}}")
@@ -104,40 +79,3 @@ def test_stop_keeps_what_is_there(kernel: Any, mine: str, monkeypatch: pytest.Mo
     whole = kernel.cell("%%ask --each df\nsay {{text}}").frame
     assert whole.answer.tolist() == kernel.user_ns["df"].text.tolist()
     assert whole.run_id[there.index].tolist() == there.run_id.tolist()
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("--each nothing", "no variable `nothing`"),
-        ("--each df --bg", "--each and --bg exclude each other"),
-        ("--each df --new-chat", "--each and --new-chat exclude each other"),
-        ("--each df --file nothing.csv", "There is no file nothing.csv"),
-        ("--each df --schema rows", "one answer a row"),
-        ("--each text", "is not a DataFrame"),
-        ("--each df --key none", "no column 'none'"),
-    ],
-)
-def test_what_cannot_be_asked_is_said(kernel: Any, line: str, why: str) -> None:
-    kernel.cell(f"{MODEL}\nrows = list[Label]\ntext = 'x'")
-    kernel.user_ns["df"] = pd.DataFrame({"text": ["a"]})
-    with pytest.raises(AskError, match=why):
-        kernel.cell(f"%%ask {line}\nsay {{{{text}}}}")
-
-
-def test_the_line_says_what_it_costs_and_how_long_it_takes() -> None:
-    progress = MapProgress(1000, 412, 3, 8, 12.4, 30.1, 140.0, 4.6, (), lambda: None)
-    assert progress_bundle(progress)["text/plain"] == (
-        "412 of 1,000 rows · 3 failed · 12.40 cents of about 30.10 cents · about 2 min left"
-        " · the service is busy: waiting 5 s"
-    )
-
-
-def test_a_browser_is_sent_few_of_many_rows() -> None:
-    cell, clock = Cell(), Clock()
-    bar = RowsBar(cell, "live", clock)
-    for done in range(1, 1001):
-        clock.now += 0.003
-        bar(MapProgress(1000, done, 0, 32, 0.0, None, None, 0.0, (), lambda: None))
-    assert cell.messages < 20
-    assert cell.outputs[-1]["text/plain"].startswith("1,000 of 1,000 rows")

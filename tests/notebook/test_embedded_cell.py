@@ -1,19 +1,27 @@
-"""With neither key nor address: the embedded service, started by the first cell and said in one line."""
+"""The embedded service: started by the first cell; a stranger in its place; and when it goes away for good."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import embedded
+from agentsvc_nb.notebook import commands
+from agentsvc_nb.notebook.ask.answer import CellAnswer
+from agentsvc_nb.notebook.ask.request import AskRequest
+from agentsvc_nb.notebook.display.screens import Screen, StaticScreen
+from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
+from tests.notebook.screens import Cell
 from tests.notebook.shells import session_of
+from tests.support.losing import lose_for_good
 from tests.support.strangers import Stranger, key_of, port_of, repeats
 from tests.support.waiting import until
 
@@ -35,18 +43,14 @@ def test_the_first_cell_starts_it_and_says_so_once(kernel: Any, data: Path) -> N
     assert "embedded" not in kernel.shown.outputs[0]["text/plain"]
 
 
-@pytest.mark.parametrize("end", ["killed", "stopped"])
-def test_a_stranger_on_its_port_gets_neither_key_nor_question(kernel: Any, data: Path, end: str) -> None:
+def test_a_stranger_on_its_port_gets_neither_key_nor_question(kernel: Any, data: Path) -> None:
     """Killed, it leaves a record that says where and who it was. A widget keeps the client that it had."""
     kernel.cell("%%ask\nsay hello")
     session = session_of(kernel)
     client, before = session.client(), embedded.status(data)
     assert before is not None
-    if end == "killed":
-        os.kill(before.pid, signal.SIGKILL)
-        until(lambda: not embedded.is_held(DataFolder(data)))
-    else:
-        embedded.stop(data)
+    os.kill(before.pid, signal.SIGKILL)
+    until(lambda: not embedded.is_held(DataFolder(data)))
     stranger = Stranger(repeats(before.instance), port_of(before.base_url))
     assert client.runs.start("say A secret question", sync=True).output == "A secret question"
     assert kernel.cell("%%ask\nsay A secret question").text.strip() == "A secret question"
@@ -78,3 +82,50 @@ def test_settings_that_are_wrong_are_one_short_error(kernel: Any, monkeypatch: p
     with pytest.raises(Exception, match="MAX_FILE_BYTES") as caught:
         kernel.cell("%%ask\nsay hello")
     assert type(caught.value).__name__ == "AskError"
+
+
+SCRIPT = "say # Plan\nsay\nsay alpha\nwrite out/a.txt hi\nsay\nsay beta\nwait 60"
+
+
+class Losing:
+    """A screen behind which the service goes away once these words are said."""
+
+    def __init__(self, screen: Screen, words: str, lose: Callable[[], None]) -> None:
+        self._screen, self._words, self._lose, self._lost = screen, words, lose, False
+
+    def draw(self, view: RunView) -> None:
+        self._screen.draw(view)
+        if self._words in view.said and not self._lost:
+            self._lost = True
+            self._lose()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._screen, name)
+
+
+def _session(kernel: Any) -> Any:
+    return kernel.find_line_magic("runs").__self__.session
+
+
+def _kept(output: str, run_id: str) -> None:
+    """All that was said stands there, and what to do."""
+    assert "alpha" in output
+    assert "beta" in output
+    assert "The service went away" in output
+    assert f"%runs attach {run_id}" in output
+
+
+def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Path) -> None:
+    cell = Cell()
+    screen = Losing(StaticScreen(cell), "beta", lambda: lose_for_good(data))
+    with pytest.raises(AskError, match="went away") as lost:
+        commands.ask(_session(kernel), AskRequest(SCRIPT), screen)
+    (output,) = cell.outputs
+    assert isinstance(lost.value.answer, CellAnswer)
+    run_id = lost.value.answer.run_id
+    assert f"%runs attach {run_id}" in lost.value.hint
+    assert "not a database" in str(lost.value), "why it did not come back"
+    for part in output.values():
+        _kept(part, run_id)
+    assert (lost.value.answer.text, lost.value.answer.status) == ("# Plan\n\nalpha\n\nbeta\n", "running")
+    assert [file.path for file in lost.value.answer.files] == ["out/a.txt"]

@@ -1,29 +1,36 @@
-"""`%files` and `%search`: what the notebook's chat holds, looked at in the cell; against a real service."""
+"""`%files`, `%search` and the files widget; against a real service."""
 
 from __future__ import annotations
 
-import io
+import html
 import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.models import columns
 from agentsvc_nb.notebook import commands
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.files.workspace import listed_and_staged
 from agentsvc_nb.notebook.previews.preview import HEAD_BYTES
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.notebook.widgets.browser import FileBrowser
+from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import open_beside
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.files import SearchResult
-from tests.notebook.allowlist import offences
+from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
+from agentsvc_nb.wire.limits import FILE_MAX_BYTES
+from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.fronts import attach, file, say
+from tests.notebook.images import png
 from tests.notebook.shells import bundle_of
+from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -49,12 +56,6 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     assert set(table["kind"]) == {"upload", "output"}
 
 
-def test_a_file_that_can_not_be_read_says_why(terminal: Any) -> None:
-    Path("cut.docx").write_bytes(b"PK\x03\x04 the rest is missing")
-    terminal.cell("%%ask --file cut.docx\nsay x")
-    until(lambda: repr(terminal.cell("%files")), lambda shown: "uploads/cut.docx can't be read: It is damaged" in shown)
-
-
 def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     Path("prices.csv").write_text("mine")
     terminal.cell("%%ask --file prices.csv\nsay x")
@@ -70,18 +71,8 @@ def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.Ca
     assert Path("got/prices.csv").read_text() == "mine"
     terminal.cell("%files restore uploads/prices.csv 1")
     assert "uploads/prices.csv already has the content of version 1." in capsys.readouterr().out
-    for line, problem in (
-        ("restore prices.csv 9", "has no version 9; nothing was restored"),
-        ("restore prices.csv x", "has no version x; nothing was restored"),
-        ("restore", "Name one file to restore"),
-        ("versions", "Name one file to list the versions of"),
-    ):
-        with pytest.raises(AskError, match=problem):
-            terminal.cell(f"%files {line}")
-    Path("once.csv").write_text("1")
-    terminal.cell("%files put once.csv")
-    with pytest.raises(AskError, match="has only one version; nothing was restored"):
-        terminal.cell("%files restore once.csv")
+    with pytest.raises(AskError, match="has no version 9; nothing was restored"):
+        terminal.cell("%files restore prices.csv 9")
 
 
 def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
@@ -120,10 +111,8 @@ def test_a_file_is_looked_at_from_its_beginning(terminal: Any, client: AgentServ
 
 def test_pictures_are_shown_small_beside_each_other(terminal: Any, tmp_path: Path) -> None:
     terminal.cell("%%ask\nsay x\nwrite fake.png <script>")
-    for name, colour in (("red.png", "red"), ("blue.png", "blue")):
-        picture = io.BytesIO()
-        Image.new("RGB", (800, 400), colour).save(picture, "PNG")
-        (tmp_path / name).write_bytes(picture.getvalue())
+    for name in ("red.png", "blue.png"):
+        (tmp_path / name).write_bytes(png(size=(800, 400)))
     terminal.cell("%files put red.png blue.png")
     text, html = _shown(terminal.cell("%files gallery"))
     assert html.count("data:image/webp;base64,") == 2
@@ -131,8 +120,6 @@ def test_pictures_are_shown_small_beside_each_other(terminal: Any, tmp_path: Pat
     assert "1 not shown" in text
     assert _shown(terminal.cell("%files gallery *red*"))[1].count("<img") == 1
     assert "data:image/webp" in _shown(terminal.cell("%files preview uploads/red.png"))[1]
-    with pytest.raises(AskError, match=r"no pictures that fit \*green\*"):
-        terminal.cell("%files gallery *green*")
 
 
 def test_search_marks_the_words_and_takes_them_as_they_stand(terminal: Any) -> None:
@@ -168,6 +155,103 @@ def test_two_files_of_one_name_are_not_put_over_each_other(terminal: Any, tmp_pa
         (tmp_path / name / "plan.md").write_text(name)
     with pytest.raises(AskError, match="have one name; nothing was sent"):
         terminal.cell(f"%files put {tmp_path}")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(AskError, match="has no files"):
-        terminal.cell(f"%files put {tmp_path / 'empty'}")
+
+
+SCRIPT = "write out/plan.md # Autumn\nwrite reports/q3.md The return on ad spend rose\nwrite a.csv x,y"
+PATHS = ["a.csv", "out/plan.md", "reports/q3.md"]
+Browse = Callable[[list[WorkspaceFile]], FileBrowser]
+
+
+@pytest.fixture
+def session(client: AgentService) -> Iterator[Session]:
+    """Of a notebook whose chat has three files."""
+    run = client.runs.start(SCRIPT, sync=True)
+    made = Session("plan.ipynb", journal=Journal(None))
+    made.move(run.chat or "")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def browse(session: Session) -> Browse:
+    return lambda files: FileBrowser(session, files)
+
+
+@pytest.fixture
+def browser(browse: Browse, session: Session) -> FileBrowser:
+    return browse(listed_and_staged(session)[0])
+
+
+def paths(browser: FileBrowser) -> list[str]:
+    return sorted(row[0] for row in browser.front.part("files"))
+
+
+def says(browser: FileBrowser, words: str, wrong: bool = False) -> None:
+    """Wait for these words in the status."""
+    said = until(lambda: browser.front.part("said"), lambda said: bool(said) and words in html.unescape(said["html"]))
+    assert bool(said["wrong"]) == wrong
+
+
+def test_files_are_looked_at_and_downloaded(browser: FileBrowser, tmp_path: Path) -> None:
+    assert paths(browser) == PATHS
+    say(browser.front, "open", key="out/plan.md")
+    shown = until(lambda: browser.front.part("open"))
+    assert "<h1>Autumn</h1>" in shown["html"]
+    assert (shown["name"], shown["size"], shown["by"]) == ("plan.md", 8, "agent")
+    say(browser.front, "get", key="out/plan.md")
+    says(browser, "It is in plan.md")
+    assert (tmp_path / "plan.md").read_text() == "# Autumn"
+    for nothing in ("no such", None, 7):
+        say(browser.front, "open", key=nothing)
+        say(browser.front, "get", key=nothing)
+
+
+def test_uploads_come_into_the_chat(browser: FileBrowser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    attach(browser.front, "../<img src=x onerror=alert(1)>.csv", b"a,b\n1,2\n", slice_bytes=3)
+    says(browser, "1 sent")
+    attach(browser.front, "..", b"x")
+    says(browser, "1 sent: file")
+    assert len([path for path in paths(browser) if path.startswith("uploads/")]) == 2
+    assert browser.front.parts("upload/") == {}
+    assert [*temporary.iterdir()] == []
+
+
+def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(
+    browser: FileBrowser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    attach(browser.front, "x" * 300, b"content")
+    says(browser, "under this name", wrong=True)
+    attach(browser.front, "large.bin", b"", size=FILE_MAX_BYTES + 1)
+    says(browser, "large.bin is larger than 100 MB and was not sent", wrong=True)
+    say(browser.front, "file", b"abcdefgh", id="more", name="more.txt", size=4, at=0)
+    says(browser, "more.txt is larger than its page said", wrong=True)
+    assert [*temporary.iterdir()] == []
+    assert browser.front.parts("upload/") == {}
+    say(browser.front, "refresh")
+    until(lambda: paths(browser) == PATHS)
+
+
+def test_hostile_names_are_text_wherever_they_stand(browse: Browse) -> None:
+    browser = browse([file(text.replace("/", "∕")) for text in HOSTILE])
+    shown = [part for row in browser.front.part("files") for part in row if isinstance(part, str)]
+    assert [part for part in shown if FORBIDDEN.search(part)] == []
+    for key in paths(browser):
+        say(browser.front, "open", key=key)
+        assert offences((browser.front.part("said") or {"html": ""})["html"]) == []
+    says(browser, "file_not_found", wrong=True)
+
+
+def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:
+    kernel.cell("%%ask\nsay x\nwrite a.txt hi")
+    shown = kernel.cell("%files browse", cell_id="c1")
+    assert isinstance(shown, WidgetWithFallback)
+    first, second = kernel.shown.outputs
+    assert "1 file, 2 B." in first["text/plain"]
+    assert "%files browse</code> brings this back" in first["text/html"]
+    assert offences(first["text/html"]) == []
+    assert "application/vnd.jupyter.widget-view+json" in second
+    assert second["text/plain"] == "", "an export shows it below the line, which would be there twice"

@@ -20,6 +20,7 @@ from agentsvc_nb.notebook.display.render import (
 )
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.notebook.display.transcript import Mark, RunView, ToolCall
+from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.files.workspace import search_bundle
 from agentsvc_nb.notebook.jobs.output import job_bundle, result_bundle
 from agentsvc_nb.notebook.jobs.tools import tool_bundle, tools_bundle
@@ -30,6 +31,7 @@ from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import FORBIDDEN, offences
+from tests.notebook.images import png
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -169,6 +171,16 @@ def _runs(text: str) -> Bundle:
     return runs(_session(text))._repr_mimebundle_()
 
 
+def _gallery(text: str) -> Bundle:
+    """A picture with this inscription, made from one of this name, which is there."""
+    data = png(words={"headline": text}, edited_from={"path": f"{text}.png", "sha256": "1"})
+    files = [
+        WorkspaceFile(id=id, path=path, file_name=path, media_type="image/png", size_bytes=9)
+        for id, path in (("2", text), ("1", f"{text}.png"))
+    ]
+    return gallery_bundle(Pictures(lambda _: data), files, {file.path: file for file in files})
+
+
 def _html(shown: str) -> Bundle:
     return {"text/plain": "", "text/html": shown}
 
@@ -203,10 +215,18 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
 @pytest.mark.parametrize("place", PLACES)
 def test_html_is_allow_listed_and_text_is_harmless(place: str) -> None:
     for text in HOSTILE:
-        bundle = PLACES[place](text)
-        assert set(bundle) == {"text/plain", "text/html"}
-        assert offences(bundle["text/html"]) == [], ascii(text)
-        assert FORBIDDEN.findall(bundle["text/plain"]) == [], ascii(text)
+        _is_harmless(PLACES[place](text), text)
+
+
+def test_names_and_inscriptions_of_pictures_are_text() -> None:
+    for text in HOSTILE[::6]:
+        _is_harmless(_gallery(text), text)
+
+
+def _is_harmless(bundle: Bundle, text: str) -> None:
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert offences(bundle["text/html"]) == [], ascii(text)
+    assert FORBIDDEN.findall(bundle["text/plain"]) == [], ascii(text)
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,13 @@ def test_kernels_that_begin_at_the_same_time_make_one_journal(tmp_path: Path) ->
             assert set(kernels.map(begin, [path] * together.parties)) == {""}
 
 
-@pytest.mark.parametrize("broken", ["folder", "garbage", "file in the way"])
+@pytest.mark.parametrize("broken", ["folder", "garbage"])
 def test_a_journal_that_cant_be_opened_is_one_warning(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "journal.sqlite"
     if broken == "folder":
         path.mkdir()
-    elif broken == "garbage":
-        path.write_bytes(b"no database at all" * 1000)
     else:
-        (tmp_path / "file").write_text("")
-        path = tmp_path / "file" / "journal.sqlite"
+        path.write_bytes(b"no database at all" * 1000)
     journal = Journal(path)
     journal.start(_entry("a"))
     journal.opened("a", Run(run_id="a", status="queued"))

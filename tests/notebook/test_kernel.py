@@ -12,7 +12,6 @@ from nbclient import NotebookClient
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
-from tests.notebook.allowlist import offences
 from tests.notebook.jupyter import ROOT, Jupyter, jupyter
 from tests.support.waiting import until
 
@@ -66,21 +65,6 @@ class Background:
     def told(self) -> str:
         until(lambda: self.client.runs.get(self.run_id).ended)
         return json.dumps(self.payloads("tool.result"))
-
-
-def test_a_long_answer_is_streamed_in_under_80_bytes_a_character_and_one_output_remains(kernel: Jupyter) -> None:
-    paragraph = "Some *words* about the campaign, and then some more of them. " * 6
-    script = "\n".join(f"say {paragraph}\nsay\nwait 0.02" for _ in range(54))
-    run = kernel.run(f"%%ask\n{script}", cell_id="c1")
-    text = kernel.run("print(len(_.text))").printed
-    assert run.error is None
-    assert int(text) > 19_000
-    assert run.bytes < 80 * int(text)
-    assert run.messages > 10, "it was not shown while it was written"
-    (output,) = run.cell.outputs
-    assert {"text/plain", "text/html"} == set(output)
-    assert offences(output["text/html"]) == []
-    assert run.results == []
 
 
 def test_stop_cancels_the_run_the_cell_says_so_and_fails(kernel: Jupyter, client: AgentService) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from agentsvc_nb.notebook.kernel.variables import BYTES, MASKED, Rules, description, listing
 from agentsvc_nb.notebook.redaction import redacted
-from tests.notebook.secret_forms import ROWS
+from tests.notebook.test_redaction import ROWS
 
 EXAMPLES = [rows[0] for rows in ROWS.values()] + [("card 4111 1111 1111 1111", "4111"), ("PWD=hunter2;", "hunter2")]
 
@@ -65,18 +65,6 @@ def test_names_that_say_so_hold_back_the_value(name: str) -> None:
     assert told("nothing special", name=name) == {"name": name, "type": "str", "length": 15, "value": MASKED}
     assert told(pd.DataFrame({name: ["plain"], "b": [1]}))["head"] == [[MASKED, 1]]
     assert told({name: "plain"})["first"] == {name: MASKED}
-
-
-def test_a_frame_is_told_by_columns_types_and_first_rows() -> None:
-    frame = pd.DataFrame(
-        {"n": range(100), "f": [0.5] * 100, "day": pd.date_range("2026-01-01", periods=100), "text": ["ä"] * 100}
-    )
-    said = told(frame, Rules(rows=2))
-    assert said["type"].endswith("DataFrame")
-    assert said["shape"] == [100, 4]
-    assert [column["name"] for column in said["columns"]] == ["n", "f", "day", "text"]
-    assert [column["dtype"] for column in said["columns"]][:2] == ["int64", "float64"]
-    assert said["head"] == [[0, 0.5, "2026-01-01 00:00:00", "ä"], [1, 0.5, "2026-01-02 00:00:00", "ä"]]
 
 
 def test_hidden_names_are_not_mentioned() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.display import results
+from agentsvc_nb.notebook.display.results import ResultTable
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
@@ -60,11 +61,6 @@ def test_a_failed_run_raises_why_and_keeps_what_it_left(terminal: Any) -> None:
     assert terminal.user_ns["reply"].text.strip() == "so far"
     assert terminal.user_ns["reply"].run_id in str(caught.value)
     assert terminal.cell("%%ask --no-raise-error\nfail agent_error no").status == "failed"
-
-
-def test_what_the_service_refuses_is_told_with_its_code(terminal: Any) -> None:
-    with pytest.raises(AskError, match="api_wallet_exhausted"):
-        terminal.cell("%%ask\nfail-http api_wallet_exhausted")
 
 
 def test_a_wrong_key_is_told_and_not_shown(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,3 +155,51 @@ def test_loading_the_magics_loads_nothing_that_takes_long() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert "agentsvc_nb.notebook.magics" in loaded
     assert not {"httpx", "pandas", "markdown_it", "PIL", "pydantic", "ipywidgets", "agentsvc_nb.client"} & {*loaded}
+
+
+def test_the_table_tells_what_each_run_and_all_of_them_cost(terminal: Any) -> None:
+    terminal.cell("%%ask\nsay hello\nusage 3000 1200")
+    terminal.cell("%%ask --no-raise-error\nusage 1000 0\nfail agent_error it broke")
+    table = terminal.cell("%runs -o spent")
+    assert list(table["cost_cents"]) == [0.42, 0.1]
+    assert list(table["status"]) == ["completed", "failed"]
+    assert "2 runs, 0.52 cents in all" in repr(table)
+    assert offences(table._repr_mimebundle_()["text/html"]) == []
+    frame = terminal.user_ns["spent"]
+    assert [str(kind) for kind in frame.dtypes] == list(results.RUNS.values())
+    assert bool((frame["seconds"] >= 0).all())
+
+
+def test_no_runs_are_a_typed_table(terminal: Any) -> None:
+    table = terminal.cell("%runs")
+    assert "0 runs" in repr(table)
+    assert [str(kind) for kind in table.df.dtypes] == list(results.RUNS.values())
+
+
+def test_a_run_is_shown_again_by_the_beginning_of_its_id(terminal: Any) -> None:
+    asked = terminal.cell("%%ask\nsay hello\nwrite out/a.txt x")
+    shown = terminal.cell(f"%runs show {asked.run_id[:8]} -o again")
+    assert (shown.text, shown.run_id) == ("hello", asked.run_id)
+    assert "out/a.txt" in shown._repr_mimebundle_()["text/plain"]
+    assert terminal.user_ns["again"] is shown
+    assert terminal.cell("%runs show last").run_id == asked.run_id
+
+
+def test_an_active_run_is_shown_as_it_stands_and_goes_on(terminal: Any, client: AgentService) -> None:
+    run = client.runs.start("say begun\nwait 60")
+    with client.runs.attach(run.run_id) as stream:
+        next(event for event in stream if event.type == "text.delta")
+    shown = terminal.cell(f"%runs show {run.run_id}")
+    assert (shown.text.strip(), shown.status) == ("begun", "running")
+    terminal.cell(f"%runs cancel {run.run_id}")
+    assert client.runs.wait(run.run_id).status == "cancelled"
+
+
+def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: AgentService) -> None:
+    slow, quick = client.runs.start("wait 60"), client.runs.start("say x")
+    with pytest.raises(RunFailed, match=rf"has not ended within 0.2 s; it goes on\. \(run {slow.run_id}\)") as late:
+        terminal.cell(f"%runs wait {slow.run_id} --timeout 0.2")
+    assert isinstance(late.value.answer, ResultTable)
+    client.runs.cancel(slow.run_id)
+    terminal.cell(f"%runs wait {slow.run_id} {quick.run_id}")
+    assert [client.runs.get(run.run_id).status for run in (slow, quick)] == ["cancelled", "completed"]

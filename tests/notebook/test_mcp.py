@@ -62,10 +62,8 @@ def test_a_server_is_added_listed_and_removed(terminal: Any, data: Path, capsys:
 @pytest.mark.parametrize(
     "line",
     [
-        "add tickets",
         "add tickets http://tickets.example/mcp",
         "add tickets https://ada:secret@tickets.example/mcp",
-        "add tickets https://tickets.example/mcp --key-as TOKEN",
         "add tickets https://tickets.example/mcp -- npx",
     ],
 )

@@ -1,18 +1,23 @@
-"""Thumbnails: small, few, from real pictures only."""
+"""Pictures, tables and charts of an answer: thumbnails from real pictures only, `answer.df`, the picture below."""
 
 from __future__ import annotations
 
 import base64
 import io
+import json
 import random
+import re
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from agentsvc_nb.notebook.display import file_table
-from agentsvc_nb.notebook.display.file_table import files_bundle, thumbnail
-from agentsvc_nb.wire.files import WorkspaceFile
+from agentsvc_nb.notebook.display.file_table import CHART_PIXELS, charts_bundle, files_bundle, thumbnail
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.wire.files import TypedOutput, WorkspaceFile
 from tests.notebook.allowlist import offences
+from tests.notebook.images import png
 
 
 def _picture(kind: str = "PNG", edge: int = 600, mode: str = "RGB") -> bytes:
@@ -22,27 +27,15 @@ def _picture(kind: str = "PNG", edge: int = 600, mode: str = "RGB") -> bytes:
     return out.getvalue()
 
 
-def _opened(uri: str) -> Image.Image:
-    head, _, data = uri.partition(",")
-    assert head == "data:image/webp;base64"
-    return Image.open(io.BytesIO(base64.b64decode(data)))
-
-
 @pytest.mark.parametrize(("kind", "mode"), [("PNG", "RGBA"), ("JPEG", "RGB"), ("GIF", "L")])
 def test_a_picture_becomes_a_webp_of_at_most_256_pixels(kind: str, mode: str) -> None:
-    uri = thumbnail(_picture(kind, mode=mode))
-    assert uri is not None
-    with _opened(uri) as small:
-        assert small.size == (256, 256)
+    head, _, data = str(thumbnail(_picture(kind, mode=mode))).partition(",")
+    assert head == "data:image/webp;base64"
+    assert Image.open(io.BytesIO(base64.b64decode(data))).size == (256, 256)
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
-        b"\x89PNG\r\n\x1a\n" + b"not a picture" * 20,
-        _picture()[:300],
-    ],
+    "data", [b"<svg onload='alert(1)'/>", b"\x89PNG\r\n\x1a\n" + b"not a picture" * 20, _picture()[:300]], ids=range(3)
 )
 def test_what_is_no_picture_has_no_thumbnail(data: bytes) -> None:
     assert thumbnail(data) is None
@@ -53,10 +46,6 @@ def test_a_decompression_bomb_is_not_opened() -> None:
         out = io.BytesIO()
         Image.new("1", (6_400, height)).save(out, "PNG")
         assert (thumbnail(out.getvalue()) is not None) == made
-
-
-def _file(number: int, media_type: str = "image/png") -> WorkspaceFile:
-    return WorkspaceFile(id="0" * 64, path=f"p{number}.png", media_type=media_type, size_bytes=1000)
 
 
 def test_an_output_has_at_most_12_pictures_and_300_kb_of_them() -> None:
@@ -80,3 +69,59 @@ def test_only_what_claims_to_be_a_picture_is_fetched_at_all() -> None:
     html = files_bundle([_file(1), _file(2, "text/html"), huge], fetch)["text/html"]
     assert fetched == ["p1.png"]
     assert "<img" not in html
+
+
+def _file(number: int, media_type: str = "image/png") -> WorkspaceFile:
+    return WorkspaceFile(id="0" * 64, path=f"p{number}.png", media_type=media_type, size_bytes=1000)
+
+
+SCHEMA = {
+    "fields": [{"name": "month", "type": "date"}, {"name": "revenue", "type": "number", "unit": "€"}],
+    "missingValues": [""],
+    "rows": 2,
+    "more": False,
+}
+
+
+def leaving(*names: str) -> str:
+    """A script that leaves a table of each name."""
+    calls = []
+    for name in names:
+        files = {f"results/{name}.csv": "month,revenue\r\n2025-01-01,12.50\r\n2025-02-01,\r\n"}
+        files[f"results/{name}.schema.json"] = json.dumps(SCHEMA)
+        calls.append("call echo_job " + json.dumps({"steps": 0, "files": files, "output": [f"table_{name}", "table"]}))
+    return "\n".join([*calls, "write notes.csv a", "say done"])
+
+
+@pytest.mark.usefixtures("connected")
+def test_the_answer_has_its_table_as_a_dataframe(kernel: Any) -> None:
+    kernel.cell(f"%%ask -o answer\n{leaving('Umsätze', 'b')}")
+    table = kernel.cell("answer.df")
+    assert table["revenue"].sum() == 12.5
+    assert len(table) == 2
+    assert (str(table["month"].dtype), table.attrs["units"]) == ("datetime64[us]", {"revenue": "€"})
+    assert [one.attrs["path"] for one in kernel.cell("answer.tables")] == ["results/Umsätze.csv", "results/b.csv"]
+    kernel.cell(f"%%ask --bg -o later\n{leaving('a')}")
+    assert kernel.cell("later.df.attrs['path']") == "results/a.csv"
+    shown = kernel.cell(f"%runs show {kernel.user_ns['later'].run_id}")
+    assert shown.tables[0].attrs["path"] == "results/a.csv"
+    assert list(kernel.cell("later.files.df")["path"]) == ["results/a.csv", "results/a.schema.json", "notes.csv"]
+    with pytest.raises(AskError, match="no computed table"):
+        _ = kernel.cell("%%ask\nsay hello").df
+
+
+def test_a_chart_is_shown_as_a_picture_with_its_name_and_what_is_no_picture_is_not() -> None:
+    files = [
+        WorkspaceFile(
+            id="", path=path, file_name=path.rpartition("/")[2], size_bytes=5, output=TypedOutput(id="1", type=kind)
+        )
+        for path, kind in (("results/Umsatz nach Monat.png", "chart"), ("other.png", "image_set"))
+    ]
+    bundle = charts_bundle(files, lambda _: png(size=(2000, 4000)))
+    assert bundle is not None
+    [(data, alt)] = re.findall(r'src="data:image/webp;base64,([^"]+)" alt="([^"]+)"', bundle["text/html"])
+    assert alt == "Chart: Umsatz nach Monat"
+    assert max(Image.open(io.BytesIO(base64.b64decode(data))).size) == CHART_PIXELS
+    assert offences(bundle["text/html"]) == []
+    for content in (None, b"<svg onload=alert(1)>", png()[:60]):
+        assert charts_bundle(files, lambda _, content=content: content) is None  # type: ignore[misc]

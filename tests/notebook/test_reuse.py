@@ -1,21 +1,29 @@
-"""When a cell asks and when it shows a known run again (docs/decisions/0007)."""
+"""When a cell asks and when it shows a known run again (docs/decisions/0007), on the same day and the next."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.ask.answer import AnswerShape
+from agentsvc_nb.notebook.ask.answer import AnswerShape, CellAnswer
 from agentsvc_nb.notebook.ask.request import AskRequest, prepare
+from agentsvc_nb.notebook.display.screens import StaticScreen
 from agentsvc_nb.notebook.errors import RunFailed
-from agentsvc_nb.notebook.state.journal import JournalEntry
+from agentsvc_nb.notebook.files.attachments import attachments
+from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, Place
+from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.testing import RunningService
-from tests.notebook.kernels import Kernel
+from tests.notebook.conftest import used_shell
+from tests.notebook.screens import Cell
+from tests.notebook.shells import KernelShell, loaded
 
 
 @pytest.fixture
@@ -107,58 +115,20 @@ def test_a_changed_attachment_is_asked_about_anew_and_an_unchanged_one_is_not(ke
     kernel.close()
 
 
-@pytest.mark.parametrize("warm", [False, True], ids=["before the first ask", "in a chat with a run"])
-def test_a_changed_upload_is_never_answered_from_the_past(kernel: Kernel, tmp_path: Path, warm: bool) -> None:
+def test_a_changed_upload_is_never_answered_from_the_past(kernel: Kernel, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
 
     def run_all(kernel: Kernel) -> list[str]:
-        runs = [kernel.ask("say warm").run_id] if warm else []
+        runs = [kernel.ask("say warm").run_id]
         commands.files_put(kernel.session, [data])
         return [*runs, *_texts(kernel, "say x", "say y")]
 
     data.write_text("a,b\n1,2\n")
     first = run_all(kernel)
     kernel = kernel.restart()
-    if not warm:
-        assert first == run_all(kernel)
     data.write_text("a,b\n1,3\n")
     kernel = kernel.restart()
     assert not set(first[-2:]) & set(run_all(kernel))
-    kernel.close()
-
-
-def _put_then_ask(kernel: Kernel, data: Path) -> list[str]:
-    commands.files_put(kernel.session, [data])
-    return [kernel.ask("say with", files=(data,)).run_id, kernel.ask("say after").run_id]
-
-
-def test_a_file_that_is_put_and_then_attached_is_no_new_question(kernel: Kernel, tmp_path: Path) -> None:
-    data = tmp_path / "data.csv"
-    data.write_text("a,b\n1,2\n")
-    first = _put_then_ask(kernel, data)
-    for _ in range(2):
-        kernel = kernel.restart()
-        assert first == _put_then_ask(kernel, data)
-    assert kernel.started == 2
-    assert list(commands.files(kernel.session)["path"]) == ["uploads/data.csv"], "not there twice"
-    kernel.close()
-
-
-@pytest.mark.parametrize("by_cell", [False, True])
-def test_another_file_is_news_to_the_cells_above_unless_a_cell_below_puts_it(
-    kernel: Kernel, tmp_path: Path, by_cell: bool
-) -> None:
-    data, other = tmp_path / "data.csv", tmp_path / "other.csv"
-    data.write_text("a\n1\n")
-    other.write_text("b\n2\n")
-
-    first = _put_then_ask(kernel, data)
-    commands.files_put(kernel.session, [other], by_cell=by_cell)
-    kernel = kernel.restart()
-    second = _put_then_ask(kernel, data)
-    assert second == first if by_cell else not set(first) & set(second)
-    kernel = kernel.restart()
-    assert _put_then_ask(kernel, data) == second
     kernel.close()
 
 
@@ -190,3 +160,141 @@ def test_a_start_that_was_never_answered_is_sent_with_its_own_key(kernel: Kernel
     kernel.session.journal.start(entry)
     begun = client.runs.start("say x", session=kernel.session.label, idempotency_key=lost.key)
     assert begun.run_id == kernel.ask("say x", "").run_id
+
+
+class Kernel:
+    """One life of a notebook's kernel; `restart` gives the next, with the same journal file."""
+
+    def __init__(self, service: RunningService, folder: Path, notebook: str | None = "/home/ada/plan.ipynb") -> None:
+        self.service, self.folder, self.notebook = service, folder, notebook
+        environ = {"SERVICE_API_KEY": service.api_key, "AGENTSVC_BASE_URL": service.base_url}
+        self.session = Session(notebook, environ=environ, journal=Journal(folder / "journal.sqlite"))
+        self.shown = Cell()
+        self._count = 0
+
+    def ask(self, message: str, cell: str = "", *, files: tuple[str | Path, ...] = (), **options: Any) -> CellAnswer:
+        """Run a cell; its id is its message unless another is given."""
+        self._count += 1
+        self.shown = Cell()
+        question = AskRequest(
+            message, typed=message, place=Place(cell or message, self._count), files=attachments(files), **options
+        )
+        return commands.ask(self.session, question, StaticScreen(self.shown))
+
+    def restart(self) -> Kernel:
+        self.close()
+        return Kernel(self.service, self.folder, self.notebook)
+
+    def close(self) -> None:
+        self.session.close()
+        self.session.journal.close()
+
+    @property
+    def started(self) -> int:
+        """How many runs this journal has seen started."""
+        return len(self.session.journal.runs(self.notebook or self.session.label))
+
+
+CELLS = {
+    "intro": "%%ask\nWhich files are there?",
+    "export": "%%ask --file export.csv\nWhat is the total clicks in export.csv?",
+    "follow-up": "%%ask\nWhat is the average clicks in export.csv?",
+    "frame": "%%ask --df frame\nWhat is the total cost?",
+    "put": "%files put prices.csv",
+    "prices": "%%ask\nWhat is the total price in prices.csv?",
+    "independent": "%%ask --new-chat --file other.csv\nWhat is the total visits?",
+}
+
+
+@dataclass
+class Day:
+    """What each asking cell showed: the id of its run and its answer."""
+
+    runs: dict[str, str]
+    texts: dict[str, str]
+
+    def asked_anew(self, before: Day) -> set[str]:
+        return {name for name, run in self.runs.items() if before.runs.get(name) != run}
+
+
+@pytest.fixture
+def run_all(offline_service: RunningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Day]:
+    """Restart the kernel of one notebook and run its cells."""
+    monkeypatch.setenv("SERVICE_API_KEY", offline_service.api_key)
+    monkeypatch.setenv("AGENTSVC_BASE_URL", offline_service.base_url)
+    notebook = f"/home/ada/{uuid.uuid4()}.ipynb"
+    _write("export.csv", "clicks", 1, 2)
+    _write("prices.csv", "price", 10, 20)
+    _write("other.csv", "visits", 100, 200)
+
+    def run(cells: dict[str, str] = CELLS) -> Day:
+        day = Day({}, {})
+        shells: Iterator[Any] = used_shell(loaded(KernelShell, notebook))
+        shell = next(shells)
+        shell.user_ns["frame"] = pd.DataFrame({"day": [0, 1], "cost": [5, 6]})
+        for name, source in cells.items():
+            answer = shell.cell(source, f"cell {name}")
+            if source.startswith("%%ask --each"):
+                day.runs[name] = " ".join(answer.frame.run_id)
+            elif source.startswith("%%ask"):
+                day.runs[name], day.texts[name] = answer.run_id, answer.text
+        next(shells, None)
+        return day
+
+    return run
+
+
+def _write(name: str, column: str, *values: int) -> None:
+    Path(name).write_text(
+        "".join(f"{line}\n" for line in (f"day,{column}", *(f"{n},{v}" for n, v in enumerate(values))))
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "anew", "answers"),
+    [
+        (
+            "export.csv",
+            {"export", "follow-up", "frame", "prices"},
+            {"export": "7", "follow-up": "3.5", "frame": "11", "prices": "30"},
+        ),
+        ("prices.csv", {"prices"}, {"export": "3", "follow-up": "1.5", "frame": "11", "prices": "70"}),
+    ],
+)
+def test_a_change_asks_the_cells_that_depend_on_it_once(
+    run_all: Callable[..., Day], changed: str, anew: set[str], answers: dict[str, str]
+) -> None:
+    first = run_all()
+    _write("export.csv", "clicks", *((3, 4) if changed == "export.csv" else (1, 2)))
+    _write("prices.csv", "price", *((30, 40) if changed == "prices.csv" else (10, 20)))
+    second = run_all()
+    assert second.asked_anew(first) == anew
+    for name, value in answers.items():
+        assert second.texts[name].splitlines()[0].endswith(f": {value}**"), second.texts[name]
+    assert run_all().runs == second.runs
+
+
+def test_the_old_content_shows_the_old_answers_and_answers_new_questions(run_all: Callable[..., Day]) -> None:
+    first = run_all()
+    _write("export.csv", "clicks", 3, 4)
+    run_all()
+    _write("export.csv", "clicks", 1, 2)
+    assert run_all().runs == first.runs
+    added = {"intro": CELLS["intro"], "export": CELLS["export"], "new": CELLS["follow-up"]}
+    third = run_all(added)
+    assert third.asked_anew(first) == {"new"}
+    assert "Average clicks: 1.5" in third.texts["new"], "not of the content that replaced it in the meantime"
+
+
+def test_rows_depend_on_files_of_cells_above_them_only(run_all: Callable[..., Day]) -> None:
+    above = {"put": CELLS["put"], "export": CELLS["export"]}
+    rows = {"rows": "%%ask --each frame\nWhat is the total price in prices.csv on day {{day}}?"}
+    below = {"frame": CELLS["frame"], "put below": "%files put other.csv", "last": "%%ask\nWhich files are there?"}
+    first = run_all(above | rows | below)
+    assert run_all(above | rows | below).runs == first.runs
+    assert run_all(above | rows).runs == {name: first.runs[name] for name in ("export", "rows")}
+    _write("other.csv", "visits", 300, 400)
+    assert run_all(above | rows | below).runs["rows"] == first.runs["rows"]
+    _write("export.csv", "clicks", 30, 50)
+    changed = run_all(above | rows | below)
+    assert not set(changed.runs["rows"].split()) & set(first.runs["rows"].split())

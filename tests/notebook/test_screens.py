@@ -1,19 +1,24 @@
-"""What is on the screen while a run speaks, what remains of it, and what that costs on the kernel's channel."""
+"""What is on the screen while a run speaks, what remains of it, and how it reads."""
 
 from __future__ import annotations
 
 import io
 import random
+import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agentsvc_nb.client import cards
+from agentsvc_nb.notebook.display.markdown import CODE_CHARS, settled, to_html
 from agentsvc_nb.notebook.display.render import answer_bundle
+from agentsvc_nb.notebook.display.results import grid
 from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, TerminalScreen
+from tests.notebook.allowlist import offences
 from tests.notebook.screens import Cell, Clock, Script
+from tests.notebook.test_hostile import HOSTILE
 
-PARAGRAPHS = "\n\n".join(f"## Part {n}\n\n" + "Words of **some** length, and `code`. " * 8 for n in range(70))[:20_000]
 ENDLESS = ("word " * 4_000)[:20_000]
 FENCE = "```\n" + "print('a line of code')\n" * 860
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | <two> |\n" * 1_400
@@ -88,3 +93,80 @@ def test_a_terminal_gets_the_text_once_as_it_comes_without_its_escapes() -> None
     screen.finish(answer_bundle(script.view))
     assert out.getvalue().count("Hello red.") == 1
     assert "✓ completed" in out.getvalue().splitlines()[-1]
+
+
+LINES = [
+    *("", "plain *words* and `code`", "# heading", "===", "---", "- item", "  continued", "    indented", "1. one"),
+    *("> quoted", "```", "```python", "~~~", "| a | b |", "|---|---|", "| 1 | 2 |", "#hashtag", "\tx", "<div>", "***"),
+    *("$$", "$$ x = 1", "x_1 + 2 $$", "  \\[", "\\] ", "> $$", r"of \(a*b*c\) and $5"),
+]
+TEXTS = st.lists(st.sampled_from(LINES), max_size=25).map("\n".join)
+
+
+def _stream(text: str, cuts: list[int]) -> list[str]:
+    """Feed the text in pieces and freeze what settles, as the live screen does."""
+    pieces, start = [], 0
+    for end in [*sorted(cut % (len(text) + 1) for cut in cuts), len(text)]:
+        if done := settled(text[start : max(end, start)]):
+            pieces.append(text[start : start + done])
+            start += done
+    return [*pieces, text[start:]]
+
+
+@settings(max_examples=60)
+@given(TEXTS, st.lists(st.integers(0, 2000), max_size=12))
+def test_nothing_is_lost_or_doubled_and_pieces_read_like_the_whole(text: str, cuts: list[int]) -> None:
+    pieces = _stream(text, cuts)
+    assert text == "".join(pieces)
+    whole, joined = to_html(text), "\n".join(to_html(piece) for piece in pieces)
+    assert re.sub(r"\s+", " ", whole).strip() == re.sub(r"\s+", " ", joined).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "frozen"),
+    [
+        ("one\n\n", ""),
+        ("one\n\ntwo\n", "one\n\n"),
+        ("para\n#", ""),
+        ("```\ncode\n\nmore\n", ""),
+        ("```\ncode\n```\nafter\n", "```\ncode\n```\n"),
+        ("- a\n\n- b\n\n", ""),
+        ("- a\n\n- b\n\npara\n", "- a\n\n- b\n\n"),
+        ("a\r\n\r\nb\r\n", "a\r\n\r\n"),
+        ("$$\na = b\n# c\n", ""),
+        ("| a |\n|---|\n| 1 |\n\nx\n", "| a |\n|---|\n| 1 |\n\n"),
+    ],
+)
+def test_a_block_settles_when_the_next_one_has_begun_on_a_whole_line(text: str, frozen: str) -> None:
+    assert frozen == text[: settled(text)]
+
+
+@pytest.mark.parametrize("language", ["python", "sql", "html", "json"])
+def test_hostile_code_stays_text_in_every_language(language: str) -> None:
+    for text in (
+        *HOSTILE,
+        "".join(HOSTILE),
+        *(part * (CODE_CHARS // len(part)) for part in ("(", '"', "'''", "<", "${", "/*")),
+    ):
+        shown = to_html(f"~~~~~~ {language}\n{text}\n~~~~~~")
+        assert offences(shown) == []
+        assert re.fullmatch(
+            r"(?s)(?:<pre[^>]*><code>[^<]*(?:<span [^<>]*>[^<]*</span>[^<]*)*</code></pre>\s*|<p>.*)+", shown
+        )
+
+
+def test_numbers_have_separators_and_years_and_ids_have_none() -> None:
+    names = ["views", "share", "orderId", "since", "year of birth", "paid"]
+    rows: list[list[object]] = [
+        [1234567, 1234.5, 1234567, 2019, 1890, True],
+        [None, 0.1 + 0.2, 7654321, 2024, 1910, False],
+    ]
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    for bundle in (grid("t", names, rows), cards.table("t", names, records, 2)):
+        head, first, second = (re.split(r"\s{2,}", line.strip()) for line in bundle["text/plain"].splitlines()[1:])
+        assert head == names
+        assert first == ["1,234,567", "1,234.5", "1234567", "2019", "1890", "True"]
+        assert second == ["0.3", "7654321", "2024", "1910", "False"]
+        cells = bundle["text/html"].rpartition("<thead>")[2].split("text-align:")[1:]
+        sides = [cell.partition(";")[0] for cell in cells]
+        assert sides == ["right", "right", "right", "right", "right", "left"] * 3

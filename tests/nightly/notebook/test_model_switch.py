@@ -7,15 +7,16 @@ import os
 import signal
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import keyring
 import pytest
 
 from agentsvc_nb import embedded
+from agentsvc_nb.language_models.keys import ModelKeys
+from agentsvc_nb.language_models.switch import SwitchError
 from agentsvc_nb.service.folder import DataFolder
 from tests.notebook.conftest import own_folders as own_folders
-from tests.notebook.jupyter import ROOT, start_kernel
+from tests.notebook.jupyter import Run, jupyter
 from tests.notebook.test_model_switch import KEY, MODEL, SLOW_SECONDS, Talk, Wanting, asked, files_with, model_now
 from tests.notebook.test_model_switch import data as data
 from tests.notebook.test_model_switch import form as form
@@ -23,6 +24,38 @@ from tests.notebook.test_model_switch import gateway as gateway
 from tests.notebook.test_model_switch import provider as provider
 from tests.support.waiting import until
 from tests.unit.agents.wires.server import ProviderServer
+
+
+def test_a_key_of_the_environment_is_used_and_not_kept(
+    data: Path, gateway: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-wrong")
+    with pytest.raises(SwitchError, match="The key in ANTHROPIC_API_KEY was refused"):
+        Talk().switch(MODEL)
+    with pytest.raises(SwitchError, match="ANTHROPIC_API_KEY is set here"):
+        Talk(KEY).switch(MODEL, new_key=True)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    assert Talk().switch(MODEL).key_place == ""
+    assert asked(data).output == "Blue"
+    assert files_with(data, KEY) == []
+
+
+def test_a_service_that_does_not_start_with_it_is_started_with_the_model_before(
+    data: Path, gateway: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key that was just kept is gone before the service reads it."""
+    embedded.find_or_start(data, model="scripted", timeout=SLOW_SECONDS)
+    keep = ModelKeys.keep
+
+    def lost(self: ModelKeys, *given: str) -> str:
+        where = keep(self, *given)
+        (data / "model-keys.json").unlink()
+        return where
+
+    monkeypatch.setattr(ModelKeys, "keep", lost)
+    with pytest.raises(SwitchError, match=r"set ANTHROPIC_API_KEY.* scripted stays."):
+        Talk(KEY).switch(MODEL)
+    assert model_now(data) == "scripted"
 
 
 def test_an_active_run_is_waited_for_and_not_lost(data: Path, gateway: ProviderServer) -> None:
@@ -92,69 +125,32 @@ def test_a_key_in_the_keyring_is_in_no_file_and_the_service_gets_it(
         keyring.set_keyring(before)
 
 
-class Notebook:
-    """A real kernel whose front end answers the prompts."""
-
-    def __init__(self, folder: Path, **environ: str) -> None:
-        env = dict(os.environ) | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython")} | environ
-        self.manager, self._client = start_kernel(folder, env)
-        self.prompts: list[dict[str, Any]] = []
-        self.cell("%load_ext agentsvc_nb")
-
-    def cell(self, code: str, answer: str = "") -> str:
-        """All that the cell left, as text."""
-        told: list[str] = []
-
-        def prompted(message: dict[str, Any]) -> None:
-            self.prompts.append(message["content"])
-            self._client.input(answer)
-
-        def shown(message: dict[str, Any]) -> None:
-            content = message["content"]
-            told.extend([content.get("text", ""), content.get("data", {}).get("text/plain", "")])
-            told.extend(content.get("traceback", ()))
-
-        self._client.execute_interactive(code, stdin_hook=prompted, output_hook=shown, timeout=SLOW_SECONDS)
-        return "\n".join(told)
-
-    @property
-    def pid(self) -> int:
-        process: Any = self.manager.provisioner
-        return int(process.pid)
-
-    def close(self) -> None:
-        self._client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
+def printed(run: Run) -> str:
+    """All that a cell left, as text."""
+    outputs = [*run.cell.outputs, *run.results]
+    return "\n".join([run.printed, str(run.error or ""), *(output.get("text/plain", "") for output in outputs)])
 
 
 def test_in_a_notebook_then_kill_9_then_in_another_notebook(
     data: Path, provider: ProviderServer, form: Wanting, tmp_path: Path
 ) -> None:
-    first = Notebook(tmp_path, ANTHROPIC_BASE_URL=provider.url, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
-    said = first.cell(f"%agentsvc model {MODEL}", KEY)
-    assert [(each["prompt"], each["password"]) for each in first.prompts] == [
-        (f"Key for {provider.url} (not shown): ", True)
-    ]
-    assert f"{MODEL} answers from now on." in said
-    assert f"model    {MODEL}" in first.cell("%agentsvc")
-    answer = first.cell("%%ask\nHello")
-    assert "Blue" in answer
-    assert f" · {MODEL} · run " in answer
-    said += answer + first.cell("%history\n_, dir(), In, Out")
-    os.kill(first.pid, signal.SIGKILL)
-    ready = embedded.status(data)
-    assert ready is not None
-    os.kill(ready.pid, signal.SIGKILL)
-    first.close()
+    with jupyter(tmp_path, ANTHROPIC_BASE_URL=provider.url, JPY_SESSION_NAME=str(tmp_path / "a.ipynb")) as first:
+        said = printed(first.run(f"%agentsvc model {MODEL}", answers=(KEY,)))
+        assert f"{MODEL} answers from now on." in said
+        answer = printed(first.run("%%ask\nHello"))
+        assert "Blue" in answer
+        assert f" · {MODEL} · run " in answer
+        said += answer + printed(first.run("%history\n_, dir(), In, Out"))
+        os.kill(first.manager.provisioner.pid, signal.SIGKILL)
+        ready = embedded.status(data)
+        assert ready is not None
+        os.kill(ready.pid, signal.SIGKILL)
     until(lambda: not embedded.is_held(DataFolder(data)))
     embedded.find_or_start(data, timeout=SLOW_SECONDS)  # by a process that was told nothing
-    second = Notebook(tmp_path, JPY_SESSION_NAME=str(tmp_path / "b.ipynb"))
-    assert "Blue" in second.cell("%%ask\nHello again")
-    assert second.prompts == []
-    listed = second.cell("%agentsvc model")
-    assert f"{MODEL}" in listed
+    with jupyter(tmp_path, JPY_SESSION_NAME=str(tmp_path / "b.ipynb")) as second:
+        assert "Blue" in printed(second.run("%%ask\nHello again"))
+        listed = printed(second.run("%agentsvc model"))
     assert "answers now" in listed
-    second.close()
     assert KEY not in said + listed
     assert set(form.keys) == {KEY}
     kept = [file for file in tmp_path.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
