@@ -21,16 +21,16 @@ import errno
 import os
 import signal
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import agentsvc_nb
+from agentsvc_nb.clock import SystemClock
 from agentsvc_nb.service import sql
 from agentsvc_nb.service.folder import DataFolder
-from agentsvc_nb.service.ports import DatabaseEngine, Index, Queue, Row, StoreAway, StoreBusy, Tx
-from agentsvc_nb.service.runner.storage import SystemClock
+from agentsvc_nb.service.ports import Row, StoreAway, StoreBusy, Tx
 from agentsvc_nb.service.store import database_of
 from agentsvc_nb.service.store.blobs import LocalBlobs, NewBlob
 
@@ -79,8 +79,8 @@ class WatchedTx:
     def __init__(self, tx: Tx, passed: Callable[[str, Row | None], None]) -> None:
         self._tx, self._passed, self._names = tx, passed, names()
 
-    def all(self, sql: str, /, **params: Any) -> list[Row]:
-        return self._tx.all(sql, **params)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
 
     def one(self, sql: str, /, **params: Any) -> Row | None:
         row = self._tx.one(sql, **params)
@@ -92,15 +92,6 @@ class WatchedTx:
         self._passed(self._names.get(sql, ""), None)
         return touched
 
-    def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
-        return self._tx.stream(sql)
-
-    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        self._tx.copy_in(table, columns, rows)
-
-    def check_time(self) -> None:
-        self._tx.check_time()
-
 
 class WrappedDatabase:
     """The database of a data folder's service, SQLite or PostgreSQL; subclasses do something at its writes."""
@@ -108,34 +99,15 @@ class WrappedDatabase:
     def __init__(self, folder: DataFolder) -> None:
         self._inner = database_of(folder)
 
-    @property
-    def index(self) -> Index:
-        return self._inner.index
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
-    def open(self) -> DatabaseEngine:
+    def open(self) -> Any:
         self._inner.open()
         return self
 
-    def queue(self) -> Queue | None:
-        return self._inner.queue()
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def version(self) -> int | None:
-        return self._inner.version()
-
-    def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        return self._inner.read(use, seconds)
-
-    async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
-        return await self._inner.read_soon(use, single=single)
-
-    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+    async def write(self, use: Callable[[Any], T], *, long: bool = False) -> T:
         return await self._inner.write(use, long=long)
-
-    def write_now(self, use: Callable[[Tx], T]) -> T:
-        return self._inner.write_now(use)
 
 
 class FaultyDatabase(WrappedDatabase):
@@ -155,9 +127,9 @@ class FaultyDatabase(WrappedDatabase):
 
     def version(self) -> int | None:
         self._requested = True  # a request has come: its key is looked up
-        return super().version()
+        return self._inner.version()
 
-    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+    async def write(self, use: Callable[[Any], T], *, long: bool = False) -> T:
         if self._requested and self._group:
             await self._gather()
         dies_after = False
@@ -178,7 +150,7 @@ class FaultyDatabase(WrappedDatabase):
             with self._reads_fail.with_name("reads-failed").open("a") as failed:
                 failed.write(f"{use.__module__}.{use.__qualname__}\n")
             raise failure
-        return await super().read_soon(use, single=single)
+        return await self._inner.read_soon(use, single=single)
 
     async def _gather(self) -> None:
         self._group -= 1
@@ -214,38 +186,39 @@ class FaultyBlobs(LocalBlobs):
         self.point = point
 
     def create(self) -> NewBlob:
-        return FaultyBlob(self, self.incoming)
+        return FaultyBlob(self)
+
+    def place(self, path: Path, sha256: str) -> None:
+        if self.point.reached("blob", "rename"):
+            die()
+        super().place(path, sha256)
+        if self.point.reached("blob", "kept"):
+            die()
 
 
 class FaultyBlob(NewBlob):
     """A blob that is being written."""
 
-    _blobs: FaultyBlobs
+    def __init__(self, blobs: FaultyBlobs) -> None:
+        super().__init__(blobs, blobs.incoming)
+        self.point = blobs.point
 
     def write(self, data: bytes | memoryview) -> None:
         super().write(data)
-        self._file.flush()  # so that the crash leaves a half-written file
-        if self._blobs.point.reached("blob", "write"):
+        if self.point.reached("blob", "write"):
             die()
-        if self._blobs.point.reached("full", "write"):
+        if self.point.reached("full", "write"):
             raise OSError(errno.ENOSPC, "No space left on device")
-
-    def keep(self) -> None:
-        if self._blobs.point.reached("blob", "rename"):
-            die()
-        super().keep()
-        if self._blobs.point.reached("blob", "kept"):
-            die()
 
 
 class MovableClock(SystemClock):
-    """The machine's clock plus the offset, in ms, in the data folder's file `clock-offset`."""
+    """The machine's clock plus the offset, in ms, in the folder's file `clock-offset`."""
 
-    def __init__(self, data: Path) -> None:
-        self._offset = data / "clock-offset"
+    def __init__(self, folder: Path) -> None:
+        self._offset = folder / "clock-offset"
 
-    def now(self) -> int:
+    def time_ns(self) -> int:
         try:
-            return super().now() + int(self._offset.read_text())
+            return super().time_ns() + int(self._offset.read_text()) * 1_000_000
         except FileNotFoundError:
-            return super().now()
+            return super().time_ns()

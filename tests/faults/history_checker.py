@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from agentsvc_nb.agents.port import Agent, RunContext
 from agentsvc_nb.service.ports import Row, Tx
@@ -52,7 +52,7 @@ class LateWritersDatabase(WrappedDatabase):
     ended attempt does the same.
     """
 
-    async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
+    async def write(self, use: Callable[[Any], T], *, long: bool = False) -> T:
         late: list[tuple[str, int]] = []
 
         def passed(name: str, row: Row | None) -> None:

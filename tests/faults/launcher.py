@@ -14,14 +14,15 @@ import json
 import os
 import uuid
 from pathlib import Path
+from typing import Any
 
-from agentsvc_nb import __version__
+from agentsvc_nb import __version__, clock
 from agentsvc_nb.agents import choose
 from agentsvc_nb.service.app import Engines, create_app
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import ensure_own_key
-from agentsvc_nb.service.ports import DatabaseEngine
+from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.server import bind, origin, run
 from agentsvc_nb.settings import Settings
 from tests.faults.effects import offer
@@ -46,17 +47,18 @@ def main() -> None:
             engines=_engines(given, folder),
         )
         ready = {"pid": os.getpid(), "base_url": base_url, "version": __version__}
-        run(app, listening, lambda: write_private(folder.ready, json.dumps(ready)))
+        with clock.replaced(MovableClock(folder.path)):
+            run(app, listening, lambda: write_private(folder.ready, json.dumps(ready)))
 
 
 def _engines(given: argparse.Namespace, folder: DataFolder) -> Engines:
-    database: DatabaseEngine
+    database: Any
     if given.late_writers:
         database = LateWritersDatabase(folder)
     else:
         database = FaultyDatabase(folder, Point.parse(given.point), given.group)
     blobs = FaultyBlobs(folder.path / "blobs", Point.parse(given.point))
-    return Engines(database, blobs, MovableClock(folder.path))
+    return Engines(database, blobs, SystemClock())
 
 
 def _arguments() -> argparse.Namespace:

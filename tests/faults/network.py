@@ -27,7 +27,7 @@ HANDLE_SECONDS = 0.1
 PATIENCE_SECONDS = 0.4
 """After this time without a byte a client gives a connection up; outside tests that is a minute."""
 WAYS = pytest.mark.parametrize("direction", ["up", "down"])
-KINDS = pytest.mark.parametrize("how", sampled(HOWS, "cut", "reset", "stall"))
+KINDS = pytest.mark.parametrize("how", sampled(HOWS, "reset", "stall"))
 
 
 def count(service: RunningService, table: Literal["run", "job", "upload", "file"]) -> int:

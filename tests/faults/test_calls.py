@@ -12,7 +12,10 @@ import pytest
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.effects import STAMPS
+from tests.support.sampling import sampled
 from tests.support.waiting import until
+
+TOOLS = pytest.mark.parametrize("tool", sampled(["stamp", "post"], "post"))
 
 
 def call(tool: str, dies: str | None = None) -> str:
@@ -39,7 +42,7 @@ def last_result(events: list[dict[str, Any]]) -> dict[str, Any]:
     return payload
 
 
-@pytest.mark.parametrize("tool", ["stamp", "post"])
+@TOOLS
 def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: str) -> None:
     with crashing_server() as service:
         service.start()
@@ -49,7 +52,7 @@ def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: st
         assert len(stamps(service)) == 1
 
 
-@pytest.mark.parametrize("tool", ["stamp", "post"])
+@TOOLS
 def test_what_may_have_had_an_effect_is_not_repeated(tool: str) -> None:
     with crashing_server() as service:
         service.start()

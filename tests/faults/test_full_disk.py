@@ -22,6 +22,7 @@ from tests.faults.scenario import CONTENT, Morning
 from tests.service.process.test_serve import ENV, client_of, command, serving
 from tests.support.waiting import PATIENCE_SECONDS, until
 
+pytestmark = pytest.mark.sqlite("fills the disk under the folder's own database")
 NO_ROOM = 4096
 """Less than any database or log has already."""
 
@@ -45,7 +46,6 @@ def incoming(service: CrashingServer) -> list[str]:
     return [path.name for path in (service.data / "blobs" / "incoming").iterdir()]
 
 
-@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: CrashingServer) -> None:
     morning = Morning(service)
     morning.work()
@@ -61,7 +61,6 @@ def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: Cras
     assert service.post("/runs", {"message": "say now", "sync": True}, "lost").json()["output"] == "now"
 
 
-@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) -> None:
     run = service.post("/runs", {"message": "say a\nwait 0.2\nsay b"}).json()
     until(lambda: service.get(f"/runs/{run['run_id']}")["status"] == "running")
@@ -74,29 +73,6 @@ def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) ->
     assert service.post("/runs", {"message": "say free", "chat": run["chat"]}).status_code == 202
 
 
-@pytest.mark.sqlite("fills the disk under the folder's own database")
-def test_who_waits_for_a_run_that_cannot_end_is_told_at_once(service: CrashingServer) -> None:
-    """The request was held for as long as it may be."""
-    start = {"message": "say a\nwait 1\nsay b"}
-    run = service.post("/runs", start, "held").json()
-    until(lambda: service.get(f"/runs/{run['run_id']}")["status"] == "running")
-    room(service, NO_ROOM)
-
-    def told() -> str:
-        answer = service.post("/runs", {**start, "sync": True}, "held")
-        assert refused(answer)
-        message: str = answer.json()["error"]["message"]
-        return message
-
-    held_up = f"{run['run_id']} is held up: at the service, the disk is full"
-    for _ in range(2):  # the second finds it held up
-        # Asked in the turn of the loop in which the run's end fails, the question fails along with it.
-        until(told, lambda message: held_up in message)
-    room(service, resource.RLIM_INFINITY)
-    until(lambda: service.get(f"/runs/{run['run_id']}")["status"], lambda status: status in TERMINAL)
-    assert service.post("/runs", {**start, "sync": True}, "held").status_code == 200
-
-
 def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
     with crashing_server() as service:
         service.start("--point", "full write 2")
@@ -105,19 +81,13 @@ def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
         assert service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}).status_code == 200
 
 
-@pytest.mark.sqlite("fills the disk under the folder's own database")
 @pytest.mark.parametrize(
     "arguments",
     [
         ["serve", "--port", "0"],
         ["keys", "create", "--name", "b"],
-        ["keys", "list"],
-        ["account", "suspend"],
-        ["pages", "add", "https://shop.example/"],
-        ["feedback", "list"],
         ["backup", "{}/another.tar"],
         ["restore", "{}/backup.tar", "--data", "{}/restored"],
-        ["ask", "hello"],
     ],
     ids=lambda arguments: arguments[0] + "-" + arguments[1].strip("-{}/"),
 )
@@ -147,7 +117,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.sqlite("fills the disk under the folder's own database")
 def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data, "--port", 0, stderr=subprocess.PIPE) as process, client_of(data) as client:
@@ -169,14 +138,13 @@ def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) 
     assert "the disk is full" in said
 
 
-@pytest.mark.sqlite("fills the disk under the folder's own database")
-@pytest.mark.parametrize("full", ["the ready file", "standard output", "a first start"])
+@pytest.mark.parametrize("full", ["standard output", "a first start"])
 def test_a_start_that_finds_no_room_says_so_and_leaves_nothing_running(full: str, tmp_path: Path) -> None:
     """The folder starts when there is room."""
     data = tmp_path / "data"
     with open("/dev/full" if full == "standard output" else os.devnull, "w") as out:
         done = subprocess.run(
-            command(data, "--port", 0, *(["--ready-file", "/proc/ready"] if full == "the ready file" else [])),
+            command(data, "--port", 0),
             env=ENV,
             stdout=out,
             stderr=subprocess.PIPE,
@@ -186,7 +154,7 @@ def test_a_start_that_finds_no_room_says_so_and_leaves_nothing_running(full: str
         )
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert "disk" in done.stderr or "/proc" in done.stderr
+    assert "disk" in done.stderr
     assert not (data / "ready.json").exists()
     with serving(data, "--port", 0), client_of(data) as client:
         assert client.runs.start("say on", sync=True).output == "on"

@@ -15,7 +15,7 @@ import pytest
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.testing import RunningService
 from tests.faults.interrupting import HALF_MADE_SOCKETS, LONGEST_SECONDS, CtrlC, cancelled
-from tests.faults.network import CONTENT, HANDLE_SECONDS, count, new_chat
+from tests.faults.network import CONTENT, HANDLE_SECONDS, count
 
 LIVE = "\n".join(f"progress {n} 60 at {n}\nwait 0.005" for n in range(60))
 TIMES = 25
@@ -127,20 +127,4 @@ def test_an_ask_after_ctrl_c_is_the_same_turn(service: RunningService, seed: int
             ctrl_c.during(partial(client.ask, **asked))
             assert client.ask(**asked).answer == "so far\ndone"
     assert count(service, "run") - before == len(ASKS)
-    assert ctrl_c.hits
-
-
-def test_a_wait_for_a_chat_may_be_left_and_begun_again(service: RunningService, seed: int) -> None:
-    ctrl_c, before = CtrlC(seed), count(service, "run")
-    with AgentService(service.api_key, service.base_url) as client:
-        chat = new_chat(client)
-        for number in range(8):
-            first = client.runs.start("wait 0.05\nsay first", chat=chat, on_busy="wait")
-            start = partial(
-                client.runs.start, "say second", chat=chat, on_busy="wait", idempotency_key=f"{chat}-{number}"
-            )
-            ctrl_c.during(start)
-            second = client.runs.wait(start())
-            assert (second.output, client.runs.get(first.run_id).status) == ("second", "completed")
-    assert count(service, "run") - before == 1 + 2 * 8
     assert ctrl_c.hits

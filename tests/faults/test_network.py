@@ -27,6 +27,7 @@ from tests.faults.network import (
 )
 from tests.faults.proxy import Direction, Fault, How, Proxy
 from tests.service.api.faces import Face
+from tests.support.sampling import sampled
 
 IMAGES = {"request": {"brief": "Autumn sale"}}
 pytestmark = pytest.mark.usefixtures("all_closed", "impatient")
@@ -68,7 +69,7 @@ def test_a_stream_over_ten_broken_connections_is_whole(
 
 @WAYS
 @KINDS
-@pytest.mark.parametrize("after", [0, 300])
+@pytest.mark.parametrize("after", sampled([0, 300], 300))
 def test_a_keyed_start_gives_one_run(
     how: How, direction: Direction, after: int, facing: Any, service: RunningService
 ) -> None:
@@ -82,7 +83,7 @@ def test_a_keyed_start_gives_one_run(
 
 @WAYS
 @KINDS
-@pytest.mark.parametrize("after", [0, 300])
+@pytest.mark.parametrize("after", sampled([0, 300], 300))
 def test_a_start_without_a_key_is_sent_once(
     how: How, direction: Direction, after: int, facing: Any, service: RunningService
 ) -> None:

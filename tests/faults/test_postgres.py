@@ -59,22 +59,6 @@ def test_without_the_shared_secret_or_with_another_no_process_starts_and_no_key_
     assert "`agentsvc worker` needs AGENTSVC_DATABASE" in alone.stderr
 
 
-def test_runs_go_on_when_the_server_of_the_database_is_back() -> None:
-    server = PostgresServer()
-    try:
-        with (
-            running_service(database=server.new_database()) as service,
-            AgentService(service.api_key, service.base_url) as client,
-        ):
-            run = client.runs.start("wait 2\nsay done")
-            server.stop()
-            server.start()
-            assert client.runs.wait(run.run_id).output == "done"
-            assert client.runs.start("say again", sync=True).output == "again"
-    finally:
-        server.remove()
-
-
 def test_while_the_server_of_the_database_is_away_requests_are_refused() -> None:
     server = PostgresServer()
     try:
@@ -98,14 +82,6 @@ def _answered(client: AgentService) -> str | None:
         return client.runs.start("say hello", sync=True).output
     except StefanBrainError:
         return None
-
-
-def test_a_killed_service_leaves_its_data_to_the_next_one(own: RunningService) -> None:
-    with AgentService(own.api_key, own.base_url) as client:
-        run = client.runs.start("wait 1\nsay done")
-        own.kill()
-        own.start()
-        assert client.runs.wait(run.run_id).output == "done"
 
 
 def test_another_process_with_other_contents_on_the_same_database_ends_with_a_sentence(

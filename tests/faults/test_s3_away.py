@@ -122,13 +122,6 @@ def test_a_download_breaks_off_with_the_server_and_goes_on_later(server: S3Serve
         assert (rest.status_code, bytes(received) + rest.content) == (206, whole)
 
 
-def test_a_service_starts_while_the_server_is_away(server: S3Server, opened: Opened) -> None:
-    server.kill()
-    with running_service(blobs=server.address()) as service:
-        assert opened(service).finish("say hello")["output"] == "hello"
-        assert "can't be reached" in (service.data / "serve.log").read_text()
-
-
 def test_a_bucket_and_keys_that_are_wrong_end_the_start(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         pytest.raises(RuntimeError, match="The bucket of AGENTSVC_BLOBS does not exist"),
@@ -140,18 +133,3 @@ def test_a_bucket_and_keys_that_are_wrong_end_the_start(s3: S3Server, monkeypatc
         pass
     assert "wrong-secret" not in str(caught.value)
     assert "Traceback" not in str(caught.value)
-
-
-def test_a_folder_with_contents_is_not_started_without_them(
-    s3: S3Server, opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running_service(blobs="") as service:
-        wire = opened(service)
-        chat = wire.finish("write kept.txt kept")["chat"]
-        service.stop()
-        with monkeypatch.context() as patch:
-            patch.setitem(service._env, "AGENTSVC_BLOBS", s3.address())
-            with pytest.raises(RuntimeError, match=r"lie in .*blobs"):
-                service.start()
-        service.start()
-        assert downloaded(wire, chat, "kept.txt").content == b"kept"

@@ -220,17 +220,6 @@ def test_what_the_users_transaction_has_used_is_not_taken_for_unread(readers: sq
         assert told(connection, "select relname from pg_class").startswith("asks: The query reads pg_catalog.pg_class")
 
 
-def test_the_user_s_transaction_stays_open_and_writes(owned: sqlalchemy.Connection) -> None:
-    owned.exec_driver_sql("INSERT INTO sales VALUES ('East', 1)")
-    database = database_in("db", {"db": owned}).database
-    assert query(database, "SELECT count(*) AS n FROM sales", Rules(), approved=True)["rows"] == [[3]]
-    with pytest.raises(LookupError, match="does not exist"):
-        query(database, "SELECT nowhere FROM sales", Rules(), approved=True)
-    owned.exec_driver_sql("INSERT INTO sales VALUES ('West', 1)")
-    assert owned.exec_driver_sql("SELECT count(*) FROM sales").scalar() == 4
-    assert owned.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
-
-
 def test_a_long_query_is_ended_and_ctrl_c_ends_one(readers: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     database = database_in("db", {"db": readers}).database
     monkeypatch.setattr(database_port, "QUERY_SECONDS", 0.3)

@@ -22,7 +22,6 @@ from agentsvc_nb.service.runs.process_records import DEAD_MS
 from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 from agentsvc_nb.service.store.postgres import IDLE_SECONDS, LOCK_SECONDS, PostgresDatabase
-from agentsvc_nb.tools.support.stopping import ReadTooLong
 from tests.support import databases
 from tests.support.databases import PostgresServer
 
@@ -119,24 +118,6 @@ def test_a_writer_that_is_frozen_in_the_midst_of_a_write_keeps_nobody_from_writi
             frozen.result()
         assert two.read(names) == ["free", "frozen"]
     assert LOCK_SECONDS > IDLE_SECONDS < DEAD_MS / 1000 - LIVE_SECONDS
-
-
-def test_a_read_that_takes_too_long_ends(database: PostgresDatabase) -> None:
-    with pytest.raises(ReadTooLong):
-        database.read(lambda tx: tx.one("SELECT pg_sleep(600)"), 0.05)
-    assert database.read(names) == []
-
-
-def test_a_restart_of_the_server_costs_nothing_but_time(stopping: PostgresServer) -> None:
-    address = stopping.new_database()
-    with contextlib.closing(PostgresDatabase(address).open()) as database:
-        database.write_now(count_up)
-        stopping.stop()
-        starting = threading.Thread(target=stopping.start)
-        starting.start()
-        database.write_now(count_up)
-        assert database.read(lambda tx: tx.all("SELECT value FROM meta WHERE name = 'number'")) == [{"value": "2"}]
-        starting.join()
 
 
 def test_a_server_that_is_away_is_said_without_the_password(stopping: PostgresServer) -> None:

@@ -84,9 +84,6 @@ class QueueTables:
         late = "UPDATE procrastinate_workers SET last_heartbeat = now() - %s * INTERVAL '1 ms' WHERE id = %s"
         self._connection.execute(late.encode(), [DEAD_MS + 1, worker])
 
-    def waiting(self) -> int:
-        return self.count("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
-
     def count(self, sql: str, *values: object) -> int:
         row = self._connection.execute(sql.encode(), values).fetchone()
         assert row is not None
@@ -162,20 +159,6 @@ def test_a_run_that_is_left_waits_for_the_next_worker_and_that_does_not_count(
     asyncio.run(work())
 
 
-def test_a_run_whose_workers_die_ends_at_last(contexts_of_two: Contexts, queue: QueueTables) -> None:
-    async def work() -> None:
-        one, two = contexts_of_two
-        run = await started(one)
-        await claimed(one, run)
-        for _ in range(RESTARTS_MAX + 1):
-            queue.die(queue.take(run))
-            await processes.sweep(two, [])
-        ended = await now(two, run)
-        assert (ended.status, ended.last_error) == ("failed", "attempts_exhausted")
-
-    asyncio.run(work())
-
-
 def test_a_cancelled_run_of_a_dead_worker_is_ended(contexts_of_two: Contexts, queue: QueueTables) -> None:
     async def work() -> None:
         one, two = contexts_of_two
@@ -228,19 +211,6 @@ def test_a_run_waits_for_a_process_with_its_model_while_one_lives_and_is_ended_w
         await processes.end(one, of(one))
         await processes.sweep(two, [])
         assert (await now(two, run)).last_error == "model_changed"
-
-    asyncio.run(work())
-
-
-def test_a_start_that_is_refused_leaves_no_job_in_the_queue(contexts_of_two: Contexts, queue: QueueTables) -> None:
-    async def work() -> None:
-        one, _ = contexts_of_two
-        run = await started(one)
-        key = await one.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
-        assert key is not None
-        with pytest.raises(Exception, match="already has an active"):
-            await runs.start(one, key, Start("hello", ChatSelector(chat=run.chat), "scripted", NOW))
-        assert queue.waiting() == 1
 
     asyncio.run(work())
 

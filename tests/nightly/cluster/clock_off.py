@@ -1,13 +1,13 @@
 """`python -m tests.nightly.cluster.clock_off ...`: `agentsvc ...` with a clock that is off by as much as `set_off`
-says, at each look: in place of the machine's there is another at the service's own port for clocks."""
+says, at each look."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+from agentsvc_nb import clock
 from agentsvc_nb.cli import main
-from agentsvc_nb.service import app
 from tests.faults.engines import MovableClock
 
 
@@ -27,5 +27,5 @@ def _beside(data: Path) -> Path:
 
 if __name__ == "__main__":
     folder = _beside(Path(sys.argv[sys.argv.index("--data") + 1]))
-    setattr(app, "SystemClock", lambda: MovableClock(folder))  # noqa: B010 - not assigned for the type checker
-    sys.exit(main())
+    with clock.replaced(MovableClock(folder)):
+        sys.exit(main())

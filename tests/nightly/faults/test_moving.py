@@ -7,7 +7,6 @@ import hashlib
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import tarfile
@@ -37,9 +36,6 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 pytestmark = pytest.mark.sqlite("moves between the databases")
 
 TEXT = "".join(f"crème {number} lantern " for number in range(15_000))
-IN_ROWS = 150_000
-"""So many bytes to the database are more than what comes before the rows, and less than they are."""
-VERY_LARGE = 200_000_000
 LARGE = os.urandom(6_000_000)  # sent to S3 in parts
 QUERIES = ("lantern", "lant", '"paper lantern" or soup', "notes", "crème -lantern", "nothere")
 
@@ -312,12 +308,6 @@ def test_a_restore_whose_bucket_is_cut_off_is_begun_again(
     assert names == {found.removeprefix("contents/") for found in contents_of(moving.backup) if "contents/" in found}
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 def test_a_target_in_use_is_refused(moving: Moving, place: Place, tmp_path: Path, s3: S3Server) -> None:
     restore = ("restore", moving.backup, "--data", tmp_path / "there")
     done(agentsvc(*restore, **place.env))
@@ -334,25 +324,3 @@ def test_keys_that_would_be_unknown_are_refused(moving: Moving, place: Place, tm
     there = tmp_path / "there"
     fails(agentsvc("restore", moving.backup, "--data", there, **wrong), "`agentsvc restore FILE --secret` prints it")
     done(agentsvc("restore", moving.backup, "--data", there, **place.env))
-
-
-def program(name: str, *arguments: object) -> None:
-    """Run a program of PostgreSQL."""
-    done(subprocess.run([databases.programs() / name, *map(str, arguments)], capture_output=True, text=True))
-
-
-def memory_of(*arguments: str, **env: str) -> int:
-    """Bytes that the command had in memory at most: its own count, which what started it does not alter."""
-    program = (
-        "import sys, pathlib; from agentsvc_nb.cli import main; code = main(sys.argv[1:]); "
-        "print(pathlib.Path('/proc/self/status').read_text()); sys.exit(code)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
-    (found,) = [line for line in done(ended).splitlines() if line.startswith("VmHWM:")]
-    return int(found.split()[1]) * 1024
