@@ -9,9 +9,8 @@ import sys
 from typing import Final
 
 from agentsvc_nb.testing import RunningService, running_service
-from tests.bench import stored
 from tests.bench.load import Load, measure, request
-from tests.bench.process import resident_mb
+from tests.bench.process import completed_runs, resident_mb
 from tests.bench.starts import PATH, QUEUED, START
 from tests.support.waiting import until
 
@@ -33,7 +32,7 @@ def main(quick: bool) -> None:
 def _round(service: RunningService, runs: int, all_runs: int) -> float:
     """What the service holds (MB) when so many more runs have ended."""
     measure(service.base_url, Load(request("POST", PATH, service.api_key, START), 202, QUEUED, False, requests=runs))
-    until(lambda: stored.runs(service, "completed"), lambda ended: ended == all_runs)
+    until(lambda: completed_runs(service), lambda ended: ended == all_runs)
     return resident_mb(service.pid)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from agentsvc_nb.service.keyring import open_beside
+from agentsvc_nb.testing import RunningService
+
 
 def cpu_seconds(pid: int) -> float:
     """User and system time of all threads so far."""
@@ -28,3 +31,10 @@ def _status_kb(pid: int, field: str) -> int:
         if name == field:
             return int(value.split()[0])
     raise ValueError(f"/proc/{pid}/status has no {field}")
+
+
+def completed_runs(service: RunningService) -> int:
+    """How many runs of its database are completed."""
+    with open_beside(service.folder) as database:
+        [row] = database.read(lambda tx: tx.all("SELECT COUNT(*) AS runs FROM run WHERE status = 'completed'"))
+    return int(row["runs"])

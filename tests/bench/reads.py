@@ -9,12 +9,13 @@ import statistics
 import sys
 from typing import NamedTuple
 
+import httpx
+
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.bench.load import Load, Measured, measure, request
 from tests.bench.peer import Server, bare_starlette
 from tests.bench.process import cpu_seconds
-from tests.bench.raw import fetch
 
 
 class Round(NamedTuple):
@@ -34,7 +35,8 @@ def main(quick: bool) -> None:
     with running_service() as service:
         path = f"/api/developers/v1/runs/{_ended_run(service)}"
         ask = request("GET", path, service.api_key)
-        body = fetch(service.base_url, ask)
+        headers = {"Authorization": f"Bearer {service.api_key}", "Accept": "application/json"}
+        body = httpx.get(service.base_url + path, headers=headers).content
         with bare_starlette(path, body) as bare:
             servers = (Server(service.base_url, service.pid), bare)
             load = Load(ask, 200, body, requests=requests)

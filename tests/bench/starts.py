@@ -12,9 +12,8 @@ import time
 from typing import Final
 
 from agentsvc_nb.testing import RunningService, running_service
-from tests.bench import stored
 from tests.bench.load import Load, Measured, measure, request
-from tests.bench.process import cpu_seconds
+from tests.bench.process import completed_runs, cpu_seconds
 from tests.support.waiting import until
 
 PATH: Final = "/api/developers/v1/runs"
@@ -40,7 +39,7 @@ def _round(service: RunningService, runs: int, all_runs: int) -> tuple[Measured,
     load = Load(request("POST", PATH, service.api_key, START), 202, QUEUED, whole=False, requests=runs)
     begin = time.perf_counter()
     measured = measure(service.base_url, load)
-    until(lambda: stored.runs(service, "completed"), lambda ended: ended == all_runs)
+    until(lambda: completed_runs(service), lambda ended: ended == all_runs)
     return measured, time.perf_counter() - begin
 
 

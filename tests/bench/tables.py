@@ -21,6 +21,7 @@ from typing import Any, Final
 from agentsvc_nb.documents.engine.messages import SqlQuestion, TableFile, UsedTable
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.documents.tables.profiles import file_names, named
+from tests.bench.process import resident_mb
 
 ROWS: Final = 200_000
 GROWTH_MB_MAX: Final = 20.0
@@ -80,15 +81,11 @@ async def _memory(asker: _Asker, questions: int) -> float:
     before = 0.0
     for number in range(questions):
         if number == questions // 5:
-            before = _resident_mb()
+            before = resident_mb(os.getpid())
         path = asker.folder / f"small{number % 50}.csv"
         write(path, 20, number)
         await asker.total(asker.file(path))
-    return _resident_mb() - before
-
-
-def _resident_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return resident_mb(os.getpid()) - before
 
 
 async def _bench(folder: Path, quick: bool) -> None:

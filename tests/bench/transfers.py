@@ -7,7 +7,6 @@ python -m tests.bench.transfers [--quick]
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing
 import os
 import statistics
@@ -22,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb import AgentService, AsyncAgentService
+from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.bench.process import peak_mb, resident_mb
@@ -125,28 +124,6 @@ def _down(client: AgentService, place: Place) -> None:
     assert to.stat().st_size == place.megabytes * MB
 
 
-def _up_async(client: AgentService, place: Place) -> None:
-    asyncio.run(_awaited_up(place))
-
-
-async def _awaited_up(place: Place) -> None:
-    async with AsyncAgentService(place.api_key, place.base_url) as client:
-        (staged,) = await client.files.upload(place.source, chat=place.chat)
-        assert staged.size_bytes == place.megabytes * MB
-
-
-def _down_async(client: AgentService, place: Place) -> None:
-    asyncio.run(_awaited_down(place))
-
-
-async def _awaited_down(place: Place) -> None:
-    to = place.folder / "down.bin"
-    to.unlink(missing_ok=True)
-    async with AsyncAgentService(place.api_key, place.base_url) as client:
-        await client.files.download("uploads/up.bin", chat=place.chat, to=to)
-    assert to.stat().st_size == place.megabytes * MB
-
-
 def _up_and_down(client: AgentService, place: Place) -> None:
     _up(client, place)
     _down(client, place)
@@ -175,9 +152,7 @@ def _curl(place: Place, *arguments: str) -> float:
 
 COMPARED: Final[tuple[tuple[str, Work, Callable[[Place], float]], ...]] = (
     ("up", _up, _curl_up),
-    ("up, asyncio", _up_async, _curl_up),
     ("down", _down, _curl_down),
-    ("down, asyncio", _down_async, _curl_down),
 )
 
 

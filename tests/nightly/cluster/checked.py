@@ -1,19 +1,13 @@
-"""`python -m tests.nightly.cluster.checked [--seconds N] [--seed N] [--history FILE]`: a cluster under mixed load while
-its parts are killed, frozen and cut off, and what of its promises that broke
+"""A cluster under mixed load while its parts are killed, frozen and cut off: what happens becomes a history
 (docs/decisions/0059-a-history-is-checked.md)."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import email
 import hashlib
 import itertools
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -21,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import psycopg
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.tools.echo_job import EFFECTS
@@ -64,7 +60,7 @@ def run(history: History, load: Load) -> None:
     """Note what happens, and what there is in the end."""
     with (
         mail_server() as (box, address),
-        made_cluster(3, 3, smtp_url=address, **SETTINGS) as cluster,
+        made_cluster(smtp_url=address, **SETTINGS) as cluster,
         _pooled(cluster) as pooler,
     ):
         cluster.workers[0].module = "tests.nightly.cluster.clock_off"
@@ -96,10 +92,14 @@ def _pooled(cluster: Cluster) -> Iterator[Pooler]:
 
 def _work(cluster: Cluster, pooler: Pooler, balancer: Balancer, history: History, load: Load) -> None:
     """Have the clients work while the plan is carried out, and then until all that they have begun is over."""
+
+    def new_key(*options: str) -> str:
+        return cluster.agentsvc("keys", "create", "--name", options[0][2:], *options).split()[-1]
+
     keys = {
         "wallet": cluster.api_key,
-        "budget": _key(cluster, "--budget-cents", str(BUDGET_CENTS)),
-        "plan": _key(cluster, "--member"),
+        "budget": new_key("--budget-cents", str(BUDGET_CENTS)),
+        "plan": new_key("--member"),
     }
     with cluster.client(0) as first:
         chats = [str(first.runs.start(f"say chat{number}", sync=True).chat) for number in range(CHATS)]
@@ -125,29 +125,12 @@ def _work(cluster: Cluster, pooler: Pooler, balancer: Balancer, history: History
             raise client.failure
 
 
-def _key(cluster: Cluster, *options: str) -> str:
-    data = ["--data", str(cluster.replicas[0].folder)]
-    command = [sys.executable, "-m", "agentsvc_nb", "keys", "create", "--name", options[0][2:], *options, *data]
-    done = subprocess.run(command, env={**os.environ, **cluster.env}, capture_output=True, text=True, check=True)
-    return done.stdout.split()[-1]
-
-
-def _rows(cluster: Cluster, sql: str) -> list[dict[str, Any]]:
-    import psycopg
-    from psycopg.rows import dict_row
-
-    with psycopg.connect(cluster.env["AGENTSVC_DATABASE"], row_factory=dict_row) as connection:
-        return connection.execute(sql.encode()).fetchall()
-
-
 _ACTIVE: Final = "status IN ('queued', 'running', 'cancelling')"
 
 
 @contextlib.contextmanager
 def _looking(cluster: Cluster, history: History) -> Iterator[None]:
     """Within the block a thread looks at the runs in progress, each time at one moment of the database."""
-    import psycopg
-
     over = threading.Event()
     address = cluster.env["AGENTSVC_DATABASE"]
     sql = f"SELECT run_id, chat, attempt FROM run WHERE {_ACTIVE}".encode()
@@ -171,7 +154,7 @@ def _end_what_nobody_knows(cluster: Cluster, history: History) -> None:
     """Cancel the runs of starts without an answer: nobody decides about their calls, or ends those that wait."""
     known = {fact["run_id"] for fact in history.facts if fact["kind"] == "start" and fact["outcome"] == "ok"}
     with cluster.client(0) as client:
-        for row in _rows(cluster, f"SELECT run_id FROM run WHERE {_ACTIVE}"):
+        for row in cluster.rows(f"SELECT run_id FROM run WHERE {_ACTIVE}"):
             if row["run_id"] not in known:
                 client.runs.cancel(row["run_id"])
 
@@ -182,24 +165,24 @@ def _await_calm(cluster: Cluster) -> None:
     left = (
         f"SELECT 1 FROM run WHERE {_ACTIVE} UNION ALL SELECT 1 FROM job WHERE {_ACTIVE} UNION ALL SELECT 1 FROM unread"
     )
-    while _rows(cluster, left) and time.monotonic() < ends:
+    while cluster.rows(left) and time.monotonic() < ends:
         time.sleep(0.5)
 
 
 def _note_end(cluster: Cluster, history: History) -> None:
     """What the replicas answer now, and what the database has."""
     clients = itertools.cycle([cluster.client(replica) for replica in range(3)])
-    runs = _rows(cluster, "SELECT * FROM run JOIN run_message USING (run_id)")
+    runs = cluster.rows("SELECT * FROM run JOIN run_message USING (run_id)")
     for row in runs:
         history.note("stored", table="run", row=row)
         answered = next(clients).runs.get(row["run_id"])
         cost = answered.usage.cost_microcents
         history.note("final", run_id=row["run_id"], status=answered.status, output=answered.output, cost=cost)
-    for row in _rows(cluster, "SELECT run_id, id, type, payload FROM run_event"):
+    for row in cluster.rows("SELECT run_id, id, type, payload FROM run_event"):
         payload = json.loads(row["payload"])
         history.note("stored", table="run_event", row={**row, "payload": payload, "digest": digest(payload)})
     for table in _TABLES:
-        for row in _rows(cluster, f"SELECT * FROM {table}"):
+        for row in cluster.rows(f"SELECT * FROM {table}"):
             given = {"files": json.loads(row["files"])} if table == "job" else {}
             row.pop("digest", None)
             history.note("stored", table=table, row={**row, **given})
@@ -234,10 +217,6 @@ def report(history: History) -> list[str]:
         f"{count:>7} {' '.join(str(part) for part in what if part)}"
         for what, count in sorted(outcomes.items(), key=str)
     ]
-    lines += [
-        f"{count:>7} {what}"
-        for what, count in Counter(f["what"] for f in history.facts if f["kind"] == "fault").items()
-    ]
     resumed = sorted(rules.resumed_after(history.facts), key=lambda each: each[2])
     if resumed:
         seconds = [each[2] for each in resumed]
@@ -246,31 +225,3 @@ def report(history: History) -> list[str]:
             f"half of {len(seconds)} within {seconds[len(seconds) // 2]:.1f} s"
         )
     return lines
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.nightly.cluster.checked")
-    parser.add_argument("--seconds", type=float, default=480)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--frozen", type=float, default=30, help="seconds that a frozen process stands still")
-    parser.add_argument("--every", type=float, default=14, help="seconds between two disturbances")
-    parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--history", type=Path, help="where it is written, by default a new temporary file")
-    given = parser.parse_args()
-    path = given.history or Path(tempfile.mkstemp(prefix="agentsvc-history-", suffix=".jsonl")[1])
-    history = History(path)
-    try:
-        run(history, Load(given.seconds, given.seed, given.frozen, given.every, given.clients))
-    finally:
-        history.close()
-    print("\n".join(report(history)))
-    broken = rules.check(history.facts)
-    for rule, said in broken.items():
-        print(f"{rule}: {len(said)}")
-        print("\n".join(f"  {sentence}" for sentence in said[:10]))
-    print(f"seed {given.seed}, history in {path}: {'broken' if broken else 'all rules hold'}")
-    sys.exit(bool(broken))
-
-
-if __name__ == "__main__":
-    main()

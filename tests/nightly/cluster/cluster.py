@@ -17,7 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg.rows import dict_row
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
@@ -134,16 +137,20 @@ class Cluster:
 
     def holder(self, run_id: str) -> Process:
         """The worker that executes the run."""
-        import psycopg
-
-        with psycopg.connect(self.env["AGENTSVC_DATABASE"], autocommit=True) as connection:
-
-            def found() -> str | None:
-                row = connection.execute("SELECT worker_id FROM run WHERE run_id = %s", [run_id]).fetchone()
-                return None if row is None else row[0]
-
-            instance = until(found)
+        asked = f"SELECT worker_id FROM run WHERE run_id = '{run_id}' AND worker_id IS NOT NULL"
+        instance = until(lambda: self.rows(asked))[0]["worker_id"]
         return next(each for each in self.workers if f'"{instance}"' in (each.folder / "ready.json").read_text())
+
+    def agentsvc(self, *arguments: str) -> str:
+        """What the command line prints with the first replica's settings."""
+        command = [sys.executable, "-m", "agentsvc_nb", *arguments, "--data", str(self.replicas[0].folder)]
+        env = {**os.environ, **self.env}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """What the database has."""
+        with psycopg.connect(self.env["AGENTSVC_DATABASE"], row_factory=dict_row) as connection:
+            return connection.execute(sql.encode()).fetchall()
 
     def end(self) -> None:
         for process in (*self.replicas, *self.workers):
@@ -151,25 +158,21 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def running_cluster(
-    replicas: int = 3, workers: int = 3, *, options: str = DURABLE, **settings: object
-) -> Iterator[Cluster]:
-    """A cluster with these settings, which ends with the block, with all that it holds. `options` are PostgreSQL's."""
-    with made_cluster(replicas, workers, options=options, **settings) as cluster:
+def running_cluster(workers: int = 3, **settings: object) -> Iterator[Cluster]:
+    """A cluster with these settings, which ends with the block, with all that it holds."""
+    with made_cluster(workers, **settings) as cluster:
         cluster.start()
         yield cluster
 
 
 @contextlib.contextmanager
-def made_cluster(
-    replicas: int = 3, workers: int = 3, *, options: str = DURABLE, **settings: object
-) -> Iterator[Cluster]:
+def made_cluster(workers: int = 3, **settings: object) -> Iterator[Cluster]:
     """As `running_cluster`, with its database and its contents there, and none of its processes started."""
     with tempfile.TemporaryDirectory(prefix="agentsvc-cluster-") as folder, running_s3() as s3:
-        postgres = PostgresServer(options)
+        postgres = PostgresServer(DURABLE)
         try:
             given = {"model": "scripted", **settings}
-            cluster = Cluster(Path(folder), postgres, s3, (replicas, workers), given)
+            cluster = Cluster(Path(folder), postgres, s3, (3, workers), given)
             try:
                 yield cluster
             finally:
@@ -181,10 +184,10 @@ def made_cluster(
 class Balancer:
     """A proxy on loopback that gives each connection to the next replica that takes it."""
 
-    def __init__(self, cluster: Cluster, port: int = 0) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._turn = 0
-        self._listening = socket.create_server(("127.0.0.1", port))
+        self._listening = socket.create_server(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()

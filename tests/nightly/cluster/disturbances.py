@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import psycopg
+
 from tests.nightly.cluster import clock_off
 from tests.nightly.cluster.history import History
 
@@ -123,13 +125,10 @@ class Disturbances:
 
     def _held(self, process: Process) -> dict[str, int]:
         """The runs of a process, by their attempts; none while the database is away."""
-        import psycopg
-
         instance = json.loads((process.folder / "ready.json").read_text())["instance"]
-        sql = "SELECT run_id, attempt FROM run WHERE worker_id = %s AND status IN ('running', 'cancelling')"
+        sql = f"SELECT run_id, attempt FROM run WHERE worker_id = '{instance}' AND status IN ('running', 'cancelling')"
         try:
-            with psycopg.connect(self._cluster.env["AGENTSVC_DATABASE"]) as connection:
-                return dict(connection.execute(sql, [instance]).fetchall())
+            return {row["run_id"]: row["attempt"] for row in self._cluster.rows(sql)}
         except psycopg.OperationalError:
             return {}
 
@@ -139,8 +138,6 @@ class Disturbances:
         self._cluster.postgres.start()
 
     def _cut_connections(self, step: Step) -> None:
-        import psycopg
-
         self._note(step)
         with psycopg.connect(self._cluster.env["AGENTSVC_DATABASE"], autocommit=True) as connection:
             connection.execute(

@@ -62,10 +62,6 @@ class History:
             self._file.close()
 
 
-def read(path: Path) -> list[Fact]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def digest(payload: object) -> str:
     """A short mark of an event's payload, by which two are compared."""
     return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()[:12]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
-import time
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.support.databases import PostgresServer
+from tests.support.waiting import until
 
-START_SECONDS: Final = 20.0
 PORT: Final = 6432
 """Of the socket in the server's folder, where no other listens."""
 
@@ -54,21 +52,11 @@ class Pooler:
         user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
         with (self._folder / "pgbouncer.log").open("ab") as log:
             self._process = subprocess.Popen(self._command, user=user, cwd="/", stdout=log, stderr=log)
-        ends = time.monotonic() + START_SECONDS
-        while not self._answers():
-            assert time.monotonic() < ends, (self._folder / "pgbouncer.log").read_text()
-            time.sleep(0.05)
+        until(lambda: (self._folder / f".s.PGSQL.{PORT}").is_socket())
 
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def _answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX) as tried:
-            try:
-                tried.connect(str(self._folder / f".s.PGSQL.{PORT}"))
-            except OSError:
-                return False
-            return True
+            (self._folder / f".s.PGSQL.{PORT}").unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""Three replicas and three workers on one database and one bucket: what is accepted is done, once, whoever is killed or
-frozen meanwhile; and each replica shows and stops what any worker does."""
+"""Three replicas and three workers on one database and one bucket: what is accepted is done, once, whoever is killed,
+frozen or restarted; what one replica is told holds at the others; and what all accept at once is never over a limit."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService
-from agentsvc_nb.wire.runs import Run
-from tests.nightly.cluster.cluster import Balancer, Cluster, Process, at_once, running_cluster
+from agentsvc_nb import AgentService, ClientTool
+from agentsvc_nb.wire.routes import V1
+from tests.nightly.cluster.cluster import Balancer, Cluster, at_once, running_cluster
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.timeout(300)
 LONG = (
     "say one\nstep 1\nsay two\nwait 1\n"
     + "".join(f"progress {n} 80 at {n}\nwait 0.05\n" for n in range(80))
     + "say three"
 )
-SPOKEN = "one\ntwo\nthree"
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,11 @@ class Follower:
                 self.ids.append(event.id)
                 self.types.append(event.type)
 
-    def ended(self) -> list[int]:
+    def ended(self) -> list[str]:
+        """The types of all events, after a check of their ids."""
         self._thread.join()
-        return self.ids
+        assert self.ids == list(range(1, len(self.ids) + 1))
+        return self.types
 
 
 def types(client: AgentService, run_id: str) -> list[str]:
@@ -63,163 +65,133 @@ def types(client: AgentService, run_id: str) -> list[str]:
     return [event.type for event in client.runs.events(run_id, limit=1000).data]
 
 
-def begun(clients: list[AgentService]) -> Run:
-    """A run in the midst of its second step."""
+@pytest.mark.parametrize("fault", ["killed", "frozen", "stopped", "database restarted"])
+def test_a_run_goes_on_in_another_worker_and_each_event_is_there_once(
+    clients: list[AgentService], cluster: Cluster, fault: str
+) -> None:
     run = clients[0].runs.start(LONG)
     until(lambda: "progress" in types(clients[1], run.run_id))
-    return run
-
-
-def went_on(clients: list[AgentService], run: Run, follower: Follower) -> None:
-    """The run was resumed by another worker, and each event is there once, for who followed it, too."""
+    follower, worker = Follower(clients[2], run.run_id), cluster.holder(run.run_id)
+    if fault == "killed":
+        worker.kill()
+    elif fault == "frozen":
+        worker.send(signal.SIGSTOP)
+        until(lambda: "run.resumed" in types(clients[1], run.run_id))
+        worker.send(signal.SIGCONT)
+        until(lambda: "was taken over" in worker.log.read_text())
+    elif fault == "stopped":
+        assert worker.stop() == 0
+    else:
+        cluster.postgres.stop()
+        cluster.postgres.start()
     ended = clients[2].runs.wait(run.run_id)
-    assert (ended.status, ended.output) == ("completed", SPOKEN)
+    assert (ended.status, ended.output) == ("completed", "one\ntwo\nthree")
     found = types(clients[0], run.run_id)
     assert found.count("run.ended") == 1
-    assert found.count("run.resumed") == 1
-    assert follower.ended() == list(range(1, len(found) + 1))
-    assert follower.types == found
+    assert found.count("run.resumed") == (fault != "database restarted")
+    assert follower.ended() == found
+    [restarts] = cluster.rows(f"SELECT restarts FROM run WHERE run_id = '{run.run_id}'")
+    assert restarts["restarts"] == (fault in ("killed", "frozen"))
+    if fault in ("killed", "stopped"):
+        worker.start()
 
 
-def test_a_replica_shows_as_it_happens_what_a_worker_does(clients: list[AgentService]) -> None:
-    run = clients[0].runs.start("say one\nwait 0.2\nsay two")
-    followers = [Follower(client, run.run_id) for client in clients]
-    assert clients[1].runs.wait(run.run_id).output == "one\ntwo"
-    found = types(clients[2], run.run_id)
-    for follower in followers:
-        assert follower.ended() == list(range(1, len(found) + 1))
-        assert follower.types[-1] == "run.ended"
+def test_what_one_replica_is_told_holds_at_the_others(clients: list[AgentService], cluster: Cluster) -> None:
+    """A cancel, a key that is revoked, a sign-in link, and calls that are approved and answered though their worker is
+    killed; of many starts in one chat at once one is accepted, and of those with one key one starts."""
+    cancelled = clients[0].runs.start("say one\nwait 600")
+    cluster.holder(cancelled.run_id)
+    clients[1].runs.cancel(cancelled.run_id)
+    assert clients[2].runs.wait(cancelled.run_id).status == "cancelled"
 
-
-def test_a_run_is_cancelled_at_another_replica(clients: list[AgentService], cluster: Cluster) -> None:
-    run = clients[0].runs.start("say one\nwait 600")
-    cluster.holder(run.run_id)
-    clients[1].runs.cancel(run.run_id)
-    assert clients[2].runs.wait(run.run_id).status == "cancelled"
-
-
-def test_a_call_is_approved_at_another_replica(clients: list[AgentService]) -> None:
-    run = clients[0].runs.start('call echo_job {"steps": 0}\nsay done')
-
-    def asked() -> list[str]:
-        found = clients[1].runs.events(run.run_id).data
-        return [event.payload["call_id"] for event in found if event.type == "approval.requested"]
-
-    [call] = until(asked)
-    assert clients[2].runs.approve(run.run_id, call).approved
-    assert clients[0].runs.wait(run.run_id).output == "done"
-
-
-def test_a_revoked_key_is_refused_everywhere_at_once(clients: list[AgentService], cluster: Cluster) -> None:
-    import os
-    import subprocess
-    import sys
-
-    def agentsvc(*arguments: str) -> str:
-        command = [sys.executable, "-m", "agentsvc_nb", *arguments, "--data", str(cluster.replicas[0].folder)]
-        done = subprocess.run(command, env={**os.environ, **cluster.env}, capture_output=True, text=True, check=True)
-        return done.stdout
-
-    secret = agentsvc("keys", "create", "--name", "short").split()[-1]
-    asked = [f"{replica.base_url}/api/developers/v1/tools" for replica in cluster.replicas]
+    secret = cluster.agentsvc("keys", "create", "--name", "short").split()[-1]
+    asked = [f"{replica.base_url}{V1}/tools" for replica in cluster.replicas]
     answers = [httpx.get(address, headers={"x-api-key": secret}).status_code for address in asked]
-    agentsvc("keys", "revoke", "short")
+    cluster.agentsvc("keys", "revoke", "short")
     answers += [httpx.get(address, headers={"x-api-key": secret}).status_code for address in asked]
     assert answers == [200, 200, 200, 401, 401, 401]
 
-
-def test_of_starts_in_one_chat_at_three_replicas_at_once_one_is_accepted(clients: list[AgentService]) -> None:
-    chat = clients[0].runs.start("say hello", sync=True).chat
-
-    def start(number: int) -> str:
-        return clients[number % 3].runs.start("wait 600", chat=chat, max_retries=0).run_id
-
-    accepted, codes = at_once(start, 12)
-    assert codes == {"agent_run_rejected"}
-    assert len(accepted) == 1
-    clients[1].runs.cancel(accepted[0])
-    assert clients[2].runs.wait(accepted[0]).status == "cancelled"
-
-
-def test_a_run_of_a_killed_worker_goes_on_in_another(clients: list[AgentService], cluster: Cluster) -> None:
-    run = begun(clients)
-    follower = Follower(clients[2], run.run_id)
-    worker = cluster.holder(run.run_id)
-    worker.kill()
-    went_on(clients, run, follower)
-    worker.start()
-
-
-def test_a_worker_that_was_frozen_writes_nothing_more(clients: list[AgentService], cluster: Cluster) -> None:
-    run = begun(clients)
-    follower = Follower(clients[2], run.run_id)
-    worker = cluster.holder(run.run_id)
-    worker.send(signal.SIGSTOP)
-    until(lambda: "run.resumed" in types(clients[1], run.run_id))
-    worker.send(signal.SIGCONT)
-    until(lambda: "was taken over" in worker.log.read_text())
-    went_on(clients, run, follower)
-
-
-def test_a_worker_that_ends_hands_its_runs_over(clients: list[AgentService], cluster: Cluster) -> None:
-    run = begun(clients)
-    long = clients[1].runs.start("wait 600")
-    worker = cluster.holder(run.run_id)
-    follower = Follower(clients[2], run.run_id)
-    assert worker.stop() == 0
-    ended = clients[2].runs.wait(run.run_id)
-    assert ended.output == SPOKEN
-    assert follower.ended() == list(range(1, len(types(clients[0], run.run_id)) + 1))
-    assert restarts(cluster, run) == restarts(cluster, long) == 0
-    clients[0].runs.cancel(long.run_id)
-    worker.start()
-
-
-def restarts(cluster: Cluster, run: Run) -> int:
-    import psycopg
-
-    with psycopg.connect(cluster.env["AGENTSVC_DATABASE"]) as connection:
-        row = connection.execute("SELECT restarts FROM run WHERE run_id = %s", [run.run_id])
-        [(found,)] = row.fetchall()
-    return int(found)
-
-
-def test_runs_go_on_when_the_database_is_restarted(clients: list[AgentService], cluster: Cluster) -> None:
-    runs = [client.runs.start("say one\nwait 2\nsay two") for client in clients]
-    followers = [Follower(client, run.run_id) for client, run in zip(clients[::-1], runs, strict=True)]
-    for run in runs:
-        cluster.holder(run.run_id)
-    cluster.postgres.stop()
-    cluster.postgres.start()
-    for run, follower in zip(runs, followers, strict=True):
-        assert clients[0].runs.wait(run.run_id).output == "one\ntwo"
-        ids = follower.ended()
-        assert ids == list(range(1, len(ids) + 1))
-
-
-def test_a_replica_is_ready_until_it_ends(cluster: Cluster) -> None:
-    def ready(process: Process) -> int:
-        return httpx.get(f"{process.base_url}/readyz").status_code
-
-    assert [ready(process) for process in (*cluster.replicas, *cluster.workers)] == [200] * 6
-    worker = cluster.workers[0].base_url
-    assert httpx.get(f"{worker}/healthz").status_code == 200
-    assert httpx.get(f"{worker}/api/developers/v1/tools").status_code == 404
-
-
-def test_a_sign_in_link_of_one_replica_opens_the_others(cluster: Cluster) -> None:
     ready = json.loads((cluster.replicas[0].folder / "ready.json").read_text())
-    link = ready["sign_in_url"].removeprefix(cluster.replicas[0].base_url)
-    opened = httpx.get(cluster.replicas[1].base_url + link)
-    assert (opened.status_code, opened.headers["location"]) == (303, "/app")
-    assert httpx.get(cluster.replicas[1].base_url + link + "x").status_code == 401
+    link = cluster.replicas[1].base_url + ready["sign_in_url"].removeprefix(cluster.replicas[0].base_url)
+    assert [httpx.get(link).status_code, httpx.get(link + "x").status_code] == [303, 401]
+
+    done: list[int] = []
+
+    def look_up(order: int) -> str:
+        """Looks up an order."""
+        done.append(order)
+        worker = cluster.holder(stream.run_id)
+        worker.kill()
+        worker.start()
+        return "lamps"
+
+    call = 'call look_up {"order": 7}\nsay done'
+    with clients[0].runs.start_and_stream(call, client_tools=[ClientTool(look_up)]) as stream:
+        for event in stream:
+            if event.type == "approval.requested":
+                clients[1].runs.approve(stream.run_id, event)
+        assert (stream.run.output, done) == ("done", [7])
+
+    chat = clients[0].runs.start("say hello", sync=True).chat
+    accepted, codes = at_once(lambda n: clients[n % 3].runs.start("wait 600", chat=chat, max_retries=0).run_id, 12)
+    assert (len(accepted), codes) == (1, {"agent_run_rejected"})
+    clients[1].runs.cancel(accepted[0])
+    script = "usage 1000 0\nsay once"
+    answered, codes = at_once(lambda n: clients[n % 3].runs.start(script, idempotency_key="the-same").run_id, 12)
+    assert (len(answered), len(set(answered)), codes) == (12, 1, set())
+    assert clients[1].runs.wait(answered[0]).usage.cost_microcents == 100_000
+    assert len(cluster.rows(f"SELECT run_id FROM run_message WHERE message = '{script}'")) == 1
 
 
-def test_a_proxy_gives_each_connection_to_a_replica(clients: list[AgentService], cluster: Cluster) -> None:
-    balancer = Balancer(cluster)
+def test_replicas_restarted_one_after_the_other_fail_no_request(cluster: Cluster) -> None:
+    """Behind a proxy that asks the next one when a replica takes no connection. A stream that is open goes on at the
+    other. Each ends by itself in the time that is promised, or it would be killed and its exit code be another."""
+    balancer, over = Balancer(cluster), threading.Event()
+    statuses: list[int] = []
+
+    def ask() -> None:
+        headers = {"Authorization": f"Bearer {cluster.api_key}"}
+        while not over.is_set():
+            with httpx.Client(base_url=f"{balancer.base_url}{V1}", headers=headers, timeout=60) as http:
+                statuses.append(http.post("/runs", json={"message": "say hi"}).status_code)
+
+    asking = [threading.Thread(target=ask) for _ in range(3)]
     try:
-        for _ in range(6):
-            with AgentService(cluster.api_key, balancer.base_url) as client:
-                assert client.runs.start("say hello", sync=True).output == "hello"
+        with AgentService(cluster.api_key, balancer.base_url) as client:
+            long = client.runs.start("".join(f"say {number}\nwait 0.2\n" for number in range(100)))
+            follower = Follower(client, long.run_id)
+            for thread in asking:
+                thread.start()
+            for replica in cluster.replicas:
+                enough = len(statuses) + 10
+                until(lambda: len(statuses), lambda asked: asked > enough)  # noqa: B023 - called in this turn
+                assert replica.stop() == 0
+                replica.start()
+            assert all(thread.is_alive() for thread in asking), "a request had no answer"
+            over.set()
+            client.runs.cancel(long.run_id)
+            client.runs.wait(long.run_id)
+        assert follower.ended()[-1] == "run.ended"
+        assert set(statuses) == {202}
     finally:
+        over.set()
         balancer.close()
+
+
+def test_limits_are_exact_and_what_was_accepted_without_a_worker_is_done_later() -> None:
+    with running_cluster(workers=1, wallet_cents=5) as poor:
+        poor.workers[0].stop()
+        made = [poor.client(replica) for replica in range(3)]
+
+        def start(number: int) -> str:
+            return made[number % 3].runs.start("usage 1000 0\nsay done", max_retries=0).run_id
+
+        accepted, codes = at_once(start, 24)
+        assert (len(accepted), codes) == (5, {"api_wallet_exhausted"})
+        assert {made[1].runs.get(run_id).status for run_id in accepted} == {"queued"}
+        poor.workers[0].start()
+        ended = [made[2].runs.wait(run_id) for run_id in accepted]
+        assert {(run.output, run.usage.cost_microcents) for run in ended} == {("done", 100_000)}
+        assert start(0), "what they did not use is free again"
+        for client in made:
+            client.close()
