@@ -137,13 +137,6 @@ def settings() -> dict[str, object]:
     return {} if chosen == "sqlite" else {"database": server().new_database()}
 
 
-def folder(path: Path) -> DataFolder:
-    """The folder `path` with its own database, made here, or a new one in PostgreSQL."""
-    made = DataFolder(path) if chosen == "sqlite" else DataFolder(path, server().new_database(), "x" * 32)
-    made.make()
-    return made
-
-
 def count(folder: DataFolder, table: str) -> int:
     """The number of rows in a table of the folder's database, beside its service."""
     with open_beside(folder) as database:

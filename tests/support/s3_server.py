@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
-import signal
 import socket
 import subprocess
 import sysconfig
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +18,8 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-START_SECONDS: Final = 60.0
+from tests.support.waiting import until
+
 BUCKET: Final = "contents"
 KEY, SECRET = "test-key", "test-secret"
 _OPERATOR: Final = {"accessKey": "operator", "secretKey": "operator-secret"}
@@ -58,19 +56,8 @@ class S3Server:
 
     def start(self) -> None:
         """Start it, with what it held before, and wait until it takes an object."""
-        s3, s3_rpc, master, master_rpc, volume, volume_rpc, filer, filer_rpc = self._ports
-        ports = {
-            "s3.port": s3,
-            "s3.port.grpc": s3_rpc,
-            "master.port": master,
-            "master.port.grpc": master_rpc,
-            "volume.port": volume,
-            "volume.port.grpc": volume_rpc,
-            "filer.port": filer,
-            "filer.port.grpc": filer_rpc,
-            "s3.port.iceberg": 0,
-            "s3.port.lance": 0,
-        }
+        names = [f"{of}.port{kind}" for of in ("s3", "master", "volume", "filer") for kind in ("", ".grpc")]
+        ports = {**dict(zip(names, self._ports, strict=True)), "s3.port.iceberg": 0, "s3.port.lance": 0}
         others = {"volume.max": 100, "master.volumeSizeLimitMB": 1000, "volume.preStopSeconds": 0}
         told = [f"-{name}={value}" for name, value in (ports | others).items()]
         weed = Path(sysconfig.get_path("scripts"), "weed")
@@ -98,30 +85,20 @@ class S3Server:
             for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
                 left.unlink(missing_ok=True)
 
-    def freeze(self) -> None:
-        """Have it answer nothing more, with its connections open, until `thaw`."""
-        assert self._process is not None
-        os.kill(self._process.pid, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        assert self._process is not None
-        os.kill(self._process.pid, signal.SIGCONT)
-
     def store(self, prefix: str = "") -> S3Store:
         """All objects, or those of the service at `address`, for a look beside the service."""
         return _store(self.url, KEY, SECRET, prefix.removeprefix(f"s3://{BUCKET}/"))
 
     def _await_bucket(self) -> None:
         operator = _store(self.url, _OPERATOR["accessKey"], _OPERATOR["secretKey"])
-        ends = time.monotonic() + START_SECONDS
-        while True:
-            try:
+
+        def is_taken() -> bool:
+            with contextlib.suppress(BaseError):
                 obstore.put(operator, "ready", b"yes")  # makes the bucket, which the service itself may not
-                return
-            except BaseError:
-                if time.monotonic() > ends:
-                    raise
-                time.sleep(0.1)
+                return True
+            return False
+
+        until(is_taken)
 
 
 def _store(url: str, key: str, secret: str, prefix: str = "") -> S3Store:
