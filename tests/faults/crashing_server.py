@@ -17,6 +17,8 @@ import httpx
 
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.wire.routes import V1
+from agentsvc_nb.wire.runs import TERMINAL
+from tests.faults.effects import STAMPS
 from tests.support import databases
 from tests.support.waiting import until
 
@@ -110,6 +112,24 @@ class CrashingServer:
             found += page["data"]
             more = page["has_more"]
         return found
+
+    def ended(self, run_id: str) -> dict[str, Any]:
+        """The record of a run, once it has ended."""
+        return until(lambda: self.get(f"/runs/{run_id}"), lambda run: run["status"] in TERMINAL)
+
+    def cut_off(self, script: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Start a run, whose service dies and is started again; the run, which completes, and its events."""
+        run_id = self.post("/runs", {"message": script}).json()["run_id"]
+        self.see_it_die()
+        self.start("--point", "never never 0")
+        run = self.ended(run_id)
+        assert run["status"] == "completed", run
+        return run, self.events(run_id)
+
+    def stamps(self) -> list[str]:
+        """What the tools of `effects` have done, a line each."""
+        log = self.data / STAMPS
+        return log.read_text().splitlines() if log.exists() else []
 
     def log(self) -> str:
         return self._log.read_text()

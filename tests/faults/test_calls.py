@@ -9,9 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
-from tests.faults.effects import STAMPS
 from tests.support.sampling import sampled
 from tests.support.waiting import until
 
@@ -20,21 +18,6 @@ TOOLS = pytest.mark.parametrize("tool", sampled(["stamp", "post"], "post"))
 
 def call(tool: str, dies: str | None = None) -> str:
     return f"call {tool} {json.dumps({'line': 'x', 'dies': dies})}"
-
-
-def restarted(service: CrashingServer, script: str) -> list[dict[str, Any]]:
-    """The events of a run whose service dies and is started again."""
-    run_id: str = service.post("/runs", {"message": script}).json()["run_id"]
-    service.see_it_die()
-    service.start("--point", "never never 0")
-    until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
-    assert service.get(f"/runs/{run_id}")["status"] == "completed"
-    return service.events(run_id)
-
-
-def stamps(service: CrashingServer) -> list[str]:
-    log = service.data / STAMPS
-    return log.read_text().splitlines() if log.exists() else []
 
 
 def last_result(events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -46,26 +29,26 @@ def last_result(events: list[dict[str, Any]]) -> dict[str, Any]:
 def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: str) -> None:
     with crashing_server() as service:
         service.start()
-        result = last_result(restarted(service, call(tool, "after")))
+        result = last_result(service.cut_off(call(tool, "after"))[1])
         assert result["is_error"] is True
         assert "not known" in result["content"][0]["text"]
-        assert len(stamps(service)) == 1
+        assert len(service.stamps()) == 1
 
 
 @TOOLS
 def test_what_may_have_had_an_effect_is_not_repeated(tool: str) -> None:
     with crashing_server() as service:
         service.start()
-        assert last_result(restarted(service, call(tool, "before")))["is_error"] is True
-        assert stamps(service) == []
+        assert last_result(service.cut_off(call(tool, "before"))[1])["is_error"] is True
+        assert service.stamps() == []
 
 
 def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
     with crashing_server() as service:
         service.start("--point", "after calls.move 2")
-        events = restarted(service, call("stamp"))
+        _, events = service.cut_off(call("stamp"))
         assert last_result(events)["content"] == [{"type": "text", "text": "stamped x"}]
-        assert len(stamps(service)) == 1
+        assert len(service.stamps()) == 1
         ids = {event["payload"]["call_id"] for event in events if event["type"] == "tool.call"}
         assert len(ids) == 1, "both attempts made the same call"
 
@@ -73,22 +56,22 @@ def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
 def test_a_call_without_an_effect_is_made_again_under_its_key() -> None:
     with crashing_server() as service:
         service.start()
-        assert last_result(restarted(service, call("look", "after")))["is_error"] is False
-        first, second = stamps(service)
+        assert last_result(service.cut_off(call("look", "after"))[1])["is_error"] is False
+        first, second = service.stamps()
         assert first == second, "the key of the work is that of the first time"
 
 
 def test_equal_calls_of_one_step_are_calls_of_their_own() -> None:
     with crashing_server() as service:
         service.start("--point", "after calls.move 4")
-        restarted(service, call("stamp") + "\n" + call("stamp"))
-        assert len(stamps(service)) == len(set(stamps(service))) == 2
+        service.cut_off(call("stamp") + "\n" + call("stamp"))
+        assert len(service.stamps()) == len(set(service.stamps())) == 2
 
 
 def test_a_run_follows_the_job_that_it_had_submitted() -> None:
     with crashing_server() as service:
         service.start("--point", "in jobs.finish 1")
-        events = restarted(service, 'call echo_job {"steps": 1}')
+        _, events = service.cut_off('call echo_job {"steps": 1}')
         assert last_result(events)["is_error"] is False
         jobs = [event["payload"]["job_id"] for event in events if event["type"] == "job.submitted"]
         assert len(jobs) == 2
@@ -125,7 +108,7 @@ def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(moment: str
         if asks == 2:
             until(lambda: len(waiting(service, run_id)) == asks)
         assert service.post(path, ANSWER).json()["accepted"] is True
-        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
+        service.ended(run_id)
         assert waiting(service, run_id) == [call_id] * asks, "what is answered is never asked again"
         assert last_result(service.events(run_id))["content"] == ANSWER["content"]
 
@@ -139,5 +122,5 @@ def test_a_service_that_dies_when_it_asks_asks_again() -> None:
         service.start("--point", "never never 0")
         [call_id] = until(lambda: waiting(service, run_id))
         assert service.post(f"/runs/{run_id}/calls/{call_id}/result", ANSWER).status_code == 200
-        until(lambda: service.get(f"/runs/{run_id}")["status"] in TERMINAL)
+        service.ended(run_id)
         assert last_result(service.events(run_id))["is_error"] is False

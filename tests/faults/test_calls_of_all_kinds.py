@@ -18,7 +18,6 @@ from agentsvc_nb.tools.programs import confinement
 from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
 from tests.faults.history import check_run
-from tests.faults.test_calls import stamps
 from tests.faults.test_tool_effects import call, files, start
 from tests.support.sampling import sampled
 from tests.support.tool_server import RunningToolServer, tool_server
@@ -124,7 +123,7 @@ def test_nothing_twice_and_nothing_lost(name: str, server: RunningToolServer) ->
         record, events = service.get(f"/runs/{run['run_id']}"), service.events(run["run_id"])
         check_run(record, events)
         assert (record["status"], record["output"]) == ("completed", "done")
-        assert (len(server.calls()), len(stamps(service))) == kill.happened
+        assert (len(server.calls()), len(service.stamps())) == kill.happened
         check_calls(events, kill)
         written = dict(files(service, run))
         assert sorted(path for path, _ in files(service, run)) == ["in.txt", "one.txt", "two.txt"]

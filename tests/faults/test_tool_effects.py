@@ -48,14 +48,6 @@ def ended(service: CrashingServer, run: dict[str, Any]) -> list[dict[str, Any]]:
     return service.events(run_id)
 
 
-def cut_off(service: CrashingServer, script: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A run whose service dies and is started again, and its events."""
-    run = start(service, script)
-    service.see_it_die()
-    service.start("--point", "never never 0")
-    return run, ended(service, run)
-
-
 def files(service: CrashingServer, run: dict[str, Any]) -> list[tuple[str, str]]:
     """Path and SHA-256 of the files of the run's chat."""
     return [(one["path"], one["id"]) for one in service.get("/files", chat_id=run["chat"])["files"]]
@@ -86,7 +78,7 @@ def test_a_mail_that_may_be_out_is_not_sent_again(moment: str) -> None:
             box.announced = killing(service)
         if moment == "taken":
             box.arrived = killing(service)
-        run, events = cut_off(service, call("send_email", MAIL))
+        run, events = service.cut_off(call("send_email", MAIL))
         assert len(box.taken) == (0 if moment == "announced" else 1)
         result = last_result(events)
         assert result["is_error"] is True
@@ -100,7 +92,7 @@ def test_a_mail_is_sent_once(point: str) -> None:
     """Killed before anything was sent, and when all was written: either way the run ends with a mail that is sent."""
     with mailing() as (service, box):
         service.start("--point", point)
-        run, events = cut_off(service, call("send_email", MAIL))
+        run, events = service.cut_off(call("send_email", MAIL))
         assert last_result(events)["is_error"] is False
         assert len(box.taken) == 1
         assert len(files(service, run)) == 1
@@ -135,7 +127,7 @@ WRITE: Final = call("write_file", TABLE)
 def test_a_file_is_there_once_and_is_the_same(script: str, point: str, written: int) -> None:
     with crashing_server() as service:
         service.start("--point", point)
-        run, events = cut_off(service, script)
+        run, events = service.cut_off(script)
         assert last_result(events)["is_error"] is False, last_result(events)
         undisturbed = start(service, script)
         ended(service, undisturbed)
@@ -184,6 +176,6 @@ def test_what_is_kept_for_the_account_is_kept_once(tool: str, point: str, table:
     }
     with crashing_server(*(part for name, value in given.items() for part in ("--set", f"{name}={value}"))) as service:
         service.start("--point", point)
-        _, events = cut_off(service, call(tool, inputs[tool]))
+        _, events = service.cut_off(call(tool, inputs[tool]))
         assert last_result(events)["is_error"] is False, last_result(events)
         assert databases.count(service.folder, table) == 1
