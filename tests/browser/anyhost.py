@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 from comm.base_comm import BaseComm
-from playwright.sync_api import ConsoleMessage, Page, Route, sync_playwright
-
-from tests.browser.lab import CHROMIUM
+from playwright.sync_api import ConsoleMessage, Page, Route
 
 ADDRESS: Final = "http://host.example/"
 POLICY: Final = (
@@ -96,20 +91,10 @@ class Host:
                 return {"state": {name: front.get_state()[name] for name in ("_esm", "base", "sheet")}}
             case "send":
                 buffers = [memoryview(base64.b64decode(each)) for each in message["buffers"]]
-                front._handle_custom_msg(message["content"], buffers)
+                data = {"method": "custom", "content": message["content"]}
+                front.comm.handle_msg({"content": {"data": data}, "buffers": buffers})
                 return None
         received = []
         while front.comm.queue:
             received.append(front.comm.queue.popleft())
         return received
-
-
-@contextmanager
-def hosting() -> Iterator[Host]:
-    """A host; `comm.create_comm` must be `HostComm` when its widgets are made."""
-    executable = shutil.which("chromium")
-    assert executable, "install the chromium package"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
-        yield Host(browser)
-        browser.close()

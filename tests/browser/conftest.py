@@ -1,9 +1,8 @@
-"""One JupyterLab for the module's tests, its kernels talking to an embedded service in a folder of their own."""
+"""One Chromium and one JupyterLab for all journeys, whose kernels talk to an embedded service of their own."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.service.folder import DataFolder
-from tests.browser.lab import CHROMIUM, App, Lab
+from tests.browser.lab import App, Lab, launched
 
-APPS: Final[tuple[App, ...]] = ("lab", "notebook")
 #: Seconds: some of these restart kernels and reload pages, which takes a minute alone and three beside other tests.
 TIMEOUT: Final = 400
 
@@ -28,14 +26,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(TIMEOUT))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    executable = shutil.which("chromium")
-    assert executable, "install the chromium package"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @dataclass
@@ -66,18 +60,21 @@ class Place:
         return DataFolder(self.data).key.read_text().strip()
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    yield from placed(tmp_path_factory, "lab")
+@pytest.fixture(scope="package")
+def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """JupyterLab, started once a worker, with a service that asks before a tool has an effect."""
+    yield from placed(tmp_path_factory, chromium, AGENTSVC_APPROVE_EFFECTS="yes")
 
 
-def placed(folders: pytest.TempPathFactory, app: App, *, extension: bool = True, **settings: str) -> Iterator[Place]:
+def placed(
+    folders: pytest.TempPathFactory, browser: Browser, app: App = "lab", *, extension: bool = True, **settings: str
+) -> Iterator[Place]:
     """A place whose service has these settings; left with it. `extension`: whether its lab has ours."""
     root, data, homes = (folders.mktemp(name) for name in ("notebooks", "data", "homes"))
     env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", **settings}
     env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
     try:
-        with Lab(root, env, app=app, extension=extension) as lab:
+        with Lab(root, env, app=app, extension=extension, browser=browser) as lab:
             yield Place(lab, data, homes)
     finally:
         embedded.stop(data)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -18,7 +18,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import nbformat
-from playwright.sync_api import Browser, Page, Playwright, WebSocket, expect, sync_playwright
+from playwright.sync_api import Browser, Page, WebSocket, expect, sync_playwright
 
 from tests.support.waiting import PATIENCE_SECONDS, until
 
@@ -54,11 +54,23 @@ App = Literal["lab", "notebook"]
 CURRENT = "window.jupyterapp.shell.currentWidget"
 
 
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A headless Chromium."""
+    executable = shutil.which("chromium")
+    assert executable, "install the chromium package"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        yield browser
+        browser.close()
+
+
 class Lab:
     """A JupyterLab server of its own on a free port, and a browser; nothing of the user's settings leaks in.
 
     Args:
         extension: whether it has our extension, from the checkout.
+        browser: a browser to open pages in; without it, one is launched.
     """
 
     def __init__(
@@ -68,6 +80,7 @@ class Lab:
         theme: str = "JupyterLab Light",
         app: App = "lab",
         extension: bool = True,
+        browser: Browser | None = None,
     ) -> None:
         self.root, self.app = root, app
         self.homes = root.parent / f"{root.name}-homes"
@@ -77,20 +90,18 @@ class Lab:
         self._extension = extension
         self._settings = {**QUIET, "@jupyterlab/apputils-extension/themes": {"theme": theme}}
         self.port = _free_port()
+        self._given = browser
+        self._opened = ExitStack()
 
     def __enter__(self) -> Self:
         self._write_settings()
         self._place_extension()
         self._server = self._start_server()
-        self._playwright: Playwright = sync_playwright().start()
-        executable = shutil.which("chromium")
-        assert executable, "install the chromium package"
-        self._browser: Browser = self._playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+        self._browser = self._given or self._opened.enter_context(launched())
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._browser.close()
-        self._playwright.stop()
+        self._opened.close()
         self._server.terminate()
         try:
             self._server.wait(10)
@@ -106,15 +117,6 @@ class Lab:
             nbformat.write(notebook, self.root / name)
         page = self._browser.new_page(viewport={"width": width, "height": 900})
         return Notebook(page, self.root / name, self.page_of(name))
-
-    @contextmanager
-    def page(self) -> Iterator[Page]:
-        """An empty page."""
-        opened = self._browser.new_page()
-        try:
-            yield opened
-        finally:
-            opened.close()
 
     def page_of(self, name: str) -> str:
         """The address of a notebook's page."""

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import FilePayload, Locator, expect
 
-from agentsvc_nb import embedded
 from tests.browser import axe
 from tests.browser.conftest import Place
-from tests.browser.lab import Lab, Notebook
+from tests.browser.lab import Notebook
 from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
 CELL = "import agentsvc_nb\nagentsvc_nb.Chat()"
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    root, data, homes = (tmp_path_factory.mktemp(name) for name in ("notebooks", "data", "homes"))
-    env = {"AGENTSVC_DATA": str(data), "AGENTSVC_MODEL": "scripted", "AGENTSVC_APPROVE_EFFECTS": "yes"}
-    env |= {"XDG_DATA_HOME": str(homes), "XDG_STATE_HOME": str(homes)}
-    try:
-        with Lab(root, env) as lab:
-            yield Place(lab, data, homes)
-    finally:
-        embedded.stop(data)
+DROP = """element => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["content"], "dropped.txt"));
+    element.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+}"""
 
 
 class Seen:
@@ -72,12 +62,14 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
         seen.button("Attach").click()
     chooser.value.set_files(FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"my notes"))
     seen.button("Remove notes.txt").wait_for()
+    page.evaluate(DROP, page.locator(".asvc-chat").element_handle())
+    seen.button("Remove dropped.txt").wait_for()
     seen.button("Send").click()
     seen.reads("✓ completed", 2)
     seen.reads("notes.txt")
+    seen.reads("dropped.txt")
     seen.ask('call echo_job {"steps": 0, "text": "for you"}\nsay approved')
     seen.reads("echo_job waits for your approval")
-    axe.check(notebook, ".asvc")
     seen.button("Approve").click()
     seen.reads("✓ completed", 3)
     seen.ask("say begun\nwait 60")
@@ -88,7 +80,7 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     assert "writing · " in notebook.output(0), "interrupting the kernel is not for the chat"
     seen.button("Stop").click()
     seen.reads("■ cancelled")
-    seen.ask("\n".join(f"say {line}" for text in HOSTILE[:52] for line in text.splitlines() if line.isprintable()))
+    seen.ask("\n".join(f"say {line}" for text in HOSTILE[:12] for line in text.splitlines() if line.isprintable()))
     seen.reads("✓ completed", 4)
     _check_narrow(notebook)
     seen.button("As a cell").click()
@@ -97,7 +89,6 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     seen.button("Close").click()
     seen.reads("closed")
     assert page.locator(".asvc textarea, .asvc button").count() == 0
-    axe.check(notebook)
     assert page.evaluate("window.executed") == []
     origin = f"http://127.0.0.1:{place.lab.port}/"
     assert [url for url in notebook.requests if not url.startswith((origin, "data:", "blob:"))] == []
@@ -134,7 +125,6 @@ def test_a_chat_beside_the_notebook(place: Place) -> None:
     expect(side.get_by_label("Message")).to_be_visible()
     wide, room = side.evaluate("box => [box.scrollWidth, box.clientWidth]")
     assert wide <= room
-    axe.check(notebook, ".asvc-chat")
     side.get_by_role("button", name="Close").click()
     until(lambda: "beside" in notebook.output(0))
     page.close()

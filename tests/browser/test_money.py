@@ -1,15 +1,21 @@
-"""Money stays text and formulas are typeset, in JupyterLab and Notebook: judged on the page after MathJax was there."""
+"""Money stays text and formulas are typeset, in JupyterLab and in exported HTML: judged after MathJax was there.
+
+Exported pages load MathJax 2 from a server of its own; here it comes from the package jupyter-server-mathjax.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
-import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, Route, expect
 
-from tests.browser.conftest import APPS, Place, placed
+from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
 from tests.support.waiting import until
 
@@ -38,7 +44,7 @@ say ```"""
 FORMULAS: Final = 3
 CELLS = [
     "%load_ext agentsvc_nb\nimport agentsvc_nb",
-    f"%%ask -o answer\n{SAID}\nwrite out/budget_$5_and_$6.md # {MONEY}",
+    f"%%ask --new-chat -o answer\n{SAID}\nusage 3000 1200\nwrite out/budget_$5_and_$6.md # {MONEY}",
     "%files preview out/budget_$5_and_$6.md",
     "%search budget",
     "%files",
@@ -48,23 +54,36 @@ CELLS = [
     f"%%tool ask_stefanbrain\nmessage: say {MONEY}",
     "%tools",
     "agentsvc_nb.Chat(new=True)",
+    "%runs",
     "from IPython.display import HTML\nHTML(r'<p>$z$</p>')",
 ]
 MADE: Final = {1: FORMULAS, 5: FORMULAS, 7: FORMULAS, 10: 0}
 """By cell, how many formulas are meant there; none in others. A chat has none before anybody has asked."""
-CHAT, LAST = 10, 11
+CHAT, RUNS, LAST = 10, 11, 12
+MATHJAX: Final = "https://mathjax.example"
+TYPESET: Final = "all => all.map(one => one.textContent.trim())"
 
 
-@pytest.fixture(scope="module", params=APPS)
-def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Any]]:
-    for place in placed(tmp_path_factory, request.param):
-        notebook = place.lab.open("money.ipynb", CELLS)
-        for cell in range(len(CELLS)):
-            notebook.run(cell)
-            notebook.wait_idle()
-        expect(_outputs(notebook, LAST).locator("mjx-container")).to_have_count(1)
-        yield place, notebook
-        notebook.page.close()
+def test_only_what_is_meant_is_typeset(place: Place, chromium: Browser) -> None:
+    notebook = place.lab.open("money.ipynb", CELLS)
+    for cell in range(len(CELLS)):
+        notebook.run(cell)
+        notebook.wait_idle()
+    expect(_outputs(notebook, LAST).locator("mjx-container")).to_have_count(1)
+    until(lambda: "completed" in notebook.output(5))
+    _cells_are_typeset(notebook)
+    assert "0.42 cents" in notebook.output(RUNS)
+    _a_chat_is_typeset_as_it_is_written(notebook)
+    saved = notebook.save()
+    notebook.page.close()
+    _an_exported_page_is_typeset(notebook.path, chromium)
+    saved["metadata"]["changed"] = saved["cells"][0]["source"] = "other than what was signed"
+    (place.lab.root / "stranger.ipynb").write_text(json.dumps(saved))
+    stranger = place.lab.open("stranger.ipynb")
+    expect(_outputs(stranger, LAST).locator("mjx-container")).to_have_count(1)
+    expect(stranger.page.locator(".jp-CodeCell .jp-mod-trusted")).to_have_count(0)
+    _cells_are_typeset(stranger)
+    stranger.page.close()
 
 
 def _outputs(notebook: Notebook, cell: int) -> Locator:
@@ -90,27 +109,18 @@ def _as_said(shown: Locator) -> None:
     assert sentence.inner_text().endswith(", not $5 or $y$.")
 
 
-def test_only_what_is_meant_is_typeset(opened: tuple[Place, Notebook]) -> None:
-    _, notebook = opened
-    until(lambda: "completed" in notebook.output(5))
-    for cell in range(1, LAST):
+def _cells_are_typeset(notebook: Notebook) -> None:
+    for cell in range(1, CHAT):
         _in_order(notebook, cell, MADE.get(cell, 0))
-    for cell in (1, 5, 7):
-        _as_said(_outputs(notebook, cell))
-    for cell, said in {
-        2: MONEY,
-        3: "out/budget_$5_and_$6.md",
-        4: "out/budget_$5_and_$6.md",
-        6: MONEY,
-        8: MONEY,
-    }.items():
-        assert said in " ".join(notebook.output(cell).split())
+    _as_said(_outputs(notebook, 1))
+    said = {2: MONEY, 3: "out/budget_$5_and_$6.md", 4: "out/budget_$5_and_$6.md", 6: MONEY, 8: MONEY}
+    for cell, words in said.items():
+        assert words in " ".join(notebook.output(cell).split())
 
 
-def test_a_chat_is_typeset_as_it_is_written(opened: tuple[Place, Notebook]) -> None:
-    _, notebook = opened
+def _a_chat_is_typeset_as_it_is_written(notebook: Notebook) -> None:
     chat = _outputs(notebook, CHAT)
-    chat.get_by_label("Message").fill(f"{SAID}\nwait 2\nsay\nsay the end of $9 and $10")
+    chat.get_by_label("Message").fill(f"{SAID}\nwait 3\nsay\nsay the end of $9 and $10")
     chat.get_by_role("button", name="Send").click()
     until(lambda: "b" in notebook.output(CHAT) and "running" in notebook.output(CHAT))
     _in_order(notebook, CHAT, FORMULAS)
@@ -122,15 +132,31 @@ def test_a_chat_is_typeset_as_it_is_written(opened: tuple[Place, Notebook]) -> N
     _in_order(notebook, CHAT, FORMULAS)
 
 
-def test_a_notebook_that_is_not_trusted_shows_the_same(opened: tuple[Place, Notebook]) -> None:
-    place, notebook = opened
-    saved = notebook.save()
-    saved["metadata"]["changed"] = saved["cells"][0]["source"] = "other than what was signed"
-    (place.lab.root / "stranger.ipynb").write_text(json.dumps(saved))
-    stranger = place.lab.open("stranger.ipynb")
-    expect(_outputs(stranger, LAST).locator("mjx-container")).to_have_count(1)
-    expect(stranger.page.locator(".jp-CodeCell .jp-mod-trusted")).to_have_count(0)
-    for cell in (1, 2, 3, 4, 5, 6, 7, 8):
-        _in_order(stranger, cell, MADE.get(cell, 0))
-    _as_said(_outputs(stranger, 1))
-    stranger.page.close()
+def _an_exported_page_is_typeset(path: Path, chromium: Browser) -> None:
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output", "money.html", str(path)]
+    command += [f"--HTMLExporter.mathjax_url={MATHJAX}/MathJax.js?config=TeX-AMS-MML_HTMLorMML-full,Safe"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    page = chromium.new_page()
+    page.route("**/*", _serve)
+    page.goto(path.with_name("money.html").as_uri())
+    scripts = page.locator("script[type^='math/tex']")
+    found = until(lambda: scripts.evaluate_all(TYPESET), lambda found: "z" in found)
+    assert {"e^x", "z"} <= set(found)
+    assert not [formula for formula in found if "$" in formula or "budget" in formula]
+    shown = page.locator("body").inner_text()
+    assert shown.count(MONEY) >= 3, "the answer, its record and the cell"
+    assert "not $5 or $y$." in shown
+    page.close()
+
+
+def _serve(route: Route) -> None:
+    """Serve MathJax, and nothing else of the net."""
+    url = urlsplit(route.request.url)
+    file = files("jupyter_server_mathjax") / "static" / url.path.lstrip("/")
+    if url.scheme == "file":
+        route.continue_()
+    elif url.netloc == urlsplit(MATHJAX).netloc and file.is_file():
+        route.fulfill(body=file.read_bytes(), content_type="text/javascript" if url.path.endswith(".js") else None)
+    else:
+        route.abort()
