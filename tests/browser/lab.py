@@ -136,7 +136,7 @@ class Lab:
         with (self.homes / "lab.log").open("wb") as log:
             server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._env, cwd=self.root)
         try:
-            until(lambda: self._answers() or server.poll() is not None)
+            until(lambda: self._answers() or server.poll() is not None, patience=180)
             assert server.poll() is None, (self.homes / "lab.log").read_text()
         except AssertionError:
             server.kill()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,11 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page as Tab
-from playwright.sync_api import sync_playwright
 
 from agentsvc_nb.cli import docs, main
 from docs.site import IN_EACH_PAGE
-from tests.browser.lab import CHROMIUM
+from tests.browser.lab import launched
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(900)
@@ -59,14 +57,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Page]:
-    return {path: Page(path) for path in site.rglob("*.html")}
-
-
-def test_each_link_and_anchor_leads_somewhere(pages: dict[Path, Page]) -> None:
+def test_each_link_and_anchor_leads_somewhere_and_nothing_is_loaded_from_the_net(site: Path) -> None:
+    pages = {path: Page(path) for path in site.rglob("*.html")}
     assert len(pages) > 150
     assert not list(broken(pages))
+    loaded = {each for page in pages.values() for each in page.loaded}
+    assert not [each for each in loaded if urlsplit(each).netloc]
 
 
 def broken(pages: dict[Path, Page]) -> Iterator[str]:
@@ -80,19 +76,10 @@ def broken(pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{path.name}: {link}"
 
 
-def test_nothing_is_loaded_from_the_net(pages: dict[Path, Page]) -> None:
-    loaded = {each for page in pages.values() for each in page.loaded}
-    assert not [each for each in loaded if urlsplit(each).netloc]
-
-
 def test_the_search_finds_what_people_ask(site: Path) -> None:
-    executable = shutil.which("chromium")
-    assert executable, "install the chromium package"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM])
+    with launched() as browser:
         tab = browser.new_page()
         found = {asked: _found(tab, site, asked) for asked in SEARCHES}
-        browser.close()
     assert {asked: first for asked, first in found.items() if SEARCHES[asked] not in first} == {}
 
 
@@ -104,18 +91,6 @@ def _found(tab: Tab, site: Path, asked: str) -> list[str]:
     tab.wait_for_function("/^Search finished/.test(document.querySelector('.search-summary')?.innerText)")
     links = tab.locator("ul.search > li > a").evaluate_all("all => all.map(each => each.getAttribute('href'))")
     return [urlsplit(link).path for link in links[:3]]
-
-
-def test_what_a_wheel_takes_along_is_unpacked_once(site: Path, tmp_path: Path) -> None:
-    packed = site.with_name("docs.tar.xz")
-    assert packed.stat().st_size < 2_000_000
-    (tmp_path / "docs-of-another-version").mkdir()
-    folder = docs.unpacked(packed, tmp_path)
-    assert [*tmp_path.iterdir()] == [folder]
-    assert (folder / "docs/index.html").read_bytes() == (site / "docs/index.html").read_bytes()
-    (folder / "mark").touch()
-    assert docs.unpacked(packed, tmp_path) == folder
-    assert (folder / "mark").exists()
 
 
 def test_the_licences_of_what_others_made_go_along(site: Path) -> None:
@@ -136,10 +111,3 @@ def test_the_command_prints_where_it_lies(
     monkeypatch.setattr(docs, "PACKED", tmp_path / "nothing")
     assert main(["docs", "--no-browser"]) == 1
     assert "`python -m docs.site` builds it" in capsys.readouterr().err
-
-
-def test_the_first_page_and_what_it_is_made_of_are_there(site: Path) -> None:
-    assert "docs/index.html" in (site / "index.html").read_text()
-    assert "Trail Shell Jacket" in (site / "notebooks/quickstart.html").read_text()
-    assert 'id="agentsvc_nb.AgentService"' in (site / "docs/python.html").read_text()
-    assert (site / "_modules/agentsvc_nb/client/api.html").is_file()

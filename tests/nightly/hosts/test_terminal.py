@@ -51,16 +51,6 @@ def test_text_comes_as_it_is_written_and_nothing_else(ipython: Any) -> None:
     ipython.expect("'last'")
 
 
-def test_ctrl_c_cancels_and_the_shell_goes_on(ipython: Any) -> None:
-    type_cell(ipython, "%%ask", "say begun", "wait 60", "say never")
-    ipython.expect("begun")
-    ipython.sendintr()
-    ipython.expect("RunStopped")
-    ipython.expect(PROMPT)
-    ipython.sendline("6 * 7")
-    ipython.expect("42")
-
-
 def asks(child: Any, code: str, *answers: str) -> None:
     """The agent asks to run code, and somebody answers."""
     type_cell(child, "%%ask --kernel", f"call run_in_kernel {json.dumps({'code': code})}", "say and on")
@@ -76,10 +66,9 @@ def test_code_runs_once_it_is_approved_and_the_shell_stays_usable(ipython: Any, 
     asks(ipython, "n = 1", "e", "n = 7", ".")
     ipython.expect_exact("as you changed it")
     ipython.expect(PROMPT)
-    for code in ("input('name?')", "import sys; sys.exit(3)", "for _ in range(2000): print('x' * 10_000)"):
-        asks(ipython, code, "y")
-        ipython.expect_exact("and on")
-        ipython.expect(PROMPT)
+    asks(ipython, "import sys; sys.exit(3)", "y")
+    ipython.expect_exact("and on")
+    ipython.expect(PROMPT)
     ipython.sendline("n * 6")
     ipython.expect_exact("42")
 
@@ -97,14 +86,3 @@ def test_ctrl_c_stops_the_code_and_the_next_one_the_run(ipython: Any, tmp_path: 
     ipython.expect(PROMPT)
     ipython.sendline("6 * 7")
     ipython.expect("42")
-
-
-def test_rows_are_counted_in_lines(ipython: Any) -> None:
-    ipython.sendline("import pandas as pd; df = pd.DataFrame({'text': ['one', 'two', 'three']})")
-    ipython.expect(PROMPT)
-    type_cell(ipython, "%%ask --each df -o out --at-once 1", "say {{text}}")
-    for done in ("1 of 3 rows", "2 of 3 rows", "3 of 3 rows", "3 of 3 rows answered"):
-        ipython.expect_exact(done)
-    ipython.expect(PROMPT)
-    ipython.sendline("list(out.answer)")
-    ipython.expect_exact("['one', 'two', 'three']")
