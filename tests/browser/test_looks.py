@@ -10,9 +10,27 @@ from playwright.sync_api import expect
 
 from tests.browser import axe
 from tests.browser.conftest import Place
-from tests.browser.surfaces import ANSWER
 from tests.support.waiting import until
 
+ANSWER: Final = """step 1
+call web_search {}
+call no_such_tool {}
+say # Autumn
+say
+say Some `code`, a [link](https://example.org), **bold**, \\(e^x\\) and $5
+say
+say > a quotation
+say
+say | a | b |
+say |---|---:|
+say | 1 | 2 |
+say
+say ```python
+say print(1)  # a comment
+say ```
+usage 3000 1200
+write out/plan.md # Autumn
+write out/sales.csv a,b"""
 IN_KERNEL: Final = json.dumps({"code": "# Visits\ntop = 1\ntop", "why": "To see where most visits are"})
 PICTURES: Final = '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 1}'
 CELLS: Final = {
