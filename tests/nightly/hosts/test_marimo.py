@@ -16,6 +16,7 @@ from tests.browser.lab import launched
 from tests.nightly.hosts.conftest import run_module
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.timeout(400)
 EVIL = "<img src=x onerror='window.bad = 1'>"
 APP = f"""
 import marimo

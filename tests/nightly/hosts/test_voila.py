@@ -14,6 +14,7 @@ from tests.nightly.hosts.conftest import LOAD, Written
 from tests.nightly.hosts.voila import voila
 
 PATIENCE = 60_000
+pytestmark = pytest.mark.timeout(400)
 EVIL = "<img src=x onerror='window.bad = 1'>"
 BEGUN = f"say The *first* lines {EVIL}\nsay of an answer\nstep 1"
 LASTING = {
