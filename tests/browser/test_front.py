@@ -26,7 +26,6 @@ from tests.browser import axe
 from tests.browser.anyhost import ADDRESS, POLICY, Host, HostComm
 from tests.notebook import fronts
 from tests.notebook.screens import Cell, Clock, Script
-from tests.notebook.test_browser_widget import end
 from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
@@ -348,7 +347,6 @@ def test_files_by_keyboard_under_a_strict_policy(host: Host, opened: Opened, ses
     page.keyboard.press("ArrowDown")
     expect(name(page, "reports/q3.md")).to_be_focused()
     nothing_ran(host, page)
-    end(browser)
 
 
 def test_hostile_names_and_previews_are_text(host: Host, opened: Opened, session: Session) -> None:
@@ -371,7 +369,6 @@ def test_hostile_names_and_previews_are_text(host: Host, opened: Opened, session
     assert page.evaluate("window.executed") == []
     own = (ADDRESS, "blob:", "data:", "about:")
     assert [url for url in host.requests if not url.startswith(own)] == []
-    end(made)
 
 
 TEXT: Final = {"type": "string", "maxLength": 60}
