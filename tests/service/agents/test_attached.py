@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentsvc_nb.agents.language.lengths import Lengths
-from agentsvc_nb.agents.language.outlines import outline
 from agentsvc_nb.wire.runs import CENT
 from tests.service.agents.serving import Serving, serving
 from tests.unit.agents.wires.providers import PROVIDERS
@@ -62,21 +60,3 @@ def test_no_text_is_sent_twice(it: Serving) -> None:
     assert "uploads/a.txt" in asked(it)
     it.ask("And now?", DONE, chat=chat, files=[("a.txt", b"The code is 4712.")])
     assert "4712" in asked(it), "a text with the name of another one is told"
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("one\ftwo\f" + "x" * 50_000 + "\f", ["3 pages", "- 0: page 1", "- 4: page 2", "- 8: page 3"]),
-        ("word " * 20_000, ["100,000 characters, 1 lines", "Its beginning:\nword word"]),
-        ("# A\n" + "## B\ntext\n" * 60 + "x " * 9_000 + "\n# C\n", ["- 0: # A", f"- {4 + 600 + 18_001}: # C"]),
-        ("### Only\ntext\n" * 500, ["- 0: ### Only"]),
-    ],
-    ids=["pages", "no places", "upper headings", "headings of one level"],
-)
-def test_an_outline_has_sizes_places_and_the_beginning(text: str, told: list[str]) -> None:
-    lengths = Lengths()
-    found = outline(text, 1_000, lengths)
-    assert [part for part in told if part not in found] == []
-    assert lengths.text(found) <= 1_050
-    assert "## B" not in found.partition("Its beginning")[0]

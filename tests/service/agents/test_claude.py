@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from agentsvc_nb.client.errors import JobFailedError
-from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.tools.support.copy_facts import Judgement
 from tests.service.agents.serving import Serving, serving
 from tests.unit.agents.wires.providers import PROVIDERS
-from tests.unit.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, REFUSAL, Reply
+from tests.unit.agents.wires.reply import Reply
 
 CLAUDE = PROVIDERS["anthropic"]
 SCHEMA = {
@@ -27,9 +24,7 @@ SCHEMA = {
 }
 COUNTS = {"type": "object", "additionalProperties": {"type": "integer"}}
 """No grammar has it: any names."""
-ANGLES = {"angles": [dict.fromkeys(Angle.model_fields, "x")]}
 JUDGEMENT = {"verdict": "good", "strengths": ["short"], "weaknesses": [], "rewrite": "Buy tea."}
-HALF = ("Once upon", " a time")
 
 
 def tool(it: Serving, name: str, given: dict[str, Any], *replies: Reply) -> dict[str, Any]:
@@ -44,15 +39,6 @@ def tool(it: Serving, name: str, given: dict[str, Any], *replies: Reply) -> dict
 def sonnet() -> Iterator[Serving]:
     with serving(CLAUDE, "anthropic:claude-sonnet-4-6", model_patience_seconds=0) as it:
         yield it
-
-
-def test_a_tool_is_called_and_its_result_goes_back(sonnet: Serving) -> None:
-    read = Reply(("Let me see.",), calls=(("read_file", '{"path": "uploads/notes.txt"}'),))
-    run = sonnet.ask("What is in it?", read, Reply(("A secret.",)), files=[("notes.txt", b"the code is 4711")])
-    assert (run.status, run.output, run.steps) == ("completed", "A secret.", 2)
-    assert (run.usage.input_tokens, run.usage.output_tokens) == (2 * INPUT_TOKENS, 2 * OUTPUT_TOKENS)
-    assert run.usage.cost_microcents > 0
-    assert "the code is 4711" in json.dumps(sonnet.server.asked[1]["messages"][-1])
 
 
 @pytest.mark.parametrize(
@@ -82,44 +68,6 @@ def test_a_schema_is_given_as_one_where_it_stays_the_same_else_as_a_tool(sonnet:
     assert "output_config" not in sonnet.server.asked[0]
     forms = [tool["input_schema"] for tool in sonnet.server.asked[0]["tools"] if tool["name"] == "final_result"]
     assert [form["additionalProperties"] for form in forms] == [{"type": "integer"}]
-
-
-def test_a_refusal_fails_the_run_with_its_explanation(sonnet: Serving) -> None:
-    run = sonnet.ask("a story", Reply(HALF, end="refused"))
-    assert (run.status, run.last_error, run.output) == ("failed", "answer_refused", "Once upon a time")
-    assert REFUSAL in (run.last_error_message or "")
-    assert len(sonnet.server.asked) == 1
-
-
-def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(sonnet: Serving) -> None:
-    for end in ("lost", "overloaded"):
-        run = sonnet.ask("a story", Reply(HALF, end=end))
-        assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
-        assert run.usage.input_tokens == INPUT_TOKENS, "it has cost all the same"
-    write = Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), end="lost")
-    assert sonnet.events(sonnet.ask("Write a file.", write), "tool.call") == []
-
-
-def test_an_answer_that_is_cut_has_a_warning(sonnet: Serving) -> None:
-    run = sonnet.ask("a story", Reply(HALF, end="length"), max_cents=1_000)
-    assert (run.status, run.output) == ("completed", "Once upon a time")
-    assert "answer_cut" in [payload["code"] for payload in sonnet.events(run, "warning")]
-
-
-@pytest.mark.parametrize(
-    ("reply", "code"),
-    [
-        (Reply(answer=ANGLES, end="lost"), "model_unavailable"),
-        (Reply(answer=ANGLES, end="refused"), "answer_refused"),
-        (Reply(('{"angles": [',), end="length"), "output_schema_mismatch"),
-    ],
-)
-def test_a_tool_that_asks_takes_no_half_of_an_answer(sonnet: Serving, reply: Reply, code: str) -> None:
-    with pytest.raises(JobFailedError) as failed:
-        tool(sonnet, "find_angles", {"product": f"tea {code}"}, reply)
-    assert failed.value.job.error is not None
-    assert failed.value.job.error.code == code
-    assert len(sonnet.server.asked) == 1
 
 
 @pytest.mark.parametrize(("wallet_cents", "code"), [(150, "limit_reached"), (300, None)])

@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import FinishReason, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import FinishReason, ModelResponse, TextPart
 
 from agentsvc_nb.agents.language import served
 from agentsvc_nb.agents.language.patience import Away
-from agentsvc_nb.agents.language.reasons import reason
 from agentsvc_nb.client.errors import JobFailedError
 from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents.serving import LanguageService, language_service
@@ -64,7 +62,7 @@ def test_a_stream_with_nothing_in_it_is_no_answer(it: LanguageService) -> None:
     assert "sent no answer" in (run.last_error_message or "")
 
 
-@pytest.mark.parametrize("reply", [Reply(HALF, reason=None), Reply(HALF, done=False), Reply(HALF, reason="eos")])
+@pytest.mark.parametrize("reply", [Reply(HALF, reason=None), Reply(HALF, done=False)])
 def test_a_reason_or_done_is_an_end(it: LanguageService, reply: Reply) -> None:
     it.server.replies = [reply]
     run = it.ask("a story")
@@ -72,21 +70,7 @@ def test_a_reason_or_done_is_an_end(it: LanguageService, reply: Reply) -> None:
     assert it.events(run, "warning") == []
 
 
-def test_done_alone_ends_calls_of_tools_too(it: LanguageService) -> None:
-    it.server.replies = [Reply(calls=(("list_files", "{}"),), reason=None), Reply(("None.",), reason=None)]
-    run = it.ask("Which files?")
-    assert (run.status, run.output, run.steps) == ("completed", "None.", 2)
-
-
-def test_an_answer_that_a_filter_stopped_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
-    it.server.replies = [Reply(HALF, reason="content_filter")]
-    run = it.ask("a story")
-    assert (run.status, run.last_error, run.output) == ("failed", "content_filtered", "Once upon a time")
-    assert "content_filter" in (run.last_error_message or "")
-    assert (run.usage.input_tokens, run.usage.output_tokens) == (100, 10)
-
-
-@pytest.mark.parametrize("pieces", [(), ('{"score"',), ('{"score": 3}',)])
+@pytest.mark.parametrize("pieces", [(), ('{"score": 3}',)])
 def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: LanguageService, pieces: tuple[str, ...]) -> None:
     it.server.replies = [Reply(pieces, reason="content_filter")]
     assert it.ask("Score it.", output_config=SCHEMA).last_error == "content_filtered"
@@ -117,15 +101,7 @@ def test_a_tool_that_asks_takes_no_half_of_an_answer(it: LanguageService, reply:
     assert len(it.server.asked) == 1
 
 
-def test_an_error_in_place_of_an_end_is_one_unless_a_tool_was_to_be_called() -> None:
-    half, call = TextPart("Once"), ToolCallPart("list_files", "{")
-    with pytest.raises(WorkFailure, match="failed") as failed:
-        served.check(ModelResponse([half], finish_reason="error", provider_details={"finish_reason": "failed"}))
-    assert failed.value.code == "model_failed"
-    served.check(ModelResponse([half, call], finish_reason="error"))  # the library has it called again
-
-
-def ended(reason: str, *parts: TextPart | ToolCallPart, known: FinishReason | None = "error") -> ModelResponse:
+def ended(reason: str, *parts: TextPart, known: FinishReason | None = "error") -> ModelResponse:
     return ModelResponse(list(parts), finish_reason=known, provider_details={"finish_reason": reason})
 
 
@@ -150,17 +126,3 @@ def test_a_question_that_a_filter_held_back_has_its_reason() -> None:
     with pytest.raises(WorkFailure, match="BLOCKLIST") as failed:
         served.check(blocked)
     assert failed.value.code == "content_filtered"
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ({"error": {"message": "No model x."}}, "No model x (404)."),
-        ({"message": "No model x.", "code": None}, "No model x (404)."),
-        ({"error": "model 'x' not found"}, "model 'x' not found (404)."),
-        ({"detail": "Not Found"}, "Not Found (404)."),
-        ("<html>\n not here", "<html> not here (404)."),
-    ],
-)
-def test_a_provider_is_quoted_without_the_document_around_its_words(body: object, said: str) -> None:
-    assert reason(ModelHTTPError(404, "x", body)) == said

@@ -13,7 +13,6 @@ import pytest
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
 from tests.service.agents.test_language import ANGLES
-from tests.support.waiting import until
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
 from tests.unit.agents.wires.reply import Reply as ClaudeReply
@@ -77,22 +76,6 @@ def test_a_runs_tools_ask_the_runs_model() -> None:
         it.claude.answers(call, ClaudeReply(answer=json.loads("".join(ANGLES.pieces))), ClaudeReply(("Done.",)))
         assert it.finish("Find angles.", model=CLAUDE)["output"] == "Done."
         assert it.ours.asked == []
-
-
-def test_a_run_goes_on_with_its_own_model_after_a_crash() -> None:
-    with two() as it:
-        it.ours.replies = [Reply(("Ours",), hangs=True)]
-        it.claude.answers(ClaudeReply(("Claude's.",)))
-        run = it.http.post("/runs", json={"message": "hi"}).json()
-        until(lambda: it.ours.asked)
-        it.service.kill()
-        it.ours.replies = [Reply(("Ours.",))]
-        it.service.start()
-        it.http.base_url = httpx.URL(it.service.base_url + V1)
-        until(lambda: it.http.get(f"/runs/{run['run_id']}").json()["status"] == "completed")
-        ended = it.http.get(f"/runs/{run['run_id']}").json()
-        assert (ended["model"], ended["output"]) == (OURS, "Ours.")
-        assert it.claude.asked == []
 
 
 def test_a_model_without_a_price_is_not_for_choice_where_money_counts() -> None:

@@ -1,87 +1,126 @@
-"""An analyst's tasks from the question to the file, in two providers' forms (docs/models.md "Plumbing, not
-intelligence"). The service, its sandbox, its tools and the client are real; in the place of the model are programs that
-know nothing but the requests."""
+"""Analyst tasks from the question to the file. The service, its tools and its sandbox are real; the model's replies are
+scripted, in a form that refuses what its provider refuses."""
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Final
+import io
+import json
+import random
+from collections.abc import Iterator
+from typing import Any, Final
 
+import openpyxl
+import pandas as pd
 import pytest
 
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools.programs import confinement
-from tests.unit.agents import tasks
-from tests.unit.agents.tasks.material import SYLLABLES, Made
-from tests.unit.agents.tasks.office import Office, office
-from tests.unit.agents.tasks.work import TASKS
+from tests.unit.agents.wires.providers import PROVIDERS
+from tests.unit.agents.wires.reply import Reply
+from tests.unit.agents.wires.server import ProviderServer, provider_server
 
-FORMS: Final = ("anthropic", "responses")
-SEEDS: Final = (1,)
-MINDS: Final = ("asked", "minds", "minds_of_tables")
-OTHERS: Final = {"tests.unit.agents.wires.reply", "PIL", "collections.abc", "dataclasses", "typing", "__future__"}
-
-RESULT: Final = re.compile(r"\w\.(csv|tsv|md|xlsx|docx|pptx|png|pdf)\b|\bAS \w|(name|rename_axis)\W+'\w")
-"""The name of a file, or of a column that is made."""
-
-needs_sandbox = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
-each_task = pytest.mark.parametrize("name", TASKS)
-each_seed = pytest.mark.parametrize("seed", SEEDS)
+RANDOM: Final = random.Random(43)
+ORDERS: Final = pd.DataFrame(
+    [[f"C{at % 12}", f"P{at % 7}", RANDOM.randint(1, 40)] for at in range(150)],
+    columns=["customer", "article", "pieces"],
+)
+CUSTOMERS: Final = pd.DataFrame(
+    {"no": [f"C{at}" for at in range(12)], "region": RANDOM.choices(["Nord", "Süd", "West"], k=12)}
+)
+PRICES: Final = pd.DataFrame({"no": [f"P{at}" for at in range(7)], "price": [1.25 + 3.1 * at for at in range(7)]})
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Callable[[str], Office]]:
-    """Opens the office of a form, once."""
-    offices: dict[str, Office] = {}
-    with contextlib.ExitStack() as stack:
-
-        def open_(form: str) -> Office:
-            if form not in offices:
-                offices[form] = stack.enter_context(office(form))
-            return offices[form]
-
-        yield open_
+def model() -> Iterator[ProviderServer]:
+    with provider_server(PROVIDERS["anthropic"].form) as server:
+        yield server
 
 
-def text_of(mind: str) -> str:
-    return (Path(tasks.__file__).parent / f"{mind}.py").read_text("utf-8")
+@pytest.fixture(scope="module")
+def served(model: ProviderServer) -> Iterator[tuple[RunningService, AgentService]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_API_KEY", "any")
+        patch.setenv("ANTHROPIC_BASE_URL", model.url)
+        with (
+            running_service(PROVIDERS["anthropic"].recommended()[0]) as service,
+            AgentService(service.api_key, service.base_url) as client,
+        ):
+            yield service, client
 
 
-def form_of(name: str, seed: int) -> int:
-    return (list(TASKS).index(name) + seed) % 2
+def calls(tool: str, **given: object) -> Reply:
+    return Reply(thinking=(f"Next: {tool}.",), calls=((tool, json.dumps(given)),))
 
 
-@needs_sandbox
-@each_seed
-@each_task
-def test_a_task_is_done(opened: Callable[[str], Office], name: str, seed: int) -> None:
-    made = Made(f"{name} {seed}")
-    TASKS[name](opened(FORMS[form_of(name, seed)]), made)
-    assert made.drawn
-    assert not [word for word in made.drawn if any(word in text_of(mind).casefold() for mind in MINDS)]
+def results(client: AgentService, run_id: str) -> list[dict[str, Any]]:
+    return [event.payload for event in client.runs.events(run_id, limit=1000).data if event.type == "tool.result"]
 
 
-def test_minds_know_nothing_but_requests() -> None:
-    """They import nothing of the material, the tasks, the service or its files, and name no file or column of what
-    comes of a task: the question says them. (No word that is drawn for a task is in them: `test_a_task_is_done`.)"""
-    for name in MINDS:
-        tree = ast.parse(text_of(name))
-        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        imported |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-        known = {f"tests.unit.agents.tasks.{each}" for each in MINDS} | {
-            "base64",
-            "csv",
-            "io",
-            "itertools",
-            "json",
-            "re",
-        }
-        assert imported <= known | OTHERS
-        assert not any(isinstance(node, ast.Global | ast.Nonlocal) for node in ast.walk(tree))
-        said = [str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-        assert not [one for one in said if RESULT.search(one.replace("/tmp/chart.png", ""))]
-    assert len(SYLLABLES) ** 3 > 10_000
-    assert not set(Made(1).words(50)) & set(Made(2).words(50))
+def test_sheets_are_joined_after_a_wrong_column_was_told(
+    model: ProviderServer, served: tuple[RunningService, AgentService]
+) -> None:
+    _, client = served
+    book = io.BytesIO()
+    with pd.ExcelWriter(book) as writer:
+        for name, frame in (("Orders", ORDERS), ("Customers", CUSTOMERS), ("Prices", PRICES)):
+            frame.to_excel(writer, sheet_name=name, index=False)
+    joined = "FROM shop JOIN shop_customers c ON shop.customer = c.{} JOIN shop_prices p ON shop.article = p.no"
+    wrong = f"SELECT count(*) {joined.format('customer')}"
+    right = f"SELECT region, round(sum(pieces * price), 2) AS total {joined.format('no')} GROUP BY 1 ORDER BY 1"
+    path = "by region/totals.csv"
+    model.answers(calls("query_tables", sql=wrong), calls("query_tables", sql=right, save_as=path), Reply(("Done.",)))
+    run_id = client.runs.start("Totals by region?", files=[("shop.xlsx", book.getvalue())], effort="medium").run_id
+    run = client.runs.wait(run_id, poll=0.05, timeout=120)
+    assert (run.status, run.output, model.refused) == ("completed", "Done.", [])
+    failed, saved = results(client, run_id)
+    assert (failed["is_error"], saved["is_error"]) == (True, False)
+    assert "does not have a column" in failed["content"][0]["text"]
+    assert "shop_customers has no, region." in json.dumps(model.asked[1]["messages"])
+    whole = ORDERS.merge(CUSTOMERS, left_on="customer", right_on="no").merge(PRICES, left_on="article", right_on="no")
+    wanted = (whole["pieces"] * whole["price"]).groupby(whole["region"]).sum().round(2)
+    found = pd.read_csv(io.BytesIO(client.files.download(path, chat=run.chat))).set_index("region")["total"]
+    pd.testing.assert_series_equal(found, wanted, check_names=False)
+
+
+def test_a_killed_task_goes_on_with_what_its_model_thought(
+    model: ProviderServer, served: tuple[RunningService, AgentService]
+) -> None:
+    service, client = served
+    table = pd.DataFrame({"shop": [f"Läden {at % 5}" for at in range(60)], "eur": [at * 1.37 for at in range(60)]})
+    sent = table.to_csv(index=False, sep=";", decimal=",").encode("cp1252")
+    sql = "SELECT shop, round(sum(eur), 2) AS total FROM umsatz GROUP BY 1 ORDER BY 2 DESC"
+    saves = calls("query_tables", sql=sql, save_as="totals.csv")
+    model.answers(saves, Reply(hangs=True), Reply(("Läden 4 leads.",)))
+    run_id = client.runs.start("Which shop leads?", files=[("umsatz.csv", sent)], effort="medium").run_id
+    assert model.hanging.wait(60)
+    service.kill()
+    service.start()
+    run = client.runs.wait(run_id, poll=0.05, timeout=120)
+    assert (run.status, run.output, model.refused) == ("completed", "Läden 4 leads.", [])
+    types = [event.type for event in client.runs.events(run_id, limit=1000).data]
+    assert (types.count("run.resumed"), types.count("tool.result"), len(model.asked)) == (1, 1, 3)
+    assert "Next: query_tables." in json.dumps(model.asked[-1]), "a provider refuses the call without it"
+    found = pd.read_csv(io.BytesIO(client.files.download("totals.csv", chat=run.chat))).set_index("shop")["total"]
+    wanted = table.groupby("shop")["eur"].sum().round(2).sort_values(ascending=False)
+    pd.testing.assert_series_equal(found, wanted, check_names=False)
+
+
+TIDY: Final = """import pandas as pd
+found = pd.read_csv("uploads/names.csv")
+found["name"] = found["name"].str.strip()
+found["n"] = found["n"].fillna(7)
+found.drop_duplicates().to_excel("tidy.xlsx", index=False)"""
+
+
+@pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
+def test_a_program_corrects_a_table_into_a_workbook(
+    model: ProviderServer, served: tuple[RunningService, AgentService]
+) -> None:
+    _, client = served
+    model.answers(calls("run_python", code=TIDY), Reply(("Done.",)))
+    files = [("names.csv", b"name,n\n a,1\na ,1\nb,\n")]
+    run = client.runs.start("Correct it.", files=files, effort="medium", sync=True)
+    assert (run.status, run.output, model.refused) == ("completed", "Done.", [])
+    sheet = openpyxl.load_workbook(io.BytesIO(client.files.download("tidy.xlsx", chat=run.chat))).active
+    assert list(sheet.values) == [("name", "n"), ("a", 1), ("b", 7)]

@@ -36,14 +36,6 @@ def test_a_service_with_a_language_model_starts_without_loading_it_or_what_draws
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(("model", "name"), [("openai:x", "OPENAI_API_KEY"), ("anthropic:x", "ANTHROPIC_API_KEY")])
-def test_an_empty_key_is_one_sentence(model: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv(name, "")
-    fault = agents.fault(Settings(tmp_path, model=model))
-    assert fault == f"The model {model} needs its provider's key or address: set {name}."
-
-
 @pytest.mark.parametrize(
     ("model", "lacking", "said"),
     [

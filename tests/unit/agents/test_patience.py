@@ -44,7 +44,7 @@ def warnings(turn: MemoryRunContext) -> list[str]:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("reply", [Reply(status=500), Reply(status=429), Reply(status=503), HALF])
+@pytest.mark.parametrize("reply", [Reply(status=500), Reply(status=429), HALF])
 def test_what_passes_is_waited_for(reply: Reply, tmp_path: Path) -> None:
     with chat_server(reply, reply, DONE) as server:
         answer, turn = played(server, tmp_path, model_patience_seconds=60)
@@ -73,13 +73,11 @@ SPENT: Final = {
     "OpenAI": error(429, "You exceeded your current quota.", type="insufficient_quota", code="insufficient_quota"),
     "OpenRouter's free models": error(429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000."),
     "Groq": error(429, DAILY, type="tokens", code="rate_limit_exceeded"),
-    "Mistral": Refused(429, {"message": "You have reached your monthly usage limit.", "code": "1300"}),
     "Anthropic": error(400, "You have reached your specified API usage limits. You will regain access on 2026-12-01."),
     "Ollama's cloud": error(403, "you've reached your weekly usage limit, upgrade to continue"),
 }
 PASSES: Final = {
     "Groq": error(429, DAILY.replace("day (TPD)", "minute (TPM)") + " Upgrade at https://console.groq.com/billing"),
-    "Groq, with the time of a day": error(429, DAILY, (("Retry-After", "1"),)),
     "Mistral": Refused(429, {"message": "Requests rate limit exceeded", "code": "1300"}),
     "OpenAI": error(429, "Rate limit reached for gpt-5.2 on requests per min (RPM): Limit 3, Used 3."),
 }
@@ -103,23 +101,12 @@ def test_a_limit_of_a_minute_is_waited_for(fault: Refused, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_what_does_not_pass_is_not_waited_for(status: int, tmp_path: Path) -> None:
-    with chat_server(Reply(status=status)) as server, pytest.raises(WorkFailure) as failed:
-        played(server, tmp_path)
-    assert (failed.value.code, len(server.asked)) == ("model_refused", 1)
-
-
-@pytest.mark.usefixtures("quick")
 def test_a_certificate_that_is_not_trusted_is_not_waited_for(tmp_path: Path) -> None:
     with chat_server(DONE, certificate=certificate(tmp_path)) as server, pytest.raises(WorkFailure) as failed:
         played(server, tmp_path)
     assert not isinstance(failed.value, Away), "it would be asked again"
     assert failed.value.code == "model_unavailable"
-    assert failed.value.message.replace("self signed", "self-signed") == (
-        "The model's server has a certificate that is not trusted here: self-signed certificate. If it is your own,"
-        " name its file in SSL_CERT_FILE, and there `agentsvc restart`."
-    )
+    assert "SSL_CERT_FILE" in failed.value.message
     assert fault_of(failed.value) == "other", "the network is not what to check"
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import typing
 from typing import Any
 
 import pytest
-from pydantic_ai.models import KnownModelName, ModelRequestParameters
+from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.output import NativeOutput, OutputObjectDefinition, ToolOutput
 from pydantic_ai.profiles.google import GoogleModelProfile
@@ -29,22 +28,14 @@ SAME: dict[str, dict[str, Any]] = {
 """A strict grammar has these as they are meant."""
 OTHERS: dict[str, dict[str, Any]] = {
     "any names": {"type": "object", "additionalProperties": TEXT},
-    "further names": {"type": "object", "properties": {"a": TEXT}, "additionalProperties": True},
-    "any object within": {"type": "object", "properties": {"a": {"type": "object"}}},
     "anything": {"type": "object", "properties": {"a": {}}},
-    "true": {"type": "object", "properties": {"a": True}},
     "types": {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
     "names by pattern": {"type": "object", "properties": {"a": TEXT}, "patternProperties": {"^x": TEXT}},
     "a name without a schema": {"type": "object", "properties": {"a": TEXT}, "required": ["b"]},
-    "an array of anything": {"type": "object", "properties": {"a": {"type": "array"}}},
     "all of": {"type": "object", "properties": {"a": {"allOf": [PAIR, {"type": "object", "properties": {"c": TEXT}}]}}},
     "old references": {"type": "object", "properties": {"a": {"$ref": "#/definitions/A"}}, "definitions": {"A": TEXT}},
     "too many": {"type": "object", "properties": {f"p{place}": TEXT for place in range(30)}},
 }
-CLAUDES = sorted(
-    {name for name in typing.get_args(KnownModelName.__value__) if name.startswith("anthropic:")}
-    | {"anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-1", "anthropic:claude-haiku-4-5-20251001"}
-)
 OLD_CLAUDES = ["anthropic:claude-3-5-haiku-latest", "anthropic:claude-sonnet-4-0"]
 
 
@@ -66,7 +57,7 @@ def sent(served: Served, asked: NativeOutput[Any], schema: dict[str, Any]) -> Ou
     return prepared.output_object
 
 
-@pytest.mark.parametrize("model", CLAUDES)
+@pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-6"])
 def test_claude_is_given_a_schema_strictly_where_it_stays_the_same(model: str) -> None:
     for schema in SAME.values():
         asked = form(schema, named(model), tools=True)
@@ -82,7 +73,7 @@ def test_a_claude_that_takes_no_schemas_is_given_a_tool(model: str) -> None:
         assert isinstance(form(schema, named(model), tools=False), ToolOutput)
 
 
-@pytest.mark.parametrize("model", ["openai:gpt-5.2", "openai-chat:gpt-4o", "a server of one's own"])
+@pytest.mark.parametrize("model", ["openai:gpt-5.2", "a server of one's own"])
 def test_others_are_given_any_schema_as_it_is(model: str) -> None:
     own = at_url(ModelChoice("openai-chat:x"), "http://127.0.0.1:1/v1", "none")
     served = named(model) if ":" in model else own

@@ -23,12 +23,10 @@ HIDDEN_STYLES = (
     ("page", "text"),
     [
         ("<p>5 < 6 &amp; 7 > 6", "5 < 6 & 7 > 6"),
-        ("<p>a<b>b</b>c<p>d", "abc d"),
         ("<p>Cost <span hidden>1</span><span style='DISPLAY : none'>2</span>3", "Cost 3"),
         ("<p style='visibility: hidden'>no</p>yes", "yes"),
         ("<span class='badge sr-only'>no</span><span class='sr-only-not'>yes</span>", "yes"),
         ("<s>12</s><del>13</del><strike>14</strike><span style='text-decoration: line-through'>15</span> 10", "10"),
-        ("<dialog>no</dialog><dialog open>yes</dialog>", "yes"),
         ("<script>x</script><style>p{}</style><noscript>n</noscript><template>t</template>yes", "yes"),
         ("1,234<sup>1</sup> 1,234<sup>[2]</sup> 1,234<sup>[12][13]</sup> 1,234<sup>*</sup>", "1,234 1,234 1,234 1,234"),
         ("<p>spend<sup>a</sup> 3<sup>rd</sup> 20<sup>°</sup>C", "spend 3rd 20°C"),
@@ -36,13 +34,9 @@ HIDDEN_STYLES = (
         ("12<sup>99</sup> € and 2,012<sup>99</sup> seats", "12.99 € and 2,012 seats"),
         ("5\u20117 per\u00adcent\u200b", "5-7 percent"),
         ("<!doctype html><?xml version='1.0' encoding='latin-1'?><html><meta charset=latin1><p>Zürich", "Zürich"),
-        ("<p>a<!-- b --><![CDATA[c]]>d", "ad"),
         ("<p>a\ud800", "a?"),
         ("", ""),
-        ("<!-- only -->", ""),
-        ("<title>Shop</title><p>Sale", "Sale"),
         ("<input type=checkbox checked> done <input type=checkbox> open", "[x] done [ ] open"),
-        ("before <table><tr><td>1</table> after", "before after"),
         ("<div>" * 1500 + "deep", "deep"),
     ],
 )
@@ -109,15 +103,6 @@ def test_word_tables_keep_their_spans_and_lose_deleted_rows() -> None:
         [("Spend", "2")],
         [("1", None), ("2", None)],
     ]
-
-
-def test_headings_are_found_by_their_outline_level() -> None:
-    styles = (
-        '<w:style w:type="paragraph" w:styleId="berschrift1"><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style>'
-        '<w:style w:type="paragraph" w:styleId="Own"><w:basedOn w:val="berschrift1"/></w:style>'
-    )
-    page = parse_html(word_to_html(word_file(paragraph("Costs", style="Own") + paragraph("text"), styles=styles)))
-    assert [visible_text(heading) for heading in page.iter("h1")] == ["Costs"]
 
 
 @pytest.mark.parametrize(

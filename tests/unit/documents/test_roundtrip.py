@@ -1,4 +1,4 @@
-"""A table that is written in any usual way is read back equal; exports of ad platforms are read for their rows."""
+"""A table that is written in any usual way is read back equal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import io
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -124,96 +122,3 @@ def test_any_bytes_are_tables_or_refused(tmp_path: Path, data: bytes, name: str)
         found = read_tables(name, "", file)
     for table in found:
         assert all(len(one.values) == len(one.cells) == table.rows == len(table.row_numbers) for one in table.columns)
-
-
-@given(st.integers(0, 1_000), st.sampled_from(".,"), st.booleans())
-@settings(SETTINGS, max_examples=3)
-def test_long_columns_are_read_as_short_ones_are(tmp_path: Path, seed: int, mark: str, groups: bool) -> None:
-    random = Random(seed)
-    numbers = [Decimal(random.randrange(-(10**8), 10**8)).scaleb(-2) for _ in range(2_100)]
-    way = Written(";", "utf-8", mark, groups, "{} €", "", csv.QUOTE_MINIMAL, "\n")
-    file = tmp_path / "blob"
-    cells = [amount(number, way) for number in numbers]
-    file.write_text("\n".join(["at;amount", *(f"{at};{cell}" for at, cell in enumerate(cells))]))
-    (table,) = read_tables("a.csv", "", file)
-    assert [*table.columns[1].values] == numbers
-    assert (table.columns[1].unit, table.columns[1].decimals) == ("€", 2)
-    assert [*table.columns[0].values] == [*range(len(numbers))]
-
-
-class Export(NamedTuple):
-    """How a platform writes its reports."""
-
-    above: list[list[str]]
-    header: list[str]
-    total: str
-    place: str
-    delimiter: str
-    encoding: str
-    mark: str
-    dates: str
-
-
-EXPORTS = {
-    "google": Export(
-        [["Campaign report"], ["January 1, 2025 - January 31, 2025"]],
-        ["Campaign", "Day", "Impr.", "Cost"],
-        "Total: Campaigns", "below", ",", "utf-8", ".", DATES["iso"],
-    ),
-    "google for Excel": Export(
-        [["Kampagnenbericht"], ["1. Januar 2025 - 31. Januar 2025"]],
-        ["Kampagne", "Tag", "Impressionen", "Kosten"],
-        "Gesamt: Konto", "below", "\t", "utf-16", ",", DATES["dots"],
-    ),
-    "meta": Export(
-        [],
-        ["Campaign name", "Day", "Impressions", "Amount spent (EUR)"],
-        "", "above", ",", "utf-8-sig", ".", DATES["iso"],
-    ),
-    "linkedin": Export(
-        [
-            ["Campaign Performance Report (in UTC)"],
-            ["Report Start: January 1, 2025, 12:00 AM"],
-            ["Report End: January 31, 2025, 11:59 PM"],
-            [],
-        ],
-        ["Campaign Name", "Start Date (in UTC)", "Impressions", "Total Spent"],
-        "", "", "\t", "utf-16", ".", DATES["month first"],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS.keys())
-@given(rows=st.lists(st.tuples(st.integers(1, 10**6), st.decimals("0.01", 10**5, places=2)), min_size=3, max_size=12))
-@settings(SETTINGS, max_examples=6)
-def test_exports_of_ad_platforms_are_read_for_their_rows(
-    tmp_path: Path, export: Export, rows: list[tuple[int, Decimal]]
-) -> None:
-    way = Written(export.delimiter, export.encoding, export.mark, True, "{}", export.dates, csv.QUOTE_MINIMAL, "\r\n")
-    days = [date(2025, 1, 31 - at) for at in range(len(rows))]
-    body = [
-        [f"Sommer {at}", export.dates.format(day), amount(Decimal(seen), way), amount(cost, way)]
-        for at, (day, (seen, cost)) in enumerate(zip(days, rows, strict=True))
-    ]
-    sums = sum(Decimal(seen) for seen, _ in rows), sum(cost for _, cost in rows)
-    label = [export.total, " --" if export.total else ""]
-    total = [*label, *(amount(Decimal(one), way) for one in sums)]
-    out = io.StringIO(newline="")
-    csv.writer(out, delimiter=export.delimiter).writerows(
-        [
-            *export.above,
-            export.header,
-            *([total] if export.place == "above" else []),
-            *body,
-            *([total] if export.place == "below" else []),
-        ]
-    )
-    file = tmp_path / "blob"
-    file.write_bytes(out.getvalue().encode(export.encoding))
-    (table,) = read_tables("report.csv", "text/csv", file)
-    assert [one.name for one in table.columns] == export.header
-    assert [one.kind for one in table.columns] == ["text", "date", "number", "number"]
-    assert [*table.columns[1].values] == days
-    assert [(*pair,) for pair in zip(table.columns[2].values, table.columns[3].values, strict=True)] == rows
-    assert len(table.total_rows) == (1 if export.place else 0)
-    assert len(table.titles) == sum(1 for line in export.above if line)

@@ -6,7 +6,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +16,6 @@ import duckdb
 import pytest
 import xlsxwriter
 
-from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables import model
 from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, UnreadableTable
 from agentsvc_nb.documents.tables.reading import read_tables
@@ -51,8 +50,6 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "whole numbers": Case(["1", "-2", "", "+30"], "number", [1, -2, None, 30]),
-    "thousands only": Case(["1,234", "5,678"], "number", [1234, 5678], said="No cell decides"),
     "decimals of three digits": Case(["1.234", "5.678"], "number", [D("1.234"), D("5.678")], said="No cell decides"),
     "three decimals beside two": Case(["1.234", "5.67"], "number", [D("1.234"), D("5.67")]),
     "german": Case(["1.234,50", "3,10", "2.000"], "number", [D("1234.50"), D("3.10"), 2000]),
@@ -63,32 +60,26 @@ CASES = {
     "euros behind": Case(["1.200,50 €", "3,10 €", ""], "number", [D("1200.50"), D("3.10"), None], "€"),
     "a currency in two ways": Case(["5,10 €", "EUR 7,00", "8,20", "9 €"], "number", [D("5.1"), 7, D("8.2"), 9], "€"),
     "dollars of two countries, perhaps": Case(["$5", "USD 7"], "text", ["$5", "USD 7"], said="several currencies"),
-    "several currencies": Case(["5 €", "7 $", "8 €"], "text", ["5 €", "7 $", "8 €"], said="several currencies"),
     "per cent": Case(["12.5%", "3 %", "0"], "number", [D("12.5"), 3, 0], "%"),
     "a per cent without its sign": Case(["1%", "2%", "3%", "4"], "number", [1, 2, 3, None], "%", said="'4'"),
     "millions": Case(["$1.2M", "$300K", "$15"], "number", [1200000, 300000, 15], "$"),
     "empty signs": Case(["5", " --", "7", "n/a", "8"], "number", [5, None, 7, None, 8], said="Read as empty: --, n/a."),
     "a few are none": Case(["1", "2", "3", "4", "DNF"], "number", [1, 2, 3, 4, None], said="1 cell is not a number"),
-    "half are none": Case(["1", "2", "DNF", "DNS"], "text", ["1", "2", "DNF", "DNS"]),
     "leading zeros": Case(["01067", "10115"], "text", ["01067", "10115"], said="leading zeros"),
-    "exponents": Case(["1e3", "2.5E-2"], "number", [1000, D("0.025")]),
     "exponents that nothing holds": Case(["1e999", "2e999"], "text", ["1e999", "2e999"]),
     "footnotes": Case(["12[1]", "13*", "14"], "number", [12, 13, 14], said="footnotes"),
     "many digits": Case(
         ["123456789012345678901234567890", "1"], "number", [123456789012345678901234567890, 1]
     ),
-    "addresses": Case(["10.0.0.1", "10.0.0.2"], "text", ["10.0.0.1", "10.0.0.2"]),
     "iso dates": Case(["2025-01-31", "", "2025-02-01"], "date", [date(2025, 1, 31), None, date(2025, 2, 1)]),
     "no such day": Case(["2025-02-28"] * 3 + ["2025-02-30"], "date", [date(2025, 2, 28)] * 3 + [None], said="1 cell"),
     "day first": Case(["31/12/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 2, 1)]),
     "month first": Case(["12/31/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 1, 2)]),
     "either": Case(["1/2/2026", "3/4/2026"], "date", [date(2026, 1, 2), date(2026, 3, 4)], said="Day or month first?"),
-    "english": Case(["January 3, 2025", "Feb 4, 2025"], "date", [date(2025, 1, 3), date(2025, 2, 4)]),
     "months": Case(["2025-01", "2025-02"], "date", [date(2025, 1, 1), date(2025, 2, 1)], "month"),
     "a month among days": Case(
         ["2025-01-05"] * 3 + ["2025-02"], "date", [date(2025, 1, 5)] * 3 + [None], said="2025-02"
     ),
-    "moments": Case(["2025-01-05T10:00:00Z"] * 2, "datetime", [datetime(2025, 1, 5, 10)] * 2, "UTC"),
     "offsets": Case(
         ["2025-01-05 10:00+02:00", "2025-01-05 10:00Z"],
         "datetime", [datetime(2025, 1, 5, 8), datetime(2025, 1, 5, 10)], "UTC", "different offsets",
@@ -97,7 +88,6 @@ CASES = {
     "durations": Case(["25:10:00", "30:00:00"], "number", [90600, 108000], "s", "seconds"),
     "marked as text": Case(['="00123"', '="4"'], "text", ["00123", "4"]),
     "errors of spreadsheets": Case(["1", "#DIV/0!", "2", "#N/A", "3"], "number", [1, None, 2, None, 3], said="#DIV/0!"),
-    "truth": Case(["yes", "No", ""], "boolean", [True, False, None]),
 }  # fmt: skip
 
 
@@ -122,18 +112,6 @@ def test_a_column_is_read_for_what_it_means(tmp_path: Path, case: Case) -> None:
     assert case.said or not table.notes
 
 
-@pytest.mark.parametrize("clock", ["", " 18:05", " 18:05:30"])
-def test_a_long_column_of_dates_with_points_is_read_as_a_short_one(tmp_path: Path, clock: str) -> None:
-    days = [f"{1 + at % 28:02}.{1 + at % 12:02}.{1800 + at}{clock}" for at in range(2_500)]
-    [long] = read(tmp_path, "days.csv", "\n".join(["day;n", *(f"{day};1" for day in days)]))
-    [short] = read(tmp_path, "days.csv", "\n".join(["day;n", *(f"{day};1" for day in days[:50])]))
-    assert column(long, "day").kind == column(short, "day").kind == ("datetime" if clock else "date")
-    assert list(column(long, "day").values[:50]) == list(column(short, "day").values)
-    wrong = "\n".join(["day;n", *(f"{day};1" for day in days), f"31.02.2026{clock};1"])
-    [misread] = read(tmp_path, "days.csv", wrong)
-    assert (column(misread, "day").unread, column(misread, "day").values[-1]) == (1, None)
-
-
 def test_the_neighbours_settle_what_a_column_leaves_open(tmp_path: Path) -> None:
     (table,) = read(
         tmp_path, "a.csv", 'day,sent,cost,views\n31/12/2025,1/2/2026,"1,5",1.234\n1/1/2026,3/2/2026,"2,5",5.678\n'
@@ -150,30 +128,10 @@ def test_amounts_of_money_with_three_digits_behind_a_mark_are_thousands(tmp_path
     assert found(table)["diesel"] == [D("1.659"), D("1.729")]
 
 
-def test_commas_of_titles_and_of_thousands_are_no_delimiters(tmp_path: Path) -> None:
-    above = "Report\nStart: January 1, 2025, 12:00 AM\nEnd: January 31, 2025, 11:59 PM\n\n"
-    rows = "".join(f"Spring\t1/{at}/2025\t1,000\t1,000.00\n" for at in range(1, 4))
-    text = f"{above}Campaign\tDay\tImpressions\tSpent\n{rows}"
-    [table] = read(tmp_path, "report.csv", text)
-    assert [one.name for one in table.columns] == ["Campaign", "Day", "Impressions", "Spent"]
-    kept = "# kg; cm\nname,size,price\n" + "tea;green,1,2\n" * 5
-    [table] = read(tmp_path, "teas.csv", kept)
-    assert table.delimiter == ","
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
-    text = "\n".join(delimiter.join(row) for row in (["name", "price"], ["tea", "3.5"], ["coffee", "4"], ["milk", "1"]))
-    (table,) = read(tmp_path, "a.csv", text)
-    assert found(table) == {"name": ["tea", "coffee", "milk"], "price": [D("3.5"), 4, 1]}
-    assert table.delimiter == delimiter
-
-
 @pytest.mark.parametrize(
     "encoding",
     [
-        *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"),
-        *("cp1252", "latin-1", "mac_roman", "cp850"),
+        *("utf-8-sig", "utf-16", "cp1252", "mac_roman"),
     ],
 )
 def test_the_encoding_is_found(tmp_path: Path, encoding: str) -> None:
@@ -185,10 +143,7 @@ def test_the_encoding_is_found(tmp_path: Path, encoding: str) -> None:
 
 ELSEWHERE = {
     "cp1251": "Москва и Санкт-Петербург",
-    "cp1250": "Łódź leży w środku Polski, Kraków zaś na południu",
     "shift_jis": "東京は日本の首都です",
-    "gb18030": "北京是中国的首都",
-    "cp1253": "Η Αθήνα είναι η πρωτεύουσα",
 }
 
 
@@ -210,10 +165,7 @@ QUOTING = {
     "line breaks": ('a,b\n"x\ny",2\n', ["x\ny"]),
     "doubled": ('a,b\n"say ""hi""",2\n', ['say "hi"']),
     "backslash": ('a,b\n"say \\"hi\\", you",2\n', ['say "hi", you']),
-    "single": ("a,b\n'x, y','2'\n", ["x, y"]),
-    "space before": ('a, b\n"x, y", "2"\n', ["x, y"]),
     "inch": ('a,b\n5" disk,2\n', ['5" disk']),
-    "carriage returns": ("a,b\rx,2\r", ["x"]),
     "delimiter told": ("sep=|\na|b\nx|2\n", ["x"]),
 }
 
@@ -287,49 +239,6 @@ def test_several_tables_in_one_file_are_read_apart(tmp_path: Path) -> None:
     assert "2 tables" in " ".join(days.notes)
 
 
-def test_an_empty_line_within_a_table_parts_nothing(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "shop,units\nA,5\n\nB,6\n,\nC,n/a\n\nD,8\nE,9\n")
-    assert found(table)["units"] == [5, 6, None, None, 8, 9]
-    assert list(table.row_numbers) == [2, 4, 5, 6, 8, 9]
-
-
-def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
-    out = io.BytesIO()
-    with xlsxwriter.Workbook(out, {"default_date_format": "yyyy-mm-dd"}) as book:
-        for name, rows in sheets.items():
-            sheet = book.add_worksheet(name)
-            for number, row in enumerate(rows):
-                for at, cell in enumerate(row):
-                    if cell is not None:
-                        sheet.write(number, at, cell)
-    return out.getvalue()
-
-
-def test_all_sheets_of_a_workbook_are_read_by_name(tmp_path: Path) -> None:
-    first: list[list[Any]] = [
-        ["Report of May"],
-        [],
-        ["shop", "day", "sum"],
-        ["A", date(2025, 5, 1), 1.1 + 2.2],
-        ["B", None, 2],
-        ["Total", None, 5.3],
-    ]
-    tables = read(
-        tmp_path, "b.xlsx", workbook({"Mai": first, "leer": [], "Zwei": [["k", "ok"], ["x", True], ["y", None]]})
-    )
-    assert [table.name for table in tables] == ["Mai", "Zwei"]
-    assert found(tables[0]) == {"shop": ["A", "B"], "day": [date(2025, 5, 1), None], "sum": [D("3.3"), 2]}
-    assert tables[0].titles == ("Report of May",)
-    assert list(tables[0].row_numbers) == [4, 5]
-    assert found(tables[1])["ok"] == [True, None]
-
-
-def test_texts_and_numbers_in_one_column_of_a_sheet(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [["a", "b", "c"], [1, 1, "1"], [2, "x", "2"], [3, "y", "3"], ["n/a", 4, "4"], [5, "z", "5"]]
-    (table,) = read(tmp_path, "b.xlsx", workbook({"S": rows}))
-    assert found(table) == {"a": [1, 2, 3, None, 5], "b": ["1", "x", "y", "4", "z"], "c": [1, 2, 3, 4, 5]}
-
-
 JSON = {
     "records": (
         [{"a": 1, "b": "x"}, {"a": 2.50, "c": None}],
@@ -337,11 +246,9 @@ JSON = {
     ),
     "nested": ([{"a": {"b": {"c": 1}}, "d": [1, 2]}], {"a.b.c": [1], "d": ["[1, 2]"]}),
     "columns": ({"a": [1, 2], "b": ["x", "y"]}, {"a": [1, 2], "b": ["x", "y"]}),
-    "pandas columns": ({"a": {"0": 1, "1": 2}, "b": {"0": "x", "1": "y"}}, {"a": [1, 2], "b": ["x", "y"]}),
     "pandas split": ({"columns": ["a", "b"], "index": [0], "data": [[1, "x"]]}, {"a": [1], "b": ["x"]}),
     "by name": ({"DE": {"n": 1}, "FR": {"n": 2}}, {"name": ["DE", "FR"], "n": [1, 2]}),
     "within": ({"meta": {"page": 1}, "data": [{"day": "2025-01-31"}]}, {"day": [date(2025, 1, 31)]}),
-    "rows": ([["a", "b"], [1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}),
     "numbers as texts": ([{"a": "1,5"}, {"a": "2,5"}], {"a": [D("1.5"), D("2.5")]}),
 }
 
@@ -350,12 +257,6 @@ JSON = {
 def test_json_of_many_shapes_is_a_table(tmp_path: Path, document: Any, values: dict[str, list[Any]]) -> None:
     (table,) = read(tmp_path, "a.json", json.dumps(document))
     assert found(table) == values
-
-
-def test_lines_of_json_are_read_and_broken_ones_told(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.jsonl", '{"a": 1}\nbroken\n{"a": 2, "b": "x"}\n')
-    assert found(table) == {"a": [1, 2], "b": [None, "x"]}
-    assert "line 2" in " ".join(table.notes)
 
 
 def test_tables_of_a_page_are_read(tmp_path: Path) -> None:
@@ -368,14 +269,6 @@ def test_tables_of_a_page_are_read(tmp_path: Path) -> None:
     assert [table.name for table in tables] == ["Prices", "Staff"]
     assert found(tables[0]) == {"Shop": ["A", "A"], "Price": [D("1.50"), 2]}
     assert found(tables[1]) == {"Name": ["Ann"], "Age": [31]}
-
-
-def test_tables_of_a_markdown_text_are_read(tmp_path: Path) -> None:
-    rows = "| Town | People |\n|---|--:|\n| **Ulm** | 1,200 |\n| a\\|b | 900 |\n"
-    text = f"# Towns\n\n{rows}\nA | rule\n\n```\n|x|\n|-|\n```\n"
-    (table,) = read(tmp_path, "a.md", text)
-    assert table.name == "Towns"
-    assert found(table) == {"Town": ["Ulm", "a|b"], "People": [1200, 900]}
 
 
 def document(body: str) -> bytes:
@@ -411,13 +304,9 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
 
 HOSTILE = {
     "empty": ("a.csv", b""),
-    "zeros": ("a.csv", bytes(1000)),
     "noise": ("a.csv", bytes(range(256)) * 50),
     "deep json": ("a.json", b"[" * 200_000),
-    "deep objects": ("a.json", b'{"a":' * 200_000),
-    "no json": ("a.json", b"hello"),
     "no workbook": ("a.xlsx", b"PK\x03\x04" + bytes(100)),
-    "no document": ("a.docx", b"PK\x03\x04" + bytes(100)),
     "no parquet": ("a.parquet", b"PAR1" + bytes(100)),
     "no table": ("a.exe", b"MZ"),
 }
@@ -427,12 +316,6 @@ HOSTILE = {
 def test_what_is_no_table_is_said_in_a_sentence(tmp_path: Path, name: str, data: bytes) -> None:
     with pytest.raises(UnreadableTable, match=r"^[A-Za-z].*\.$"):
         read(tmp_path, name, data)
-
-
-def test_files_of_tables_are_known_by_name_or_media_type() -> None:
-    assert all(table_ending(name, "") for name in ("a.csv", "B.XLSX", "c.jsonl", "d.md", "e.docx", "f.parquet"))
-    assert table_ending("blob", "text/csv; charset=utf-8") == ".csv"
-    assert not table_ending("a.exe", "application/octet-stream")
 
 
 def test_a_preview_reads_the_beginning_and_tells_what_is_left_out(tmp_path: Path) -> None:

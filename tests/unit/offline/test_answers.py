@@ -93,10 +93,6 @@ def test_a_negation_keeps_empty_cells_and_says_so(tmp_path: Path) -> None:
     assert "1 row without a value in `country`: included." in turn.said
 
 
-def test_how_many_gives_rows_too_if_they_differ(tmp_path: Path) -> None:
-    assert "**Different campaign: 2 (in 3 rows)**" in ask("How many campaigns are there?", FILES, tmp_path).said
-
-
 def test_a_value_is_looked_up_in_its_row(tmp_path: Path) -> None:
     turn = ask("What is the price of the Tent?", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)
     assert (basis(turn).basis, basis(turn).values) == ("looked_up", ["249"])
@@ -140,13 +136,6 @@ def test_periods_are_dates_and_are_shown_as_periods(tmp_path: Path) -> None:
     assert (schema["fields"][0]["type"], schema["fields"][0]["by"]) == ("date", "month")
 
 
-def test_more_groups_than_are_shown_are_all_left(tmp_path: Path) -> None:
-    rows = "".join(f"item {number},{number}\n" * 2 for number in range(500))
-    turn = ask("cost by item", {"items.csv": f"item,cost\n{rows}"}, tmp_path)
-    assert "**Total cost by item: 500 groups**" in turn.said
-    assert len(turn.files.bytes("results/Cost by item.csv").splitlines()) == 501
-
-
 def test_a_refusal_names_the_words_and_offers_questions_that_work(tmp_path: Path) -> None:
     turn = ask("What is the zebra cost of Germany?", FILES, tmp_path)
     assert basis(turn).basis == "asked_back"
@@ -156,14 +145,6 @@ def test_a_refusal_names_the_words_and_offers_questions_that_work(tmp_path: Path
     assert len(offered) == 3
     for number, question in enumerate(offered):
         assert basis(ask(question, FILES, tmp_path / str(number))).basis == "computed"
-
-
-def test_two_readings_are_asked_back_as_questions(tmp_path: Path) -> None:
-    files = {"costs.csv": "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n"}
-    turn = ask("total cost in March", files, tmp_path)
-    assert basis(turn).basis == "asked_back"
-    answers = [basis(ask(one, files, tmp_path / str(at))).values for at, one in enumerate(suggestions(turn))]
-    assert answers == [["1"], ["2"]]
 
 
 def test_a_tie_between_tables_is_asked_back_and_a_name_decides(tmp_path: Path) -> None:
@@ -200,12 +181,6 @@ def test_a_passage_is_quoted_whole_with_its_place(tmp_path: Path) -> None:
     assert "the rest in June" in turn.said
     assert "— `brief.md`, line 9, under “Budget”" in turn.said
     assert "**" not in turn.said
-
-
-def test_nothing_is_found_for_what_no_file_has(tmp_path: Path) -> None:
-    turn = ask("Who is the chief zebra officer?", {"brief.md": BRIEF}, tmp_path)
-    assert basis(turn).basis == "nothing"
-    assert "Nothing found for: `chief`, `zebra`, `officer`" in turn.said
 
 
 def test_a_document_and_a_table_are_outlined(tmp_path: Path) -> None:

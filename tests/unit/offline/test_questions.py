@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.agents.offline.calculation import Calculation
 from agentsvc_nb.agents.offline.parser import Refusal
 from tests.unit.offline.tables import ReadTable
 
@@ -43,44 +42,33 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("What is the total cost?", [(75.0,)]),
         ("How much did we spend in cost for Germany?", None),  # `spend` is not used
         ("total cost for Germany", [(30.5,)]),
-        ("average cost per day", [(15.0,)]),
-        ("median bid price", [(2.25,)]),
         ("median cost for mobile and Spring", [(7.875,)]),  # half a place more than the column has
         ("Most expensive day", [("2026-01-05", 30.5)]),
         ("Which campaign has the highest cost?", [("Summer", 38.0)]),
-        ("top 2 campaigns by clicks", [("Spring", 70), ("Summer", 20)]),
         ("cost by campaign", [("Brand", 21.25), ("Spring", 15.75), ("Summer", 38.0)]),
         ("cost by month", [("2026-01-01", 35.75), ("2026-02-01", 38.0), ("2026-03-01", 1.25)]),
-        ("number of rows by device", [("desktop", 3), ("mobile", 3)]),
         ("How many campaigns are there?", [(3,)]),
         ("How many rows are not from Germany?", [(4,)]),  # a row without a country is not from Germany
-        ("total cost excluding Brand", [(53.75,)]),
         ("how many rows without country", [(1,)]),
         ("total cost in January", [(35.75,)]),
         ("total cost before 2026-01-06", [(30.5,)]),
         ("total cost until 2026-01-06", [(35.75,)]),
         ("total cost between January and February 2026", [(73.75,)]),
-        ("total cost from 2026-01-06 to 2026-02-07", [(13.25,)]),
         ("total cost on Mondays", [(60.5,)]),
         ("clicks by weekday", [(1, 60), (2, 45), (6, None)]),
-        ("how many rows with cost over 10", [(3,)]),
         ("how many rows with at least 20 clicks and cost under 12", [(2,)]),
         ("total clicks for Germany or France on mobile", [(70,)]),
         ("percentage of rows that are mobile", [(50.0,)]),
         ("share of cost by device", [("desktop", 68.33333333333333), ("mobile", 31.666666666666668)]),
         ("what percentage of rows in Germany are mobile", [(50.0,)]),
         ("cost per conversion", [(6.704545454545454,)]),
-        ("CPA", [(6.704545454545454,)]),
         ("how many bought?", [(3,)]),
         ("how many did not buy?", None),  # those who say no, or all but those who bought?
         ("list the countries", [("France",), ("Germany",), ("Spain",)]),
-        ("cost and clicks by device", [("desktop", 51.25, 35), ("mobile", 23.75, 70)]),
         # Words that have no part in a calculation.
         ("revenue - cost", None),
-        ("total cost != 5", None),
         ("total cost last month", None),
         ("total cost of the cheapest", None),
-        ("total cost for Italy", None),
         ("total cost for Germany mobile desktop", None),
         ("difference between cost and clicks", None),
         ("who had the most clicks?", None),
@@ -101,8 +89,6 @@ def test_a_question_about_ads(ads: ReadTable, question: str, rows: list[tuple[An
         ("how many people are older than 30?", [(3,)]),
         ("who is the oldest?", [("Ben", 42), ("Dan", 42)]),  # ties are listed
         ("how many people left?", None),  # no yes or no: those with a date, or something else?
-        ("What is the age of Ada?", [(31,)]),
-        ("average age by team", [("Blue", 29.5), ("Red", 42.0)]),
         ("how many people were hired in 2025?", [(2,)]),
         ("how many people without a last login?", [(2,)]),
         ("how many people are not from Kiel?", [(2,)]),  # the one without a city is not from Kiel
@@ -127,15 +113,6 @@ def test_what_an_empty_cell_makes_unclear_is_not_computed(tmp_path: Path) -> Non
     assert table.ask("how many rows where clicks is empty") == [(1,)]
 
 
-def test_an_exact_name_beats_a_part_of_one(tmp_path: Path) -> None:
-    table = ReadTable(tmp_path, "t", "cost,total cost,unit cost\n1,10,5\n2,20,6\n")
-    assert table.ask("sum of cost") == [(3,)]
-    assert table.ask("sum of total cost") == [(30,)]
-    assert table.ask("average unit cost") == [(5.5,)]
-    part = ReadTable(tmp_path, "u", "net cost,gross cost\n1,10\n2,20\n")
-    assert isinstance(part.parser.parse("average cost"), Refusal)
-
-
 def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) -> None:
     table = ReadTable(tmp_path, "t", "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n")
     refusal = table.parser.parse("total cost in March")
@@ -147,26 +124,11 @@ def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) 
         assert table.parser.parse(words) == calculation
 
 
-def test_a_value_that_two_columns_have_is_not_guessed(tmp_path: Path) -> None:
-    table = ReadTable(tmp_path, "t", "from,to,weight\nKiel,Ulm,1\nUlm,Bonn,2\nBonn,Kiel,4\n")
-    assert isinstance(table.parser.parse("total weight Kiel"), Refusal)
-
-
 def test_a_word_that_is_a_value_is_never_skipped(tmp_path: Path) -> None:
     table = ReadTable(tmp_path, "t", "status,units\nsold,1\nsold,2\nunsold,4\n")
     assert table.ask("how many units were sold?") in (None, [(3,)])
     states = ReadTable(tmp_path, "u", "state,visits\nIN,1\nOR,2\nME,4\n")
     assert states.ask("visits in IN") == [(1,)]
-
-
-@pytest.mark.parametrize("question", ["cost of foo in Germany"])
-def test_suggestions_parse_back_and_run(ads: ReadTable, question: str) -> None:
-    suggestions = list(ads.parser.suggest(question))
-    assert len(suggestions) >= 3
-    for words, calculation in suggestions:
-        assert isinstance(calculation, Calculation)
-        assert ads.parser.parse(words) == calculation
-        assert ads.run(calculation)
 
 
 def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:

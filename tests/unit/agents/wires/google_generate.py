@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.unit.agents.wires.reply import NAME, Body, Event, Headers, Refused, Reply
-from tests.unit.agents.wires.strict import Request
+from tests.unit.agents.wires.reply import Body, Event, Headers, Refused, Reply
 
 PATH: Final = re.compile(r"/v1(?:beta)?/models/([\w.-]+):streamGenerateContent\?alt=sse")
 ENDS: Final = {
@@ -37,9 +36,6 @@ FAULTS: Final = {
 }
 
 
-PARAMETERS: Final = Request("tests.unit.agents.wires.google_request", "GenerateContent")
-
-
 class GoogleGenerate:
     last = b""
     media_type = "text/event-stream"
@@ -50,7 +46,7 @@ class GoogleGenerate:
     def complaint(self, path: str, headers: Headers, body: Body) -> str | None:
         if not headers.get("x-goog-api-key"):
             return "Method doesn't allow unregistered callers (callers without established identity)."
-        return PARAMETERS.complaint(body) or _wrong_order(body["contents"]) or _wrong_schemas(path, body)
+        return _wrong_order(body["contents"])
 
     def wrong(self, why: str) -> Refused:
         return Refused(400, _error(400, "INVALID_ARGUMENT", why))
@@ -140,20 +136,4 @@ def _wrong_order(contents: list[dict[str, Any]]) -> str | None:
             )
         if called and "thoughtSignature" not in called[0]:
             return "Function call is missing a thought_signature in functionCall parts."
-    return None
-
-
-def _wrong_schemas(path: str, body: Body) -> str | None:
-    declared = [each for tool in body.get("tools") or [] for each in tool.get("functionDeclarations") or []]
-    for each in declared:
-        if not NAME.fullmatch(each["name"]):
-            return f"* GenerateContentRequest.tools[0].function_declarations: Invalid function name {each['name']!r}."
-        if "parameters" in each and "parametersJsonSchema" in each:
-            return "parameters and parameters_json_schema are mutually exclusive."
-    config = body.get("generationConfig") or {}
-    named = PATH.fullmatch(path)
-    if declared and config.get("responseMimeType") == "application/json" and named and named[1] < "gemini-3":
-        return "Function calling with a response mime type: 'application/json' is unsupported"
-    if "responseJsonSchema" in config and config.get("responseMimeType") != "application/json":
-        return "response_json_schema is set, but response_mime_type is not application/json"
     return None

@@ -23,8 +23,6 @@ TOKENIZED: Final = ("instructions", "system", "systemInstruction", "tools", "mes
 """The fields of requests that the model reads."""
 PIECE_CHARS: Final = 12
 REFUSAL: Final = "I can't help with that."
-GARBLED: Final = "(garbled)"
-"""Text in whose place a stream has bytes that are not valid UTF-8."""
 UNFINISHED: Final = "(unfinished)"
 """Text after which an event ends, in the middle of its JSON."""
 NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")

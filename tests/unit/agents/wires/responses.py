@@ -29,9 +29,7 @@ class Responses:
     def complaint(self, path: str, headers: Headers, body: Body) -> str | None:
         if not headers.get("authorization", "").startswith("Bearer "):
             return "You didn't provide an API key."
-        return (
-            PARAMETERS.complaint(body) or _wrong_input(body["input"]) or _wrong_reasoning(body) or _wrong_schemas(body)
-        )
+        return PARAMETERS.complaint(body) or _wrong_reasoning(body) or _wrong_schemas(body)
 
     def wrong(self, why: str) -> Refused:
         return Refused(400, openai_error("invalid_request_error", None, why))
@@ -167,23 +165,6 @@ def _response(body: Body, status: str) -> dict[str, Any]:
         "tools": [],
         "usage": None,
     }
-
-
-def _wrong_input(given: str | list[dict[str, Any]]) -> str | None:
-    """Each call is answered, each answer has its call before it, and reasoning comes with what it led to."""
-    items = [] if isinstance(given, str) else given
-    called = [item["call_id"] for item in items if item.get("type") == "function_call"]
-    answered = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
-    if missing := set(called) - set(answered):
-        return f"No tool output found for function call {min(missing)}."
-    if unknown := set(answered) - set(called):
-        return f"No tool call found for function call output with call_id {min(unknown)}."
-    for item, following in zip(items, [*items[1:], {}], strict=False):
-        if item.get("type") == "reasoning" and (following.get("type") or following.get("role")) not in (
-            *("reasoning", "message", "function_call", "assistant"),
-        ):
-            return f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
-    return None
 
 
 def _wrong_reasoning(body: Body) -> str | None:

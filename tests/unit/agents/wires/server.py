@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.unit.agents.wires.reply import GARBLED, UNFINISHED, Body, Form, Headers, Refused, Reply
+from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Headers, Refused, Reply
 
 
 class ProviderServer:
@@ -81,7 +81,7 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
                 for event in form.events(reply, self.path, body):
                     frame, unfinished, _ = form.framed(event).partition(UNFINISHED.encode())
                     frame += b"\n\n" if unfinished else b""
-                    self.wfile.write(frame.replace(GARBLED.encode(), b"\xff\xfe"))
+                    self.wfile.write(frame)
                     self.wfile.flush()
                     time.sleep(reply.pause)
                 if reply.hangs:
