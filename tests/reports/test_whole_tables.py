@@ -67,38 +67,6 @@ def workbook(*heights: int) -> bytes:
     return made.getvalue()
 
 
-HTML = "<table>" + "<tr><td>a<td>1" * 80 + "</table>"
-RECORDS = json.dumps([{"a": at, "b": at} for at in range(80)])
-WIDE = ",".join(f"c{at}" for at in range(1_200)) + "\n" + ",".join(["1"] * 1_200) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "said"),
-    [
-        ("a.csv", "a,b\n" + "x,2\n" * 10_100, "more than 5,000,000 cells"),
-        ("a.csv", WIDE.replace("\n", "\n\n", 1), "more than 1,000 columns"),
-        ("a.json", RECORDS, "more than 5,000,000 cells"),
-        ("a.json", json.dumps([dict.fromkeys(map(str, range(1_200)), 1)]), "more than 1,000 columns"),
-        ("a.html", HTML, "more than 5,000,000 cells"),
-        ("a.html", f"<table><tr>{'<td>1' * 1_200}<tr>{'<td>1' * 1_200}</table>", "more than 1,000 columns"),
-        ("a.md", "|a|b|\n|-|-|\n" + "|x|1|\n" * 80, "more than 5,000,000 cells"),
-        ("a.xlsx", workbook(80), "more than 5,000,000 cells"),
-        # The second sheet has no room at all.
-        ("a.xlsx", workbook(50, 10), "more than 5,000,000 cells"),
-    ],
-)
-def test_no_format_is_read_in_part(
-    name: str, data: str | bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "cells" in said:
-        for module in ("reading", "records"):
-            monkeypatch.setattr(f"agentsvc_nb.documents.tables.{module}.CELLS_MAX", 100)
-    file = tmp_path / name
-    file.write_bytes(data if isinstance(data, bytes) else data.encode())
-    with pytest.raises(model.TableTooLarge, match=said):
-        reading.read_tables(name, "", file)
-
-
 @pytest.mark.parametrize(
     ("name", "data"),
     [

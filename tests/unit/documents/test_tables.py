@@ -373,3 +373,43 @@ def test_formulas_without_a_result_are_told(tmp_path: Path) -> None:
             sheet.write_formula(row, 1, f"=A{row + 1}*2", value="")
     (table,) = read(tmp_path, "a.xlsx", out.getvalue())
     assert any("2 formulas have no stored result" in note and "B2, B3" in note for note in table.notes)
+
+
+def workbook(*heights: int) -> bytes:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        for height in heights:
+            sheet = book.add_worksheet()
+            for at in range(height):
+                sheet.write_row(at, 0, ["name", "n"] if at == 0 else [f"r{at}", at])
+    return out.getvalue()
+
+
+HTML = "<table>" + "<tr><td>a<td>1" * 80 + "</table>"
+RECORDS = json.dumps([{"a": at, "b": at} for at in range(80)])
+WIDE = ",".join(f"c{at}" for at in range(1_200)) + "\n" + ",".join(["1"] * 1_200) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.csv", "a,b\n" + "x,2\n" * 10_100, "more than 5,000,000 cells"),
+        ("a.csv", WIDE.replace("\n", "\n\n", 1), "more than 1,000 columns"),
+        ("a.json", RECORDS, "more than 5,000,000 cells"),
+        ("a.json", json.dumps([dict.fromkeys(map(str, range(1_200)), 1)]), "more than 1,000 columns"),
+        ("a.html", HTML, "more than 5,000,000 cells"),
+        ("a.html", f"<table><tr>{'<td>1' * 1_200}<tr>{'<td>1' * 1_200}</table>", "more than 1,000 columns"),
+        ("a.md", "|a|b|\n|-|-|\n" + "|x|1|\n" * 80, "more than 5,000,000 cells"),
+        ("a.xlsx", workbook(80), "more than 5,000,000 cells"),
+        # The second sheet has no room at all.
+        ("a.xlsx", workbook(50, 10), "more than 5,000,000 cells"),
+    ],
+)
+def test_no_format_is_read_in_part(
+    name: str, data: str | bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "cells" in said:
+        for module in ("reading", "records"):
+            monkeypatch.setattr(f"agentsvc_nb.documents.tables.{module}.CELLS_MAX", 100)
+    with pytest.raises(model.TableTooLarge, match=said):
+        read(tmp_path, name, data)
