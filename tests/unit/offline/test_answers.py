@@ -37,7 +37,7 @@ Warm, never childish. No slang.
 FILES = {"ads.csv": ADS}
 TELLING = (
     *("N03", "N04", "N09", "N12", "N15", "N17", "N20", "N27", "N28", "N39", "N45", "N53", "N58", "S04", "S11", "S14"),
-    *("A05", "T05", "T07", "T13", "T16", "T36", "C01", "C10", "W03"),
+    *("A05", "T05", "T07", "T13", "T16", "T36", "C01", "C10", "W03", "W09"),
 )
 """Of the reports those whose faults were the worst: totals, headers, marks in numbers, dates, hidden text."""
 
