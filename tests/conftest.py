@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,11 @@ settings.register_profile("shared", deadline=None, suppress_health_check=[Health
 settings.load_profile("shared")
 # Started as a background job of a script, these ignore Ctrl-C, and so would all programs that they start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# No test sees the keyring, the journal or the embedded service of the developer.
+_HOME = tempfile.TemporaryDirectory(prefix="agentsvc-home-")
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+for _name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
+    os.environ[_name] = str(Path(_HOME.name) / _name.lower())
 # Services and kernels that tests start have the code of this checkout, whatever package is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
 

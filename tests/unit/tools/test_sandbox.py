@@ -39,13 +39,6 @@ def _is_zombie(thread: Path) -> bool:
         return True
 
 
-def calculates(pid: int) -> bool:
-    """Whether a thread of the process uses a processor."""
-    return any(
-        stat.read_text().rpartition(")")[2].split()[0] == "R" for stat in Path(f"/proc/{pid}/task").glob("*/stat")
-    )
-
-
 def gone(pid: int) -> bool:
     """Whether the process ends soon."""
     with contextlib.suppress(AssertionError):

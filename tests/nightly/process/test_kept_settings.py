@@ -1,0 +1,117 @@
+"""What a folder keeps of its settings, over ends of all kinds."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentsvc_nb import embedded
+from agentsvc_nb.cli import EXIT_USAGE, main
+from agentsvc_nb.notebook.state.journal import Journal
+from agentsvc_nb.notebook.state.session import Session
+from tests.service.cli.test_cli import agentsvc
+from tests.service.process.test_kept_settings import (
+    ANSWER,
+    BARE,
+    CONTEXT,
+    HOSTED,
+    KEY,
+    PROVIDERS_KEY,
+    Ending,
+    ask,
+    end_by_idling,
+    end_by_killing,
+    keep,
+    kept,
+    refused,
+    restart,
+    serving,
+    set_up,
+)
+from tests.service.process.test_kept_settings import data as data
+from tests.service.process.test_kept_settings import server as server
+from tests.support.waiting import PATIENCE_SECONDS
+from tests.unit.agents.chat_server import ChatServer
+
+
+@pytest.mark.parametrize("end", [end_by_idling, end_by_killing])
+def test_the_next_service_is_as_the_last_for_who_knows_none_of_it(data: Path, server: ChatServer, end: Ending) -> None:
+    """The model, its address and its context; and no line about other settings, neither before nor after."""
+    set_up(data, server)
+    assert ask(data) == ANSWER
+    assert server.keys == [KEY]
+    end(data)
+    assert ask(data) == ANSWER
+    assert [asked["model"] for asked in server.asked] == ["stand-in"] * 2
+    assert server.asked[-1]["max_completion_tokens"] == CONTEXT // 4
+
+
+def test_what_one_names_anew_changes_alone_and_is_kept(data: Path, server: ChatServer) -> None:
+    set_up(data, server)
+    before = kept(data)
+    restart(data, AGENTSVC_MODEL_CONTEXT="2000")
+    assert kept(data) == before | {"AGENTSVC_MODEL_CONTEXT": "2000"}
+    restart(data)
+    ask(data)
+    assert server.asked[-1]["max_completion_tokens"] == 500
+
+
+def test_an_empty_variable_goes_back_to_the_default(data: Path, server: ChatServer) -> None:
+    set_up(data, server)
+    restart(data, AGENTSVC_MODEL_CONTEXT="")
+    assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL"}
+    ask(data)
+    assert server.asked[-1]["max_completion_tokens"] == 8192 // 4
+
+
+def test_a_hosted_model_that_lacks_its_key_fails_at_once_and_the_rest_works(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(data, {"AGENTSVC_MODEL": HOSTED})
+    with serving(data):
+        before = embedded.status(data)
+        said = refused(data)
+        assert "set ANTHROPIC_API_KEY. Then restart the service there: " in said
+        with embedded.local(data) as client:
+            run = client.runs.wait(client.runs.start("hello", files=[__file__]).run_id, poll=0.05)
+            assert (run.status, run.last_error) == ("failed", "not_configured")
+            assert client.files.search("refused", chat=str(run.chat)).results
+        there = agentsvc("status", "--data", data, ANTHROPIC_API_KEY=PROVIDERS_KEY).stdout
+        assert "ANTHROPIC_API_KEY: there unset, here set" in there
+        assert main(["restart", "--data", str(data)]) == EXIT_USAGE
+        assert "set ANTHROPIC_API_KEY" in capsys.readouterr().err
+        assert embedded.status(data) == before, "nothing was ended"
+        assert main(["doctor", "--data", str(data)]) == 1
+        assert f"fail  model: {HOSTED}: The model" in capsys.readouterr().out
+
+
+def test_the_notice_names_what_differs_once_and_its_command_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    restart(data, AGENTSVC_RUN_CAPACITY="4")
+    for name, value in {
+        "DATA": str(data),
+        "RUN_CAPACITY": "2",
+        "MODEL": "scripted",
+        "MAIL_RECIPIENTS": "@b.example, a@c.example",
+        "RUN_HOLD_CENTS": "1",
+    }.items():
+        monkeypatch.setenv(f"AGENTSVC_{name}", value)
+    session = Session(environ={}, journal=Journal(None))
+    session.client()
+    notice, _ = session.take_notes()
+    for differs in ("MODEL: there offline, here scripted", "RUN_CAPACITY: there 4, here 2", "MAIL_RECIPIENTS: there"):
+        assert f"AGENTSVC_{differs}" in notice
+    assert "RUN_HOLD" not in notice, "the default, said aloud"
+    session.client()
+    assert session.take_notes() == ()
+    monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "3")
+    session.for_chat("chat_other").client()
+    session.client()
+    assert len(session.take_notes()) == 0
+    session.close()
+    command = notice.rpartition("with yours: ")[2]
+    subprocess.run(command, shell=True, env=BARE, check=True, timeout=PATIENCE_SECONDS)
+    assert kept(data)["AGENTSVC_MAIL_RECIPIENTS"] == "@b.example,a@c.example"
+    monkeypatch.setenv("AGENTSVC_RUN_CAPACITY", "2")
+    assert embedded.find_or_start().notice is None
