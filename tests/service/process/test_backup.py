@@ -36,7 +36,7 @@ from agentsvc_nb.wire.runs import Run
 from tests.service.cli.test_cli import agentsvc
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.sqlite("tests/faults/test_moving.py backs up and restores PostgreSQL")
+pytestmark = pytest.mark.sqlite("tests/nightly/faults/test_moving.py backs up and restores PostgreSQL")
 
 
 def quiet(done: int, total: int) -> None:

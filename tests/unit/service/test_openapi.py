@@ -1,5 +1,5 @@
 """The OpenAPI document: valid, whole, and with the ids that the API has. What it says is tried by
-`tests/service/api/test_openapi.py`."""
+`tests/nightly/api/test_openapi.py`."""
 
 from __future__ import annotations
 

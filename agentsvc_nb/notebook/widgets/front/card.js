@@ -26,7 +26,7 @@ class CardView {
     const say = (message) => this.model.send(message);
     this.run = new Work("run", () => say({ do: "cancel" }));
     this.run.box.hidden = true;
-    this.text = element("div", { className: "asvc-tail", tabIndex: 0, role: "region" });
+    this.text = element("div", { className: "asvc-tail", tabIndex: 0, role: "group" });
     this.text.setAttribute("aria-label", "The answer so far");
     this.text.hidden = true;
     this.run.box.append(this.text);
