@@ -96,5 +96,5 @@ def _saved_in_the_middle_it_says_how_to_see_the_rest(place: Place, card: int, ba
     shutil.copy(place.lab.root / "looks.ipynb", place.lab.root / "opened.ipynb")
     opened = place.lab.open("opened.ipynb")
     assert ", %runs show " in opened.output(card)
-    assert ", %jobs lists them" in opened.output(bars)
+    assert "In a notebook that was opened again, %jobs" in opened.output(bars)
     opened.page.close()

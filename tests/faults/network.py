@@ -52,8 +52,12 @@ def nothing_left_open(service: RunningService) -> Iterator[None]:
     """Fail if the block leaves a descriptor of this process or a socket of the service open."""
     mine, theirs = descriptors(), tcp_sockets(service.pid)
     yield
-    gc.collect()  # unreferenced objects are no leak
-    until(lambda: dict(descriptors().items() - mine.items()), lambda new: len(descriptors()) <= len(mine), patience=10)
+
+    def mine_now() -> dict[str, str]:
+        gc.collect()  # unreferenced objects are no leak
+        return dict(descriptors().items() - mine.items())
+
+    until(mine_now, lambda new: len(descriptors()) <= len(mine), patience=10)
     until(lambda: tcp_sockets(service.pid), lambda now: now <= theirs, patience=10)
 
 

@@ -125,5 +125,5 @@ def test_a_document_that_was_not_read_yet_is_read_after_the_restart(crashing_ser
         assert http.post("/files", params={"chat_id": chat}, files=many).status_code == 200
         crashing_server.kill()
         crashing_server.start()
-        query = {"chat_id": chat, "q": "größe"}
+        query = {"chat_id": chat, "q": "summer"}
         until(lambda: len(http.get("/files/search", params=query).json()["results"]), lambda found: found == 10)
