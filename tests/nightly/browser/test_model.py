@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from agentsvc_nb import embedded
 from tests.browser.lab import Lab, Notebook
-from tests.notebook.test_model_switch import KEY, MODEL, Wanting
+from tests.nightly.notebook.test_switches import KEY, MODEL, Wanting
 from tests.support.waiting import until
 from tests.unit.agents.wires.reply import Reply
 from tests.unit.agents.wires.server import provider_server

@@ -15,13 +15,13 @@ from agentsvc_nb import embedded
 from agentsvc_nb.language_models.keys import ModelKeys
 from agentsvc_nb.language_models.switch import SwitchError
 from agentsvc_nb.service.folder import DataFolder
+from tests.nightly.notebook.test_switches import KEY, MODEL, SLOW_SECONDS, Talk, Wanting, asked, files_with, model_now
+from tests.nightly.notebook.test_switches import data as data
+from tests.nightly.notebook.test_switches import form as form
+from tests.nightly.notebook.test_switches import gateway as gateway
+from tests.nightly.notebook.test_switches import provider as provider
 from tests.notebook.conftest import own_folders as own_folders
 from tests.notebook.jupyter import Run, jupyter
-from tests.notebook.test_model_switch import KEY, MODEL, SLOW_SECONDS, Talk, Wanting, asked, files_with, model_now
-from tests.notebook.test_model_switch import data as data
-from tests.notebook.test_model_switch import form as form
-from tests.notebook.test_model_switch import gateway as gateway
-from tests.notebook.test_model_switch import provider as provider
 from tests.support.waiting import until
 from tests.unit.agents.wires.server import ProviderServer
 

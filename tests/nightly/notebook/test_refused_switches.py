@@ -9,8 +9,7 @@ import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch
-from tests.notebook.conftest import own_folders as own_folders
-from tests.notebook.test_model_switch import (
+from tests.nightly.notebook.test_switches import (
     KEY,
     MODEL,
     NO_CREDIT,
@@ -18,10 +17,11 @@ from tests.notebook.test_model_switch import (
     Talk,
     Wanting,
 )
-from tests.notebook.test_model_switch import data as data
-from tests.notebook.test_model_switch import form as form
-from tests.notebook.test_model_switch import gateway as gateway
-from tests.notebook.test_model_switch import provider as provider
+from tests.nightly.notebook.test_switches import data as data
+from tests.nightly.notebook.test_switches import form as form
+from tests.nightly.notebook.test_switches import gateway as gateway
+from tests.nightly.notebook.test_switches import provider as provider
+from tests.notebook.conftest import own_folders as own_folders
 from tests.unit.agents.wires.reply import Reply
 from tests.unit.agents.wires.server import ProviderServer, provider_server
 

@@ -57,7 +57,7 @@ def report(tmp_path: Path) -> Path:
 def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(
     report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "LIMITS", Limits(memory_bytes=110 * 2**20))
+    monkeypatch.setattr(indexing, "LIMITS", Limits(memory_bytes=160 * 2**20))
     (report.parent / "hungry.docx").write_bytes(HUNGRY)
     reader = DocumentReader()
     try:

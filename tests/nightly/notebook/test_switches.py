@@ -16,6 +16,7 @@ import pytest
 from agentsvc_nb import embedded
 from agentsvc_nb.embedded import EmbeddedError
 from agentsvc_nb.language_models.switch import Dialogue, Switched, switch
+from tests.notebook.conftest import own_folders as own_folders
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
 from tests.unit.agents.wires.reply import Body, Headers, Refused, Reply
 from tests.unit.agents.wires.server import ProviderServer, provider_server
