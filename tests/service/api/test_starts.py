@@ -72,8 +72,8 @@ def test_a_key_whose_start_failed_stays_free(wire: Wire, fresh_key: str) -> None
 @pytest.mark.parametrize(("key", "right"), [("A-z_0.9:" * 16, True), ("x" * 129, False), ("", False), ("a/b", False)])
 def test_a_key_has_1_to_128_characters(wire: Wire, key: str, right: bool) -> None:
     given = {"steps": 0, "message": "say x", "request": {"brief": "x"}}
-    body = {"message": "say x", "tool": "echo_job", "input": given, "session": uuid.uuid4().hex}
     for path in ("/runs", "/jobs", "/tools/ask_stefanbrain/invoke"):
+        body = {"message": "say x", "tool": "echo_job", "input": given, "session": uuid.uuid4().hex}
         answer = wire("POST", path, json=body, headers={"Idempotency-Key": key})
         assert answer.is_success if right else code(answer) == "invalid_idempotency_key"
 
