@@ -51,7 +51,7 @@ _FENCE: Final = "WHERE run_id = :run_id AND attempt = :attempt AND "
 FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
     # -- runs, events and fences
     (
-        "tests/service/api/test_events.py tests/service/api",
+        "tests/service/api/test_events.py tests/unit/service",
         "service/runs/events.sql",
         (
             ("an event is read twice", "id > :after ORDER", "id >= :after ORDER"),
