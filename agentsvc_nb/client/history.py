@@ -51,7 +51,7 @@ class Attempt:
     status: int | None = None
     code: str | None = None
     request_id: str | None = None
-    at: datetime = field(default_factory=lambda: clock.now())
+    at: datetime = field(default_factory=clock.now)
     url: str = field(default="", repr=False)
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)

@@ -120,7 +120,8 @@ class SqlWriter:
             both = f"FILTER (WHERE {column} IS NOT NULL AND {over} IS NOT NULL)"
             return f"{measure.factor}.0 * sum({column}) {both} / nullif(sum({over}) {both}, 0)"
         if measure.agg == "median":
-            return f"median({column}::DOUBLE)"  # of decimals it would be cut to their places: 1.25 of 1.2 and 1.3
+            # `median` cuts decimals to their places (1.2 of 1.2 and 1.3) and computes whole numbers in floating point.
+            return f"(quantile_disc({column}, 0.5) * 0.5 - quantile_disc(-{column}, 0.5) * 0.5)"
         return f"{'avg' if measure.agg == 'mean' else measure.agg}({column})"
 
     def _key(self, group: Group) -> str:

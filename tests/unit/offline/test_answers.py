@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -230,3 +231,17 @@ def test_a_question_that_refers_to_the_one_before_is_not_answered_alone(tmp_path
     assert "It may refer to the question before it." in turn.said
     turn = ask("Rows from Germany - how many and what total cost?", FILES, tmp_path)
     assert basis(turn).basis == "asked_back"
+
+
+@pytest.mark.parametrize(
+    ("amounts", "median"),
+    [
+        ((9007199254740993, 9007199254740995, 9007199254740997), "9,007,199,254,740,995"),
+        ((-3, -1), "-2"),
+        ((4, "", 6), "5"),
+    ],
+)
+def test_a_median_is_exact(amounts: Sequence[object], median: str, tmp_path: Path) -> None:
+    rows = "".join(f"name {number},{amount}\n" for number, amount in enumerate(amounts))
+    turn = ask("What is the median amount?", {"amounts.csv": f"who,amount\n{rows}".encode()}, tmp_path)
+    assert f"**Median amount: {median}**" in turn.said
