@@ -31,7 +31,8 @@ FIRST_FAILURE: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: `old`, which stands once in a module of the package, becomes `new`. `near`: the tests to run first."""
+    """A fault: `old`, which stands once in a module of the package, becomes `new`. `near`: the tests to run first, one
+    after another."""
 
     name: str
     module: str
@@ -499,13 +500,12 @@ def caught_by(mutant: Mutant, near_only: bool) -> tuple[str, str]:
         folder = Path(made)
         changed_copy(mutant, folder)
         near = [path for path in mutant.near if (folder / path).exists()]
-        for who, tests in (
-            ("README", [path for path in near if path.startswith(README)]),
-            ("README", [] if near_only else README),
-            ("CI", [path for path in near if path.startswith(CI)]),
-            ("CI", [] if near_only else CI),
-        ):
-            if tests and (test := first_failure(folder, tests)):
+        steps = [("README", [path]) for path in near if path.startswith(README)]
+        steps += [] if near_only else [("README", [*README])]
+        steps += [("CI", [path]) for path in near if path.startswith(CI)]
+        steps += [] if near_only else [("CI", [*CI])]
+        for who, tests in steps:
+            if test := first_failure(folder, tests):
                 return who, test
     return "nobody", ""
 
