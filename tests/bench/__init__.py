@@ -1,4 +1,5 @@
-"""Benchmarks: each prints a table and asserts nothing about time, but fails when an answer is wrong.
+"""Benchmarks: each prints what something costs, and how that compares with a named peer.
 
-`python -m tests.bench --quick` runs those of the service in a minute; the full ones want a quiet machine.
+They assert nothing about time, but fail for a wrong answer or memory that grows. `python -m tests.bench [--quick]` runs
+all of them, `python -m tests.bench.client [--quick]` one. The full ones need a quiet machine (Linux).
 """

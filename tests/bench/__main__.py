@@ -1,32 +1,11 @@
-"""All benchmarks of the service and of the client, one after the other: `python -m tests.bench [--quick]`.
-
-Fails for what is wrong (a gap, a wrong answer, memory that grows), never for being slow.
-"""
+"""All benchmarks, one after the other: `python -m tests.bench [--quick]`."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import (
-    calls,
-    decoding,
-    first_call,
-    memory,
-    notebook,
-    programs,
-    reads,
-    rows,
-    search,
-    starts,
-    tables,
-    transfers,
-    uploads,
-)
-
-CLIENT = (first_call, calls, decoding, transfers, notebook)
-SERVICE = (reads, starts, rows, uploads, memory, search, tables, programs)
+from tests.bench import client, programs, rows, search, service, start, transfers
 
 if __name__ == "__main__":
-    for benchmark in (*CLIENT, *SERVICE):
+    for benchmark in (start, client, transfers, service, rows, programs, search):
         benchmark.main("--quick" in sys.argv)
-        print()

@@ -1,4 +1,4 @@
-"""How long until a sandbox is there, and until a program has read a table and drawn it?
+"""What the sandbox of `run_python` adds to a program, against the same Python without one.
 
 python -m tests.bench.programs [--quick]
 """
@@ -6,23 +6,21 @@ python -m tests.bench.programs [--quick]
 from __future__ import annotations
 
 import asyncio
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import Confinement
 from agentsvc_nb.tools.programs.running import Program
-from tests.bench.tables import write
+from tests.bench.harness import Work, clock_ms, compare
 
 ROWS: Final = 20_000
 CHART: Final = (
+    "import matplotlib; matplotlib.use('Agg')\n"
     "import pandas as pd\nimport matplotlib.pyplot as plt\n"
     "pd.read_csv('sales.csv').groupby('channel').revenue.sum().plot.bar()\nplt.savefig('revenue.png')"
 )
@@ -32,52 +30,39 @@ def main(quick: bool) -> None:
     if lacking := confinement.lacking():
         print(f"programs: left out. {lacking}")
         return
-    times = 3 if quick else 20
-    with tempfile.TemporaryDirectory() as made:
-        table = Path(made, "sales.csv")
-        write(table, ROWS)
-        _told("a sandbox, until its Python has ended", times, _started)
-        _told("the same Python without one", times, _bare)
-        fonts = asyncio.run(running.font_list())
-        _told("a program that does nothing, and its results", times, lambda: _run("", Confinement(fonts=fonts)))
-        shown = Confinement({"sales.csv": table}, fonts)
-        _told(f"pandas reads {ROWS:,} rows and writes a chart", times, lambda: _run(CHART, shown, "revenue.png"))
+    rounds = 3 if quick else 20
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder, "sales.csv")
+        lines = (f"{n},{('Email', 'Search', 'Social')[n % 3]},{n * 7 % 500}.25" for n in range(ROWS))
+        table.write_text("\n".join(["order,channel,revenue", *lines]))
+        bare = [sys.executable, "-I", "-S", "-c", "pass"]
+        starts: dict[str, Work] = {"in the sandbox": _started, "without": partial(_python, bare, folder)}
+        compare("Python, until it has ended", "ms", starts, rounds)
+        shown = Confinement({"sales.csv": table}, asyncio.run(running.font_list()))
+        charts: dict[str, Work] = {
+            "in the sandbox": lambda: clock_ms(lambda: _run(shown)),
+            "without": partial(_python, [sys.executable, "-c", CHART], folder),
+        }
+        compare(f"pandas reads {ROWS:,} rows and writes a chart", "ms", charts, rounds)
 
 
-def _started() -> None:
+def _started() -> float:
     with Confinement().command(["-c", "pass"]) as (command, handles):
-        subprocess.run(command, pass_fds=handles, check=True)
+        return clock_ms(lambda: subprocess.run(command, pass_fds=handles, check=True))
 
 
-def _bare() -> None:
-    subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True)
+def _python(command: list[str], folder: str) -> float:
+    return clock_ms(lambda: subprocess.run(command, check=True, cwd=folder))
 
 
-def _run(code: str, shown: Confinement, *expected: str) -> None:
+def _run(shown: Confinement) -> None:
     kept: list[str] = []
 
     async def keep(path: str, data: bytes) -> None:
         kept.append(path)
 
-    ending = asyncio.run(running.run(Program(code, 60.0, shown), keep))
-    assert (ending.how, ending.code, kept) == ("exit", 0, [*expected]), ending
-
-
-def _told(what: str, times: int, act: Callable[[], Any]) -> None:
-    took, worked = [], []
-    for _ in range(times):
-        began, before = time.perf_counter(), _processor_seconds()
-        act()
-        took.append((time.perf_counter() - began) * 1000)
-        worked.append((_processor_seconds() - before) * 1000)
-    middle = f"{statistics.median(took):7,.0f} ms in the middle, {min(took):6,.0f} at best"
-    print(f"{what:<48} {middle}; {statistics.median(worked):6,.0f} of the processor")
-
-
-def _processor_seconds() -> float:
-    """Of this process, and of those that it has started and that have ended."""
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both)
+    ending = asyncio.run(running.run(Program(CHART, 60.0, shown), keep))
+    assert (ending.how, ending.code, kept) == ("exit", 0, ["revenue.png"]), ending
 
 
 if __name__ == "__main__":

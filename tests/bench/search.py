@@ -1,13 +1,13 @@
-"""Search in many chats and in a very large one, against FTS5 as it is: its own words, `ORDER BY bm25` of all matches.
-With `--database postgres`, the service's search on PostgreSQL against its own on SQLite.
+"""Search in one large chat, against FTS5 as it is: its own words, `ORDER BY bm25` of all matches.
 
-python -m tests.bench.search [--quick] [--database postgres] [--large]
+With `--postgres`, the service's search on PostgreSQL against its own on SQLite.
 
-With `--large` in the very large one alone: PostgreSQL takes some 140 files a second, so the others are 12 minutes more.
+python -m tests.bench.search [--quick] [--postgres]
 """
 
 from __future__ import annotations
 
+import random
 import re
 import sqlite3
 import statistics
@@ -15,212 +15,175 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from agentsvc_nb.documents.indexing import indexed_text
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files.file_records import Author, Content
 from agentsvc_nb.service.ports import DatabaseEngine, Tx
+from agentsvc_nb.service.store.postgres import PostgresDatabase
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
-from tests.bench.corpus import Corpus, Made
 from tests.support.databases import PostgresServer
 
-ACCOUNT = "acct_bench"
-BATCH = 200
+ACCOUNT: Final = "acct_bench"
+BATCH: Final = 200
+VOCABULARY: Final = 20_000
+RARE: Final = 10_000
+"""Names are of words from here on: files that are found by name need no ranking, and would hide what that costs."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How many chats of how many files, and the queries of each kind."""
+class MadeFile(NamedTuple):
+    name: str
+    words: list[str]
 
-    chats: int
-    files: int
-    queries: int
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
 
 
-FULL = (Scale(1_000, 100, 60), Scale(1, 100_000, 60))
-QUICK = (Scale(20, 100, 5), Scale(1, 3_000, 5))
+class Corpus:
+    """Files and queries that come out the same each time: words by Zipf's law, about 1.9 KB a file."""
+
+    def __init__(self) -> None:
+        self._chance = random.Random(1)
+        words = dict[str, None]()
+        while len(words) < VOCABULARY:
+            words[self._word()] = None
+        self.words = [*words]
+        self._weights = [*accumulate(1 / (place + 2) for place in range(VOCABULARY))]
+
+    def _word(self) -> str:
+        if self._chance.random() < 0.05:
+            return "".join(chr(0x4E00 + self._chance.randrange(300)) for _ in range(2))
+        vowels = "aeiou" if self._chance.random() < 0.9 else "aeiouéüåø"
+        syllables = range(self._chance.randint(1, 4))
+        return "".join(self._chance.choice("bcdfghklmnprstvwz") + self._chance.choice(vowels) for _ in syllables)
+
+    def file(self, number: int) -> MadeFile:
+        length = self._chance.choice((100, 200, 300, 300, 400, 500))
+        words = self._chance.choices(self.words, cum_weights=self._weights, k=length)
+        return MadeFile(f"{self._chance.choice(self.words[RARE:])}-{number}.txt", words)
+
+    def queries(self, sample: list[MadeFile], count: int) -> dict[str, list[str]]:
+        """Return `count` queries of each kind. Phrases and names are taken from the sample."""
+        choice = self._chance.choice
+        common, others = self.words[:50], self.words[50:2_000]
+
+        def phrase() -> str:
+            words = choice(sample).words
+            at = self._chance.randrange(len(words) - 1)
+            return f'"{words[at]} {words[at + 1]}"'
+
+        kinds: dict[str, Callable[[], str]] = {
+            "a common word": lambda: f"{choice(common)} ",
+            "a less common word": lambda: f"{choice(others)} ",
+            "a prefix of 3 letters": lambda: choice(common)[:3],
+            "words and a prefix": lambda: f"{choice(common)} {choice(others)} {choice(common)[:2]}",
+            "a phrase": phrase,
+            "a file's name": lambda: choice(sample).name,
+        }
+        return {kind: [make() for _ in range(count)] for kind, make in kinds.items()}
 
 
 class Ours:
     """The service's own search, from the action down."""
 
-    def __init__(self, database: DatabaseEngine, count: int) -> None:
+    def __init__(self, database: DatabaseEngine) -> None:
         self._database = database
-        self._index = database.index
         create = partial(chat_records.create, account=ACCOUNT, project=None, label=None, now=1)
-        self._chats = [self._database.write_now(create).id for _ in range(count)]
+        self._chat = database.write_now(create).id
 
-    def put(self, chat: int, made: Sequence[Made]) -> None:
-        contents = [
-            Content(one.name, "text/plain", len(one.text), f"{number:064x}", indexed_text(one.text))
-            for number, one in enumerate(made)
-        ]
-
+    def put(self, made: Sequence[MadeFile]) -> None:
         def use(tx: Tx) -> None:
-            for content in contents:
-                path = f"uploads/{content.file_name}"
-                files.write(tx, self._index, self._chats[chat], path, content, Author("upload"), 1)
+            for number, one in enumerate(made):
+                content = Content(one.name, "text/plain", len(one.text), f"{number:064x}", indexed_text(one.text))
+                files.write(tx, self._database.index, self._chat, f"uploads/{one.name}", content, Author("upload"), 1)
 
         self._database.write_now(use)
 
-    def ask(self, chat: int, q: str) -> int:
-        id_ = self._chats[chat]
-        return len(self._database.read(lambda tx: files.search_within(tx, self._index, ACCOUNT, id_, q)).results)
-
-    def backend(self) -> int:
-        """The id of PostgreSQL's process that answers this thread."""
-        row = self._database.read(lambda tx: tx.one("SELECT pg_backend_pid() AS pid"))
-        assert row is not None
-        return int(row["pid"])
-
-    def close(self) -> None:
-        self._database.close()
+    def ask(self, q: str) -> None:
+        self._database.read(lambda tx: files.search_within(tx, self._database.index, ACCOUNT, self._chat, q))
 
 
 class Plain:
     """FTS5 with its own tokenizer: the best 50 by bm25, without names and snippets."""
 
-    def __init__(self, folder: Path) -> None:
-        self._db = sqlite3.connect(folder / "plain.sqlite3", isolation_level=None)
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("CREATE VIRTUAL TABLE plain USING fts5 (scope, words, prefix = '1 2 3')")
+        self._db.execute("CREATE VIRTUAL TABLE plain USING fts5 (words, prefix = '1 2 3')")
 
-    def put(self, chat: int, made: Sequence[Made]) -> None:
+    def put(self, made: Sequence[MadeFile]) -> None:
         self._db.execute("BEGIN")
-        self._db.executemany("INSERT INTO plain VALUES (?, ?)", [(f"c{chat}", one.text) for one in made])
+        self._db.executemany("INSERT INTO plain VALUES (?)", [(one.text,) for one in made])
         self._db.execute("COMMIT")
 
-    def ask(self, chat: int, q: str) -> int:
-        match = f'{{scope}} : "c{chat}" AND {{words}} : ({_plain(q)})'
-        sql = "SELECT rowid FROM plain WHERE plain MATCH ? ORDER BY bm25(plain, 0, 1) LIMIT 50"
-        return len(self._db.execute(sql, (match,)).fetchall())
-
-    def close(self) -> None:
-        self._db.close()
-
-
-def _plain(q: str) -> str:
-    """The query in FTS5's own language."""
-    terms = re.findall(r'-?"[^"]*"|\S+', q)
-    prefix = " *" if not q.endswith((" ", '"')) else ""
-    said = ""
-    for at, term in enumerate(terms):
-        word = '"' + term.lstrip("-").strip('"') + '"' + (prefix if at == len(terms) - 1 else "")
-        if term == "or":
-            said += " OR "
-        elif term.startswith("-"):
-            said += f" NOT {word}"
-        else:
-            said += word if not said or said.endswith("OR ") else f" AND {word}"
-    return said
+    def ask(self, q: str) -> None:
+        words = ['"' + word.strip('"') + '"' for word in re.findall(r'"[^"]*"|\S+', q)]
+        match = " AND ".join(words) + ("" if q.endswith((" ", '"')) else " *")
+        self._db.execute(
+            "SELECT rowid FROM plain WHERE plain MATCH ? ORDER BY bm25(plain) LIMIT 50", (match,)
+        ).fetchall()
 
 
-Asked = Ours | Plain
+def main(quick: bool, on_postgres: bool = False) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(SqliteDatabase(Path(folder, "ours.sqlite3")).open()) as sqlite,
+    ):
+        if not on_postgres:
+            _compare(Ours(sqlite), Plain(Path(folder, "plain.sqlite3")), quick)
+            return
+        server = PostgresServer("-c listen_addresses= -c shared_buffers=128MB")
+        try:
+            with closing(PostgresDatabase(server.new_database()).open()) as database:
+                _compare(Ours(database), Ours(sqlite), quick, _backend(database))
+        finally:
+            server.remove()
 
 
-def main(quick: bool, on_postgres: bool = False, large_alone: bool = False) -> None:
-    many, large = QUICK if quick else FULL
-    for scale in (large,) if large_alone else (many, large):
-        with tempfile.TemporaryDirectory() as folder:
-            print(f"\n{scale.chats:,} x {scale.files:,} files\n")
-            sqlite = Ours(SqliteDatabase(Path(folder, "ours.sqlite3")).open(), scale.chats)
-            if on_postgres:
-                compare_databases(sqlite, scale)
-            else:
-                compare(sqlite, Plain(Path(folder)), scale)
+def _backend(database: DatabaseEngine) -> int:
+    """Return the id of PostgreSQL's process that answers this thread."""
+    row = database.read(lambda tx: tx.one("SELECT pg_backend_pid() AS pid"))
+    assert row is not None
+    return int(row["pid"])
 
 
-def compare_databases(sqlite: Ours, scale: Scale) -> None:
-    """Ours on PostgreSQL against ours on SQLite; "plain" is then the latter."""
-    from agentsvc_nb.service.store.postgres import PostgresDatabase
+def _compare(ours: Ours, peer: Ours | Plain, quick: bool, backend: int = 0) -> None:
+    count, asked = (3_000, 5) if quick else (100_000, 60)
+    corpus, sample = Corpus(), list[MadeFile]()
+    for first in range(0, count, BATCH):
+        made = [corpus.file(number) for number in range(first, first + BATCH)]
+        sample += made[:1]
+        for store in (ours, peer):
+            store.put(made)
 
-    server = PostgresServer("-c listen_addresses= -c shared_buffers=128MB")
-    try:
-        ours = Ours(PostgresDatabase(server.new_database()).open(), scale.chats)
-        global _backend
-        _backend = ours.backend()
-        compare(ours, sqlite, scale)
-    finally:
-        server.remove()
+    def milliseconds(store: Ours | Plain, query: str) -> float:
+        """CPU time of this process and PostgreSQL's, once the pages are in memory."""
+        store.ask(query)
+        begin = time.process_time() + _cpu_time(backend)
+        store.ask(query)
+        return (time.process_time() + _cpu_time(backend) - begin) * 1000
 
-
-def compare(ours: Ours, plain: Asked, scale: Scale) -> None:
-    corpus = Corpus()
-    try:
-        sample = fill(corpus, scale, ours, plain)
-        report(scale, corpus.queries(sample, scale.queries), ours, plain)
-    finally:
-        ours.close()
-        plain.close()
-
-
-def fill(corpus: Corpus, scale: Scale, ours: Ours, plain: Asked) -> list[Made]:
-    """Write all files, by turns; some of them, to take phrases from."""
-    sample: list[Made] = []
-    seconds = [0.0, 0.0]
-    for chat in range(scale.chats):
-        for first in range(0, scale.files, BATCH):
-            made = [corpus.file(number) for number in range(first, min(first + BATCH, scale.files))]
-            sample += made[:1]
-            for which, put in enumerate((ours.put, plain.put)):
-                seconds[which] += timed(partial(put, chat, made))
-    count = scale.chats * scale.files
-    print(f"written: {count / seconds[0]:,.0f} files a second; plain FTS5 {count / seconds[1]:,.0f}\n")
-    return sample
+    title = f"search in {count:,} files, CPU ms"
+    print(f"\n{title:36} {'p50':>7} {'p99':>7} {'peer p50':>9} {'p99':>7} {'ours to it':>11}")
+    for kind, queries in corpus.queries(sample, asked).items():
+        (mine, slow), (theirs, slow_too) = (
+            (statistics.median(found), sorted(found)[int(asked * 0.99)])
+            for found in ([milliseconds(store, query) for query in queries] for store in (ours, peer))
+        )
+        print(f"{kind:36} {mine:7.1f} {slow:7.1f} {theirs:9.1f} {slow_too:7.1f} {mine / theirs:11.2f}")
 
 
-def report(scale: Scale, queries: dict[str, list[str]], ours: Ours, plain: Asked) -> None:
-    print("| query | found | p50 ms | p99 ms | plain p50 | plain p99 | ratio of p50 |\n|---|---|---|---|---|---|---|")
-    columns: list[list[float]] = [[], [], []]
-    for kind, asked in queries.items():
-        rows = [measure(number % scale.chats, q, ours, plain) for number, q in enumerate(asked)]
-        measured = [list(column) for column in zip(*rows, strict=True)]
-        print(line(kind, *measured))
-        for column, more in zip(columns, measured, strict=True):
-            column += more
-    print(line("all", *columns))
-
-
-def measure(chat: int, q: str, ours: Ours, plain: Asked) -> tuple[float, float, float]:
-    """Results, and milliseconds of each."""
-    found = ours.ask(chat, q)  # the first time brings the pages into memory
-    mine = timed(partial(ours.ask, chat, q))
-    plain.ask(chat, q)
-    return found, mine * 1000, timed(partial(plain.ask, chat, q)) * 1000
-
-
-def line(kind: str, found: list[float], mine: list[float], theirs: list[float]) -> str:
-    halves = statistics.median(mine), statistics.median(theirs)
-    ends = percentile(mine), percentile(theirs)
-    numbers = f"{halves[0]:.1f} | {ends[0]:.1f} | {halves[1]:.1f} | {ends[1]:.1f} | {halves[0] / halves[1]:.2f}"
-    return f"| {kind} | {statistics.median(found):.0f} | {numbers} |"
-
-
-def percentile(values: list[float]) -> float:
-    """The 99th of a hundred."""
-    return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
-
-
-def timed(use: Callable[[], object]) -> float:
-    """Seconds of this process and PostgreSQL's on a processor: others on the machine make no difference."""
-    begin = time.process_time() + _server_time()
-    use()
-    return time.process_time() + _server_time() - begin
-
-
-_backend = 0
-"""The id of the process of PostgreSQL that answers; 0 without one."""
-
-
-def _server_time() -> float:
-    if not _backend:
-        return 0.0
-    return int(Path(f"/proc/{_backend}/schedstat").read_text().split()[0]) / 1e9
+def _cpu_time(pid: int) -> float:
+    """Seconds of a process; 0 without one."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9 if pid else 0.0
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv, on_postgres="postgres" in sys.argv, large_alone="--large" in sys.argv)
+    main("--quick" in sys.argv, "--postgres" in sys.argv)

@@ -1,70 +1,99 @@
-"""How long a user waits before anything happens, against a peer in the same run.
+"""How long a user waits before anything happens: imports, the first call, `%load_ext` and the embedded service.
 
-python -m tests.bench.start
+python -m tests.bench.start [--quick]
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final
 
 from jupyter_client.manager import start_new_kernel
 
 from agentsvc_nb import embedded
+from agentsvc_nb.wire.routes import ROUTES
+from tests.bench.harness import Work, bare_starlette, clock_ms, compare
 
-ROUNDS = 7
-TIMED = """\
-import time
-begin = time.perf_counter(), time.process_time()
-{}
-print(time.perf_counter() - begin[0], time.process_time() - begin[1])
-"""
-
-
-class Took(NamedTuple):
-    """Seconds on the clock, and of the processor."""
-
-    clock: float
-    processor: float
+NOTHING: Final = json.dumps({"object": "list", "data": [], "has_more": False, "first_id": None, "last_id": None})
+FIRST_CALLS: Final = {
+    "agentsvc_nb": "from agentsvc_nb import AgentService; AgentService('svc_sk_x', '{}').tools.list()",
+    "openai": "import openai; openai.OpenAI(api_key='x', base_url='{}/v1').models.list()",
+    "anthropic": "import anthropic; anthropic.Anthropic(api_key='x', base_url='{}').models.list()",
+}
+LOAD: Final = "get_ipython().run_line_magic('load_ext', 'agentsvc_nb')"
+TIMED: Final = "import time\nbegin = time.{clock}()\n{code}\nprint((time.{clock}() - begin) * 1000)"
 
 
-def main() -> None:
-    print(f"{'what':44} {'ms':>7}   {'against':34} {'ms':>7}  ratio")
-    compare("import agentsvc_nb", imported("agentsvc_nb"), "import httpx", imported("httpx"))
-    client = imported("agentsvc_nb.client.api")
-    compare("from agentsvc_nb import AgentService", client, "import httpx, pydantic", imported("httpx, pydantic.main"))
-    loading = "get_ipython().run_line_magic('load_ext', 'agentsvc_nb')"
-    pandas = partial(_clock_in_kernel, "import pandas")
-    compare("%load_ext agentsvc_nb, warm kernel", partial(_clock_in_kernel, loading), "pandas, warm kernel", pandas)
-    start = partial(in_new_folder, embedded.find_or_start)
-    compare("embedded service, started until it answers", start, "import jupyterlab", imported("jupyterlab"))
+def main(quick: bool) -> None:
+    rounds = 1 if quick else 7
+    modules = [name for name in ("agentsvc_nb", "httpx", "openai", "anthropic") if find_spec(name)]
+    with (
+        _compiled_once(),
+        bare_starlette(ROUTES["tools.list"].path, NOTHING.encode()) as ours,
+        bare_starlette("/v1/models", NOTHING.encode()) as theirs,
+    ):
+        compare("import in a fresh interpreter", "CPU ms", _each(_fresh, {m: f"import {m}" for m in modules}), rounds)
+        first = {
+            name: code.format(ours.base_url if name == "agentsvc_nb" else theirs.base_url)
+            for name, code in FIRST_CALLS.items()
+            if name in modules
+        }
+        compare("import, client and first call in a kernel", "CPU ms", _each(_in_kernel, first), rounds)
+        warm = {"%load_ext agentsvc_nb": LOAD, "import pandas": "import pandas"}
+        compare("in a warm kernel", "ms", _each(partial(_in_kernel, clock="perf_counter"), warm), rounds)
+        starts: dict[str, Work] = {
+            "embedded service, until it answers": _embedded,
+            "import jupyterlab": partial(_fresh, "import jupyterlab", "perf_counter"),
+        }
+        compare("a service of one's own", "ms", starts, rounds)
 
 
-def compare(what: str, ours: Callable[[], float], against: str, peer: Callable[[], float]) -> None:
-    """By turns, so that what the machine does meanwhile falls on both."""
-    _ = ours(), peer()  # compiles
-    rounds = [(ours(), peer()) for _ in range(ROUNDS)]
-    mine, theirs = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
-    print(f"{what:44} {mine:7.1f}   {against:34} {theirs:7.1f}  {mine / theirs:5.2f}")
+def _each(measure: Callable[[str], float], codes: dict[str, str]) -> dict[str, Work]:
+    return {name: partial(measure, code) for name, code in codes.items()}
 
 
-def imported(module: str) -> Callable[[], float]:
-    """A fresh interpreter's import, without the interpreter's own start."""
-    return lambda: of_fresh_interpreter(f"import {module}")[0]
+def _fresh(code: str, clock: str = "process_time") -> float:
+    """Milliseconds in a fresh interpreter, without the interpreter's own start."""
+    command = [sys.executable, "-c", TIMED.format(code=code, clock=clock)]
+    return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+def _in_kernel(code: str, clock: str = "process_time") -> float:
+    """Milliseconds in a kernel that has run a cell before."""
+    printed: list[str] = []
+    manager, client = start_new_kernel()
+    try:
+        client.execute_interactive("1 + 1", output_hook=lambda message: None)
+        client.execute_interactive(
+            TIMED.format(code=code, clock=clock),
+            output_hook=lambda message: printed.append(message["content"].get("text", "")),
+        )
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    return float("".join(printed))
+
+
+def _embedded() -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder, "data")
+        took = clock_ms(lambda: embedded.find_or_start(data))
+        embedded.stop(data)
+    return took
 
 
 @contextlib.contextmanager
-def as_installed() -> Iterator[None]:
-    """Modules are compiled once, as they are where packages are installed, whatever this process was told."""
+def _compiled_once() -> Iterator[None]:
+    """Compile modules once, as where packages are installed, whatever this process was told."""
     before = os.environ.copy()
     with tempfile.TemporaryDirectory() as folder:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -76,47 +105,5 @@ def as_installed() -> Iterator[None]:
             os.environ.update(before)
 
 
-def of_fresh_interpreter(code: str) -> Took:
-    done = subprocess.run([sys.executable, "-c", TIMED.format(code)], capture_output=True, check=True, text=True)
-    return took(done.stdout)
-
-
-def in_kernel(code: str) -> Took:
-    """In a kernel that has run a cell before."""
-    manager, client = start_new_kernel()
-    try:
-        client.execute_interactive("1 + 1", output_hook=lambda message: None)
-        printed: list[str] = []
-
-        def hook(message: dict[str, dict[str, str]]) -> None:
-            printed.append(message["content"].get("text", ""))
-
-        client.execute_interactive(TIMED.format(code), output_hook=hook)
-        return took("".join(printed))
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-
-
-def _clock_in_kernel(code: str) -> float:
-    return in_kernel(code)[0]
-
-
-def took(printed: str) -> Took:
-    return Took(*map(float, printed.split()))
-
-
-def in_new_folder(use: Callable[[Path], object]) -> float:
-    """Seconds that `use` takes in an empty data folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
-        begin = time.perf_counter()
-        use(data)
-        took = time.perf_counter() - begin
-        embedded.stop(data)
-    return took
-
-
 if __name__ == "__main__":
-    with as_installed():
-        main()
+    main("--quick" in sys.argv)

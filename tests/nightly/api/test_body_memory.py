@@ -15,7 +15,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.limits import MB
 from agentsvc_nb.wire.routes import V1
-from tests.bench.process import peak_mb, resident_mb
+from tests.bench.harness import peak_mb, resident_mb
 from tests.support.contents import incoming
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how much memory a process has")
