@@ -1,145 +1,89 @@
-"""Ways out of the sandbox of `run_python` by subject, as data: what each tries, and what must be true then."""
+"""Ways out of the sandbox of `run_python`, as data: what each tries, and what must be true then.
+
+A test for each rule of the sandbox, system calls and limits among them: `tests/unit/tools/test_program_escapes.py`.
+Programs begin with `PRELUDE`, which has `host` (what lies outside, by name), `through` and `attempt`.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from tests.nightly.escapes import Escape
 
-_FILES: Final = (
-    Escape(
-        "files of the machine",
-        "refused",
-        """
-for path in (host["secret_path"], "/etc/shadow", "/etc/gshadow", "/root", "/home", "/etc/ssh", "/etc/machine-id",
-    "/boot",
-             "/var/log", "/var/lib", "/var/spool", "/root/.ssh/id_rsa", "/etc/ssl/private", "/mnt", "/srv", "/media",
-                 "/etc/hosts",
-             os.path.expanduser("~/.config"), os.path.expanduser("~/.aws/credentials"), host["data"], host["home"]):
+@dataclass(frozen=True)
+class Escape:
+    """One program, and what becomes of it."""
+
+    expected: Literal["refused", "bounded", "harmless"]
+    """`refused`: it runs to its end, and nothing that it tried worked. `bounded`: it takes what it gets, until a limit
+    ends it. `harmless`: it may well work; nothing outside is different afterwards."""
+
+    program: str
+
+    then: str = ""
+    """A second program of another run in the same chat, which must find nothing that the first left."""
+
+    @property
+    def seconds(self) -> int:
+        """The limit of time that it gets. What is refused ends by itself."""
+        return 60 if self.expected == "refused" else 4
+
+    def sources(self, host: Mapping[str, object]) -> list[str]:
+        """Return the program, and the one that comes after it, if there is one."""
+        return [f"host = {dict(host)!r}\n{PRELUDE}{program}" for program in (self.program, self.then) if program]
+
+
+SIGN: Final = "through:"
+"""What a program prints that got what it wanted. It also writes that into `THROUGH`, for what is printed is cut."""
+THROUGH: Final = "through.txt"
+
+PRELUDE: Final = """
+import errno, os, signal, socket, sys, time
+
+work = os.getcwd()
+REFUSALS = {getattr(errno, name) for name in (
+    "EPERM EACCES ENOSYS ENOENT ENODEV ENXIO EROFS ENETUNREACH ECONNREFUSED EADDRNOTAVAIL EAFNOSUPPORT "
+    "EPROTONOSUPPORT ESRCH ENOTDIR EOPNOTSUPP ETXTBSY").split()}
+
+def through(what, *found):
+    told = " ".join(["through:", str(what), *(repr(one)[:200] for one in found)])
+    print(told, flush=True)
+    with open(os.path.join(work, "through.txt"), "a") as file:
+        file.write(told)
+
+def attempt(what, function, *args):
+    "Refused is what the system denies; an error over the arguments means that the call itself was allowed."
     try:
-        found = os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(64)
+        found = function(*args)
     except OSError as error:
-        print("refused:", path, error)
+        if error.errno not in REFUSALS:
+            through(what, error)
     else:
-        if found:
-            through(path, found)
-print("refused: nothing was read")
-""",
-    ),
-    Escape(
-        "out of a folder by a descriptor kept open",
+        if found != b"":
+            through(what, found)
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read(1 << 20)
+
+def below(top):
+    "Every path below, without following links."
+    for folder, folders, files in os.walk(top):
+        yield from (os.path.join(folder, name) for name in folders + files)
+"""
+
+ESCAPES: Final = {
+    "files of the machine": Escape(
         "refused",
         """
-top = os.open("/", os.O_PATH)
-for name in ("..", "../..", "proc/1/root", "proc/self/root/.."):
-    try:
-        found = os.listdir(os.open(name, os.O_RDONLY, dir_fd=top))
-    except OSError as error:
-        print("refused:", error)
-        continue
-    if os.path.exists(host["data"]) or "boot" in found:
-        through(name, found)
-for process in (1, os.getppid()):
-    for number in range(16):
-        try:
-            found = os.readlink(f"/proc/{process}/fd/{number}")
-        except OSError:
-            continue
-        if process != os.getpid() and found.startswith("/") and not found.startswith("/dev/null"):
-            through(f"descriptor {number} of {process}", found)
-print("refused: the root is the root")
+for path in host["secret_path"], "/etc/shadow", "/etc/machine-id", "/etc/hosts", "/root/.ssh/id_rsa":
+    attempt(path, read, path)
+for path in host["data"], host["home"], "/root", "/home", "/boot", "/var/log", "/mnt", "/proc", "/sys":
+    attempt(path, os.listdir, path)
 """,
     ),
-    Escape(
-        "settings of the kernel in /proc and /sys",
-        "refused",
-        """
-for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/overcommit_memory",
-             "/proc/sys/fs/binfmt_misc/register", "/proc/sysrq-trigger", "/proc/sys/net/ipv4/ip_forward",
-             "/proc/sys/kernel/hostname", "/sys/kernel/uevent_helper", "/sys/power/state",
-                 "/proc/sys/kernel/ns_last_pid",
-             "/proc/irq/default_smp_affinity", "/proc/self/loginuid"):
-    attempt(path, os.open, path, os.O_WRONLY)
-for path in ("/proc/kcore", "/proc/kmsg", "/proc/kpageflags", "/proc/keys", "/proc/slabinfo",
-    "/sys/kernel/debug/tracing"):
-    try:
-        if open(path).read(64):
-            through(path)
-    except (OSError, UnicodeDecodeError) as error:
-        print("refused:", path, error)
-addresses = {line.split()[0] for line in open("/proc/kallsyms")} if os.path.exists("/proc/kallsyms") else set()
-if addresses - {"0000000000000000"}:
-    through("addresses of the kernel")
-""",
-    ),
-    Escape(
-        "what the run before left",
-        "harmless",
-        """
-libc.shmat.restype = ctypes.c_void_p
-name = "escaped-" + host["token"]
-for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/user", os.path.expanduser("~"), "/dev/mqueue", "/"):
-    try:
-        open(os.path.join(folder, name), "w").write("left")
-    except OSError as error:
-        print(error)
-for what, function, args in (("segment", "shmget", (4711, ctypes.c_size_t(4096), 0o1666)), ("queue", "msgget",
-    (4711, 0o1666)),
-                             ("semaphore", "semget", (4711, 1, 0o1666)), ("posix", "mq_open",
-                                 (b"/escaped", 0o102, 0o666, None))):
-    try:
-        call(function, *args)
-    except (OSError, AttributeError) as error:
-        print(what, error)
-""",
-        then="""
-name = "escaped-" + host["token"]
-for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/user", os.path.expanduser("~"), "/dev/mqueue", "/"):
-    if os.path.exists(os.path.join(folder, name)):
-        through(folder)
-for what, function, args in (("segment", "shmget", (4711, ctypes.c_size_t(4096), 0o666)), ("queue", "msgget",
-    (4711, 0o666)),
-                             ("semaphore", "semget", (4711, 1, 0o666)), ("posix", "mq_open", (b"/escaped", 2, 0,
-                                 None))):
-    try:
-        attempt(what, call, function, *args)
-    except AttributeError:
-        print("refused:", what)
-""",
-    ),
-)
-"""Files of the machine, of other chats, and of the run before; mounts and devices."""
-_PROCESSES: Final = (
-    Escape(
-        "looking into other processes",
-        "refused",
-        """
-others = [int(name) for name in listed("/proc") if name.isdigit()]
-buffer = ctypes.create_string_buffer(64)
-vectors = struct.pack("QQ", ctypes.addressof(buffer), 64), struct.pack("QQ", 0x400000, 64)
-for process in {*others, 1, os.getppid()} - {os.getpid(), 0}:
-    for name in ("mem", "environ", "maps", "fd", "root", "cwd", "exe", "stack", "syscall", "auxv"):
-        path = f"/proc/{process}/{name}"
-        try:
-            if name in ("fd", "root", "cwd"):
-                found = os.listdir(path)
-            elif name == "exe":
-                found = os.readlink(path)
-            else:
-                found = open(path, "rb").read(16)
-        except OSError as error:
-            print("refused:", path, error)
-        else:
-            if found:
-                through(path, found)
-    attempt(f"process_vm_readv {process}", call, "process_vm_readv", process, vectors[0], 1, vectors[1], 1, 0)
-    attempt(f"ptrace {process}", call, "ptrace", 0x4206, process, 0, 0)
-    attempt(f"attach {process}", call, "ptrace", 16, process, 0, 0)
-print("refused: no other process was read")
-""",
-    ),
-    Escape(
-        "a fork bomb whose parents end",
+    "a fork bomb whose parents end": Escape(
         "bounded",
         """
 # nobody in it lives long, and each child belongs to process 1
@@ -153,66 +97,24 @@ while True:
         time.sleep(0.01)
 """,
     ),
-    Escape(
-        "keys pressed on the service's terminal",
+    "sockets of the machine": Escape(
         "refused",
         """
-import fcntl
-attempt("the terminal", os.open, "/dev/tty", os.O_RDWR)
-for number in range(3):
-    for name, request in dict(TIOCSTI=0x5412, TIOCLINUX=0x541C, TIOCSCTTY=0x540E, TIOCCONS=0x541D).items():
-        attempt(f"{name} on {number}", fcntl.ioctl, number, request, b"x")
-""",
-    ),
-)
-"""Other processes, rights over the kernel, and programs that would outlive their run."""
-_NETWORK: Final = (
-    Escape(
-        "TCP to the machine, IPv4 and IPv6",
-        "refused",
-        """
-for address in ("127.0.0.1", host["address"], "0.0.0.0"):
+for address in "127.0.0.1", "0.0.0.0", "::1", "::ffff:127.0.0.1":
     attempt(address, socket.create_connection, (address, host["tcp_port"]), 2)
-for address in ("::1", "::ffff:127.0.0.1"):
-    attempt(address, socket.create_connection, (address, host["tcp_port"]), 2)
-""",
-    ),
-    Escape(
-        "a Unix socket of the machine by its path",
-        "refused",
-        """
-attempt("path", socket.socket(socket.AF_UNIX).connect, host["unix_path"])
-for path in ("/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket",
-             "/run/systemd/private", "/tmp/.X11-unix/X0", "/dev/log"):
-    attempt(path, socket.socket(socket.AF_UNIX).connect, path)
-for path in below("/run", "/var", "/tmp", "/dev"):
-    if stat.S_ISSOCK(os.lstat(path).st_mode):
-        through("a socket", path)
-""",
-    ),
-    Escape(
-        "an abstract socket of the machine",
-        "refused",
-        """
+attempt("by path", socket.socket(socket.AF_UNIX).connect, host["unix_path"])
 attempt("abstract", socket.socket(socket.AF_UNIX).connect, "\\0" + host["abstract"])
-names = [line.split()[-1] for line in lines("/proc/net/unix") if "@" in line]
-if names:
-    through("names of abstract sockets", names)
 """,
     ),
-)
-"""Networks, sockets, and descriptors that were left open."""
-_MEMORY: Final = (
-    Escape(
-        "memory in pipes",
+    "memory in pipes": Escape(
         "bounded",
         """
 import fcntl
 held, pipes = 0, []
 try:
     while held < 6 << 30:
-        reading, writing = os.pipe()
-        pipes.append((reading, writing))
+        pipes.append(os.pipe())
+        writing = pipes[-1][1]
         try:
             fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1 << 20)
         except OSError:
@@ -229,8 +131,7 @@ if held > 1 << 30:
     through("MiB", held >> 20)
 """,
     ),
-    Escape(
-        "memory in the kernel's tables of pages",
+    "memory in the kernel's tables of pages": Escape(
         "bounded",
         """
 # reading takes no memory of the program, but a page of its tables for each 2 MiB
@@ -238,10 +139,9 @@ import mmap
 held, touched = [], 0
 try:
     while touched < 2_000_000:
-        piece = mmap.mmap(-1, 1 << 36, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
-        held.append(piece)
+        held.append(mmap.mmap(-1, 1 << 36, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000))
         for place in range(0, 1 << 36, 1 << 21):
-            piece[place]
+            held[-1][place]
             touched += 1
 except (OSError, MemoryError) as error:
     print(error)
@@ -249,69 +149,24 @@ if touched > 1_000_000:
     through("GiB of tables", touched * 4096 >> 30)
 """,
     ),
-)
-"""The machine's memory, also where no process is seen to have it."""
-_SECRETS: Final = (
-    Escape(
-        "the environment",
+    "the service's environment": Escape(
         "refused",
         """
 for name, value in os.environ.items():
-    if any(word in (name + value).lower() for word in ("agentsvc", "secret", "token", "key", "password",
-        host["token"])):
+    if any(word in (name + value).lower() for word in ("agentsvc", "secret", "token", "key", "password")):
         through(name, value)
-for name in listed("/proc"):
-    if name.isdigit():
-        text = "".join(lines(f"/proc/{name}/environ"))
-        if "agentsvc" in text.lower() or host["secret_name"] in text:
-            through(f"the environment of {name}", text)
-libc.getenv.restype = ctypes.c_char_p
-if libc.getenv(host["secret_name"].encode()):
-    through("a variable")
-print("refused: nothing of the service")
 """,
     ),
-    Escape(
-        "files of another chat",
+    "files of another chat": Escape(
         "refused",
         """
 for path in below("/"):
-    if host["other_name"] in path or host["other_chat"] in path:
+    if host["other_name"] in path:
         through(path)
 attempt("its place in the service", os.listdir, os.path.join(host["data"], "blobs"))
-for name in os.listdir(".."):
-    if os.path.abspath(name) != os.getcwd() and host["other_chat"] in name:
-        through(name)
-print("refused: none is here")
 """,
     ),
-    Escape(
-        "where the service's folder lies",
-        "refused",
-        """
-for path in ("/proc/self/mountinfo", "/proc/self/mounts", "/proc/self/maps", "/proc/self/cgroup", "/proc/self/cmdline",
-             "/proc/1/mountinfo", "/proc/1/cmdline", "/proc/locks", "/proc/swaps", "/proc/self/fdinfo/0"):
-    try:
-        text = open(path).read()
-    except OSError:
-        continue
-    for line in text.splitlines():
-        if host["data"] in line or host["home"] in line or host["token"] in line:
-            through(path, line)
-try:
-    1 / 0
-except ZeroDivisionError:
-    import traceback
-    if host["data"] in traceback.format_exc():
-        through("a traceback")
-print("refused: nothing says it")
-""",
-    ),
-)
-"""What the service knows."""
-_RESULTS: Final = (
-    Escape(
-        "a folder that becomes a link",
+    "a folder that becomes a link": Escape(
         "harmless",
         """
 # the copy looks at a folder, and opens what has taken its place
@@ -327,83 +182,33 @@ if os.fork() == 0:
         os.rename("was", "folder")
 """,
     ),
-    Escape(
-        "a file that becomes a link",
+    "names that are no text": Escape(
         "harmless",
         """
-open("real.txt", "w").write("mine")
-os.symlink(host["secret_path"], "link.txt")
-if os.fork() == 0:
-    os.setsid()
-    for number in range(1, 65):
-        try:
-            signal.signal(number, signal.SIG_IGN)
-        except (OSError, ValueError):
-            pass
-    while True:
-        for name in ("real.txt", "link.txt"):
-            os.symlink(host["secret_path"], "next") if name == "link.txt" else open("next", "w").write("mine")
-            os.rename("next", "result.txt")
-""",
-    ),
-    Escape(
-        "names that are no text",
-        "harmless",
-        """
-for name in (b"\\xff\\xfe.txt", b"\\xed\\xa0\\x80.txt", b"new\\nline.txt", b"bell\\x07.txt", b"\\x1b[2J.txt",
-    b"tab\\t.txt",
-             b"del\\x7f.txt", b"\\xc2\\x85.txt", "\\u202egpj.exe".encode(), "\\u2028.txt".encode(), b"\\x01"):
+for name in (b"\\xff\\xfe.txt", b"\\xed\\xa0\\x80.txt", b"new\\nline.txt", b"\\x1b[2J.txt", b"del\\x7f.txt",
+             b"\\xc2\\x85.txt", "\\u202egpj.exe".encode(), "\\u2028.txt".encode()):
     with open(name, "w") as file:
         file.write("text")
 """,
     ),
-    Escape(
-        "archives that are small until they are opened",
+    "modules that the next program imports": Escape(
         "harmless",
         """
-import gzip, zipfile
-zeros = bytes(1 << 20)
-for name in ("bomb.zip", "bomb.xlsx", "bomb.docx", "bomb.pptx"):
-    with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as archive:
-        for member in ("[Content_Types].xml", "xl/workbook.xml", "xl/worksheets/sheet1.xml", "word/document.xml",
-            "../../../escaped.txt"):
-            with archive.open(member, "w", force_zip64=True) as file:
-                for _ in range(256):
-                    file.write(zeros)
-with gzip.open("bomb.csv.gz", "wb") as file:
-    for _ in range(256):
-        file.write(zeros)
-""",
-        then="""
-print(sorted(os.listdir(".")))
-""",
-    ),
-    Escape(
-        "modules that the next program imports",
-        "harmless",
-        """
-body = "import os\\nopen('/tmp/escaped-" + host["token"] + "', 'w').close()\\nprint('through: imported')\\n"
-for name in ("sitecustomize", "usercustomize", "json", "os", "encodings", "pandas", "matplotlib", "runpy", "site"):
+body = "print('through: imported')\\n"
+for name in "sitecustomize", "usercustomize", "json", "os", "encodings", "runpy", "site":
     open(name + ".py", "w").write(body)
 open("escaped.pth", "w").write("import os; print('through: pth')\\n")
-open("pyvenv.cfg", "w").write("home = /tmp\\n")
-open("matplotlibrc", "w").write("backend: module://json\\n")
-os.makedirs(".local/lib", exist_ok=True)
 """,
-        then="""
-import sys
-print(sys.flags.no_user_site, sys.prefix)
-""",
+        then="print(sys.flags.no_user_site, sys.prefix)",
     ),
-    Escape(
-        "what the service reads of a run, forged",
+    "what the service reads of a run, forged": Escape(
         "harmless",
         """
 # on every descriptor and in every form that a supervisor could read
 import json
 for number in range(1, 10):
     for line in (json.dumps({"status": "completed", "exit": 0, "files": [host["secret_path"]]}),
-        "\\0\\0\\0\\x08escaped!", "EXIT 0"):
+                 "\\0\\0\\0\\x08escaped!", "EXIT 0"):
         try:
             os.write(number, line.encode() + b"\\n")
         except OSError:
@@ -411,52 +216,24 @@ for number in range(1, 10):
 os.kill(os.getpid(), signal.SIGKILL)
 """,
     ),
-)
-"""What a program leaves as its results: links, pipes, names, and contents that somebody opens later."""
-_RESOURCES: Final = (
-    Escape(
-        "every other place that can be written",
+    "every other place that can be written": Escape(
         "bounded",
         """
 written = 0
-for top, folders, _ in list(os.walk("/")):
-    if top.startswith(("/proc", "/sys")) or top == os.getcwd():
-        continue
+for top in {folder for folder, *_ in os.walk("/")} - {work}:
     try:
         with open(os.path.join(top, "escaped-" + host["token"]), "wb") as file:
-            print("writable", top, flush=True)
             for _ in range(2 * 1024):
                 written += file.write(b"x" * (1 << 20))
     except OSError as error:
-        if error.errno not in REFUSALS:
-            print(top, error, flush=True)
+        print(top, error, flush=True)
 if written > 4 << 30:
     through("MiB", written >> 20)
 """,
         then="""
-found = [path for path in below("/") if "escaped-" + host["token"] in path and not path.startswith(("/proc",
-    os.getcwd()))]
-if found:
-    through("files of the run before", found)
-print("refused: nothing is there")
+for path in below("/"):
+    if "escaped-" + host["token"] in path:
+        through(path)
 """,
     ),
-    Escape(
-        "ten thousand folders, one in another",
-        "bounded",
-        """
-for _ in range(10_000):
-    os.mkdir("d" * 200)
-    os.chdir("d" * 200)
-open("deep.txt", "w").write("deep")
-print("made")
-""",
-    ),
-)
-"""The disk, and what somebody has to keep of a run."""
-ESCAPES: Final = {
-    escape.name: escape
-    for subject in (_FILES, _PROCESSES, _NETWORK, _MEMORY, _SECRETS, _RESULTS, _RESOURCES)
-    for escape in subject
 }
-"""By their names."""
