@@ -16,8 +16,8 @@ import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import MCP
-from tests.nightly.mcp_conformance.suite import NODE, ROOM
-from tests.nightly.mcp_conformance.tour import AD, connected, tour
+from tests.nightly.mcp_conformance import NODE, ROOM
+from tests.nightly.mcp_conformance.tour import connected, tour
 
 BRIDGE: Final = (sys.executable, "-m", "agentsvc_nb", "mcp", "--stdio")
 INSPECTOR: Final = (ROOM / "node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js").resolve()
@@ -72,47 +72,25 @@ def test_the_typescript_sdk(toured: RunningService, way: str, era: str) -> None:
     _all_is_there(json.loads(done.stdout), ERAS[era])
 
 
-class Inspector:
-    """The inspector's command line: one request for each process."""
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_inspector(toured: RunningService, tmp_path: Path, way: str, era: str) -> None:
+    env = {**_environment(toured), "HOME": str(tmp_path)}
+    own = [part for name in ("AGENTSVC_BASE_URL", "SERVICE_API_KEY") for part in ("-e", f"{name}={env[name]}")]
+    key = f"Authorization: Bearer {toured.api_key}"
+    at = ["--transport", "http", "--server-url", env["AGENTSVC_URL"], "--header", key] if way == "http" else own
 
-    def __init__(self, service: RunningService, home: Path, way: str, era: str) -> None:
-        self._env = {**_environment(service), "HOME": str(home)}
-        key = f"Authorization: Bearer {service.api_key}"
-        at = ["--transport", "http", "--server-url", self._env["AGENTSVC_URL"], "--header", key]
-        passed = [f"{name}={self._env[name]}" for name in ("AGENTSVC_BASE_URL", "SERVICE_API_KEY")]
-        self._first = ["--protocol-era", era, "--format", "json"]
-        self._first += at if way == "http" else ["-e", passed[0], "-e", passed[1]]
-        self._last = ["--", *BRIDGE] if way == "stdio" else []
-
-    def ask(self, method: str, *more: str) -> dict[str, Any]:
-        command: list[str | Path] = [NODE, INSPECTOR, *self._first, "--method", method, *more, *self._last]
-        done = subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=SECONDS)
+    def ask(method: str, *more: str) -> dict[str, Any]:
+        """One request, by a process of its own."""
+        head: list[str | Path] = [NODE, INSPECTOR, "--protocol-era", era, "--format", "json", *at, "--method", method]
+        bridge = ["--", *BRIDGE] if way == "stdio" else []
+        done = subprocess.run([*head, *more, *bridge], env=env, capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)["result"]
         return result
 
-    def call(self, name: str, **given: object) -> dict[str, Any]:
-        found = self.ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(given))
-        assert not found["isError"], found
-        data: dict[str, Any] = found["structuredContent"]
-        return data
-
-
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-@pytest.mark.parametrize("way", WAYS)
-def test_the_inspector(toured: RunningService, tmp_path: Path, way: str, era: str) -> None:
-    inspector = Inspector(toured, tmp_path, way, era)
-    tools = inspector.ask("tools/list", "--strict")["tools"]
-    assert {"ask", "search_files"} <= {tool["name"] for tool in tools}
-    asked = inspector.call("ask", message="write notes.txt summer sale\nsay Grüße")
+    assert {"ask", "search_files"} <= {tool["name"] for tool in ask("tools/list", "--strict")["tools"]}
+    told = json.dumps({"message": "write notes.txt summer sale\nsay Grüße"})
+    asked = ask("tools/call", "--tool-name", "ask", "--tool-args-json", told)["structuredContent"]
     assert asked["output"] == "Grüße"
-    assert inspector.call("echo_job", steps=3, seconds=1, chat="new")["data"]["steps"] == 3
-    if era == "legacy":  # in the newer revision it takes a task, and stays until that has ended
-        late = inspector.call("ask", message="wait 60")
-        assert late["status"] == "running"
-        inspector.call("cancel_run", run_id=late["run_id"])
-        assert inspector.call("get_run", run_id=late["run_id"])["status"] in ("running", "cancelled")
-    assert inspector.ask("resources/read", "--uri", asked["files"][0]["uri"])["contents"][0]["text"] == "summer sale"
-    assert inspector.call("search_files", chat=asked["chat"], q="summer")["results"][0]["path"] == "notes.txt"
-    [made] = inspector.call("create_images", request=AD, chat=asked["chat"])["files"]
-    assert inspector.call("read_file", chat=asked["chat"], path=made["path"])["media_type"] == "image/png"
+    assert ask("resources/read", "--uri", asked["files"][0]["uri"])["contents"][0]["text"] == "summer sale"
