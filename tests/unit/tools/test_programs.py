@@ -82,12 +82,6 @@ def test_a_program_that_fails_tells_where_and_keeps_its_files(tool: Tool, task: 
     assert str(Path(pandas.__file__).parents[1]) not in message
 
 
-@needs_sandbox
-def test_a_service_that_is_root_lets_another_user_read(tool: Tool, task: MemoryToolContext) -> None:
-    (task.files.folder / "notes.txt").chmod(0o600)
-    assert text(run(tool, task, "print(open('notes.txt').read())")) == "old"
-
-
 def test_a_machine_without_a_sandbox_says_so(
     tool: Tool, task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:

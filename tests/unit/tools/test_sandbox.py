@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb.documents import child_process
-from agentsvc_nb.documents.child_process import LimitedChild, Limits
+from agentsvc_nb.documents.child_process import ChildPool, LimitedChild, Limits, NoAnswer
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and limits hold on Linux")
@@ -80,6 +81,39 @@ def test_what_a_child_may_use_is_limited(tmp_path: Path, source: str, limits: Li
     with LimitedChild("asked", limits=limits, folder=tmp_path, variables=module(tmp_path, source)) as child:
         assert child.ask(b"?", 3, 100) == answer
     assert gone(child.pid)
+
+
+ASKED = """
+import os, time
+from agentsvc_nb.documents.child_process import answer_questions
+
+def answer(question):
+    if question == b"sleep":
+        time.sleep(60)
+    elif question == b"crash":
+        os.abort()
+    return b"a" * 1_000 if question == b"long" else str(os.getpid()).encode()
+
+if __name__ == "__main__":
+    answer_questions(answer)
+"""
+
+
+@pytest.mark.parametrize(("question", "seconds"), [(b"sleep", 0.3), (b"crash", 30), (b"long", 30)])
+def test_a_kept_child_without_an_answer_is_replaced(
+    question: bytes, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", module(tmp_path, ASKED)["PYTHONPATH"])
+
+    async def use() -> None:
+        with contextlib.closing(ChildPool("asked", Limits(), 1)) as pool:
+            first = int(await pool.ask(b"", 30, 100))
+            with pytest.raises(NoAnswer):
+                await pool.ask(question, seconds, 100)
+            assert gone(first)
+            assert int(await pool.ask(b"", 30, 100)) != first
+
+    asyncio.run(use())
 
 
 GRANDCHILD = "import subprocess, time\nprint(subprocess.Popen(['sleep', '60']).pid, flush=True)\ntime.sleep(60)"

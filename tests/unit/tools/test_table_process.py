@@ -85,6 +85,8 @@ ATTACKS = [
     "DETACH k0; ATTACH '{own}' AS o (READ_WRITE); CREATE TABLE o.n AS SELECT 1; CHECKPOINT o",
     "DETACH k0; ATTACH '{alias}' AS o (READ_WRITE); CREATE TABLE o.n AS SELECT 1; CHECKPOINT o",
     "SET enable_external_access = true",
+    "SELECT * FROM read_csv('{plain}')",
+    "SELECT * FROM 'http://127.0.0.1:9/x.csv'",
     "SET allowed_paths = ['{other}']",
 ]
 
@@ -93,7 +95,8 @@ def test_sql_reaches_no_other_table_and_changes_none(asked: Asked) -> None:
     own, other = asked.put("sales.csv", SALES), asked.put("secret.csv", SECRET)
     asked.read(other)
     alias = rows(asked.sql("SELECT path FROM duckdb_databases() WHERE database_name = 'k0'", own))[0][0]
-    paths = {"own": f"{own.key}.duckdb", "other": f"{other.key}.duckdb", "alias": alias}
+    assert str(asked.folder) not in alias
+    paths = {"own": f"{own.key}.duckdb", "other": f"{other.key}.duckdb", "alias": alias, "plain": other.file}
     before = asked.kept()
     for attack in ATTACKS:
         answer = asked.sql(attack.format(**paths), own)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from PIL import Image
 
 from agentsvc_nb.tools.port import Outcome
+from tests.support.tool_server import PIXEL
 from tests.unit.service.site import Answer, Site, as_json, html, serving
 from tests.unit.service.tooling import call, made, task
 
@@ -32,12 +31,6 @@ def ad(site: Site, number: int) -> dict[str, Any]:
     }
 
 
-def png(color: int) -> bytes:
-    held = io.BytesIO()
-    Image.new("L", (8, 8), color).save(held, "PNG")
-    return held.getvalue()
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
     with serving() as made_:
@@ -48,7 +41,7 @@ def site() -> Iterator[Site]:
                 "<img src=/no.png>"
             ),
             "/v.mp4": Answer(b"\0\0\0\x18ftypisom\0\0\0\0isom" + bytes(100)),
-            "/p.png": Answer(png(1)),
+            "/p.png": Answer(PIXEL),
         }
         yield made_
 
@@ -93,14 +86,3 @@ def test_a_snapshot_in_a_private_network_is_not_fetched(site: Site, tmp_path: Pa
     assert outcome.data is not None
     assert outcome.data["without_media"] == ["1", "2"]
     assert [asked.path.partition("?")[0] for asked in site.asked] == ["/v21.0/ads_archive"]
-
-
-def test_without_a_token_or_words_it_says_so(tmp_path: Path) -> None:
-    tool = made(tmp_path, "get_meta_ad")
-    outcome = call(tool, task(tmp_path), countries=["DE"], search_terms="x")
-    assert outcome.error is not None
-    assert (tool.available(), outcome.error[0]) == (False, "not_configured")
-    assert "AGENTSVC_META_TOKEN" in outcome.error[1]
-    outcome = call(made(tmp_path, "get_meta_ad", meta_token="t"), task(tmp_path), countries=["DE"])
-    assert outcome.error is not None
-    assert outcome.error[0] == "invalid_tool_input"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.tools.support.landing import facts
 from tests.unit.service.site import Answer, Site, html, redirect, serving
 from tests.unit.service.tooling import call, made, task
 
@@ -35,8 +34,6 @@ def site() -> Iterator[Site]:
             "/s.css": Answer(b"x" * 300),
             "/s.js": Answer(b"x" * 500),
             "/t.png": Answer(b"x" * 7_000),
-            "/moved": redirect("/"),
-            "/picture": Answer(b"x", headers={"Content-Type": "image/png"}),
         }
         yield made_
 
@@ -72,9 +69,8 @@ def test_what_is_wrong_is_named(site: Site, tmp_path: Path) -> None:
     assert found["weight"]["unreachable"] == [f"{site.url}/gone.png"]
 
 
-def linked(*links: str, scripts: int = 0) -> Answer:
-    words = "Carry less and see more. " * 10
-    return html("<title>T</title>" + words + "".join(links) + "<script></script>" * scripts)
+def linked(*links: str) -> Answer:
+    return html("<title>T</title>" + "Carry less and see more. " * 10 + "".join(links))
 
 
 def test_the_funnels_pages_are_followed_by_their_calls_to_action(site: Site, tmp_path: Path) -> None:
@@ -83,27 +79,17 @@ def test_the_funnels_pages_are_followed_by_their_calls_to_action(site: Site, tmp
             "/": linked(
                 "<a href=/about>About us</a><a class=btn href='/offer?size=2#top'>See plans</a>",
                 f"<a class=btn href='{other.url}/shop'>Shop elsewhere</a><a class=btn href=/logout>Get out</a>",
-                "<a class=btn href='/?add=7'>Add to cart</a><a class=btn href=/list.pdf>Download</a>",
-                "<a class=btn href=/gone>Order</a><a class=btn href='#x'>Start</a><a class=btn href='http://['>Buy</a>",
+                "<a class=btn href=/list.pdf>Download</a><a class=btn href=/gone>Order</a>",
             ),
             "/offer": linked("<a class=btn href=/>Start</a><a class=btn href=/pay>Buy now</a>"),
-            "/pay": linked(
-                "<form><input name=card><input name=mail></form><a class=btn href=/away>Buy</a>",
-                "<a class=btn href=/late>Start</a>",
-            ),
+            "/pay": linked("<form><input name=card><input name=mail></form><a class=btn href=/away>Buy</a>"),
             "/away": redirect(f"{other.url}/landed"),
         }
         found = review(tmp_path, site, "/", weigh=False)
         following = found["following"]
         assert [page["url"].removeprefix(site.url) for page in following] == ["/offer?size=2", "/gone", "/pay", "/away"]
-        assert [page["said"] for page in following] == ["See plans", "Order", "Buy now", "Buy"]
         assert [page["status"] for page in following] == [200, 404, 200, None]
         assert (following[2]["source"], following[2]["fields"]) == (f"{site.url}/offer?size=2", 2)
         assert following[3]["fault"] == "It leads to another site."
         assert other.asked == []
         assert {asked.path for asked in site.asked} == {"/", "/offer?size=2", "/gone", "/pay", "/away"}
-
-
-@pytest.mark.parametrize("page", ["", "<a" * 5_000, "<a>" * 5_000, "<!--" * 5_000, "<![x" * 99, "\0</h1></h9>"])
-def test_any_page_is_read(page: str) -> None:
-    assert len(facts(page).actions) <= 200

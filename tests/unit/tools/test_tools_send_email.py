@@ -23,12 +23,11 @@ from tests.unit.service.tooling import call, made, task
 from tests.unit.tools.mailbox import Box, mail_server
 
 MAIL: Final = {"to": ["ana@example.com"], "subject": "Hello", "text": "Hello\n.\nAna", "dry_run": False}
-TOP: Final = ["from", "to", "subject", "date", "message-id", "mime-version", "content-type"]
+HEADERS: Final = ["from", "to", "subject", "date", "message-id", "mime-version", "content-type"]
 ENCODED: Final = (
     "=?utf-8?q?a=0d=0aReply-To:_eve@evil.example?=",
     "=?utf-8?b?YQ0KQmNjOiBldmVAZXZpbC5leGFtcGxlDQoNCmJvZHk=?=",
     "=?us-ascii?q?=0aX-Evil:_1=0a=0a<script>?=",
-    "=?utf-16?b?CgAK?=",
     "=?utf-8?q?unended",
     "?=",
 )
@@ -106,12 +105,6 @@ def test_who_is_not_allowed_gets_nothing(to: str, dry_run: bool, box: tuple[Box,
     assert to in said
 
 
-def test_without_settings_it_says_which(tmp_path: Path) -> None:
-    code, said = refusal(send(tmp_path, ""))
-    assert code == "not_configured"
-    assert all(name in said for name in ("AGENTSVC_SMTP_URL", "AGENTSVC_MAIL_FROM", "AGENTSVC_MAIL_RECIPIENTS"))
-
-
 def test_what_goes_wrong_is_said_without_the_password(box: tuple[Box, str], tmp_path: Path) -> None:
     held, server = box
     wrong = refusal(send(tmp_path, server.replace("s3%3Acret", "s3cr3t-wrong")))
@@ -162,73 +155,35 @@ def lines(text: str) -> list[str]:
     return re.split("\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r"))
 
 
-def received(box: tuple[Box, str]) -> bytes:
-    (taken,) = box[0].taken
-    assert isinstance(taken.content, bytes)
-    return taken.content
-
-
-def check(raw: bytes, sent: dict[str, Any], names: list[str]) -> None:
-    """The message is `sent` and nothing else, to the old parser and to the new one."""
-    assert not re.search(rb"\r(?!\n)|(?<!\r)\n|\0", raw), "a line ends otherwise than mail's lines do"
-    head = raw.partition(b"\r\n\r\n")[0]
-    assert max(map(len, head.split(b"\r\n"))) < 998
-    new = email.message_from_bytes(raw, policy=email.policy.default)
-    old = email.message_from_bytes(raw, policy=email.policy.compat32)
-    for message in (new, old):
-        headers = [name.lower() for name, _ in message.items()]
-        assert headers in (TOP, [*TOP, "content-transfer-encoding"])
-        parts = [part for part in message.walk() if not part.is_multipart()]
-        for part in parts if len(parts) > 1 else []:
-            assert [name.lower() for name, _ in part.items()] in (
-                ["content-type", "content-transfer-encoding"],
-                ["content-type", "content-transfer-encoding", "content-disposition"],
-            )
-        text, *attached = parts
-        payload = text.get_payload(decode=True)
-        assert isinstance(payload, bytes)
-        assert lines(payload.decode()) == lines(sent["text"])
-        assert [name_of(part) for part in attached] == names
-    assert str(new["subject"]) == str(make_header(decode_header(old["subject"]))) == sent["subject"]
-    assert new["to"].addresses[0].addr_spec == old["to"] == sent["to"][0]
-    assert new["from"] == old["from"] == "ads@shop.example"
-
-
-def name_of(part: Message) -> str:
-    """As both parsers have it, without what they do to encoded words in it."""
-    return collapse_rfc2231_value(part.get_param("filename", header="content-disposition"))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("word", ENCODED)
 def test_an_encoded_word_of_a_subject_or_an_attachments_name_is_text(
     word: str, box: tuple[Box, str], tmp_path: Path
 ) -> None:
-    subject = f"ä {word} there"
-    name = f"a {word} ü.csv".replace("/", "_")
-    at = task(tmp_path, {f"in/{name}": "x"})
-    assert send(tmp_path, box[1], at, subject=subject, attachments=[f"in/{name}"]).error is None
-    check(received(box), MAIL | {"subject": subject}, [name])
+    """The message has no other header, part or line, to the old parser and to the new one."""
+    subject, name = f"ä {word} there", f"a {word} ü.csv".replace("/", "_")
+    text = f"One\r\n.\n{word}\u2028\n" + "é" * 2_000
+    at = task(tmp_path, {f"in/{name}": bytes(range(256))})
+    assert send(tmp_path, box[1], at, subject=subject, text=text, attachments=[f"in/{name}"]).error is None
+    (taken,) = box[0].taken
+    assert isinstance(taken.content, bytes)
+    assert not re.search(rb"\r(?!\n)|(?<!\r)\n|\0", taken.content), "a line ends otherwise than mail's lines do"
+    assert max(map(len, taken.content.split(b"\r\n"))) < 998
+    for policy in (email.policy.default, email.policy.compat32):
+        message: Message = email.message_from_bytes(taken.content, policy=policy)
+        assert [header.lower() for header in message.keys()] == HEADERS  # noqa: SIM118
+        plain, attached = [part for part in message.walk() if not part.is_multipart()]
+        payload = plain.get_payload(decode=True)
+        assert isinstance(payload, bytes)
+        assert lines(payload.decode()) == lines(text)
+        assert attached.get_payload(decode=True) == bytes(range(256))
+        filename: Any = attached.get_param("filename", header="content-disposition")
+        assert collapse_rfc2231_value(filename) == name
+        encoded = policy is email.policy.compat32
+        assert str(make_header(decode_header(message["subject"])) if encoded else message["subject"]) == subject
+        assert (message["from"], message["to"]) == ("ads@shop.example", "ana@example.com")
 
 
 @pytest.mark.parametrize("word", ENCODED[:3])
 def test_an_encoded_word_in_an_address_is_refused(word: str) -> None:
     with pytest.raises(ValidationError, match=r"=\?"):
         SendEmailInput.model_validate({**MAIL, "to": [f"{word.replace(':', '').replace('@', '=40')}@example.com"]})
-
-
-def test_text_and_html_arrive_as_they_are(box: tuple[Box, str], tmp_path: Path) -> None:
-    text = "Line one\r\n.\nFrom me\r=?utf-8?q?x?= = equals \nÄ\u2028é " + "long " * 400 + "\0end \n\n"
-    html = "<p>=?utf-8?q?x?=</p>\n" + "<b>日本</b>" * 500
-    data = bytes(range(256)) * 40
-    sent = {"text": text, "html": html, "attachments": ["a.bin", "letter.eml"]}
-    at = task(tmp_path, {"a.bin": data, "letter.eml": "Subject: x\n\nHello"})
-    assert send(tmp_path, box[1], at, **sent).error is None
-    raw = received(box)
-    message = email.message_from_bytes(raw, policy=email.policy.compat32)
-    plain, formatted, *attached = [part.get_payload(decode=True) for part in message.walk() if not part.is_multipart()]
-    assert isinstance(plain, bytes)
-    assert isinstance(formatted, bytes)
-    assert lines(plain.decode()) == lines(text)
-    assert lines(formatted.decode()) == lines(html)
-    assert attached == [data, b"Subject: x\n\nHello"]
-    assert max(map(len, raw.split(b"\r\n"))) < 998

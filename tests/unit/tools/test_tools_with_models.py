@@ -49,9 +49,8 @@ def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -
     assert "families" in model.prompts[0]
 
 
-@pytest.mark.parametrize(("name", "given"), [("find_angles", {"product": "x"}), ("research_shortform", {"topic": "x"})])
-def test_without_a_model_it_says_what_to_set(name: str, given: dict[str, str], tmp_path: Path) -> None:
-    outcome = call(with_model(tmp_path, name, None), task(tmp_path), **given)
+def test_without_a_model_it_says_what_to_set(tmp_path: Path) -> None:
+    outcome = call(with_model(tmp_path, "find_angles", None), task(tmp_path), product="x")
     assert outcome.error is not None
     assert outcome.error[0] == "not_configured"
     assert "AGENTSVC_MODEL" in outcome.error[1]
@@ -72,8 +71,6 @@ def test_the_brands_files_are_told_to_the_model(name: str, answer: dict[str, Any
     at, model = task(tmp_path), Model(answer)
     at.files.put("BRAND.md", b"Never say cheap.")
     at.files.put("notes/tone-of-voice.txt", b"z" * 20_000)
-    at.files.put("brand.png", b"\x89PNG")
-    at.files.put("branding.md", b"  ")
     at.files.put("report.md", b"secret figures")
     outcome = call(with_model(tmp_path, name, model), at, text="The best tent", product="The best tent")
     assert outcome.data is not None
@@ -82,3 +79,17 @@ def test_the_brands_files_are_told_to_the_model(name: str, answer: dict[str, Any
     assert "secret figures" not in model.prompts[0]
     assert model.prompts[0].count("z") < 6_100
     assert "superlative" in model.prompts[0], "and what was counted"
+
+
+def test_parts_are_held_against_the_platforms_limits(tmp_path: Path) -> None:
+    parts = {"headline": "a" * 30, "headline_2": "b" * 31, "description": "c d " * 20, "sitelink": "x" * 99}
+    outcome = call(with_model(tmp_path, "review_copy", None), task(tmp_path), parts=parts, platform="google_search")
+    assert outcome.data is not None
+    found = outcome.data
+    assert [(part["name"], part["characters"], part["limit"]) for part in found["parts"]] == [
+        ("headline", 30, 30), ("headline_2", 31, 30), ("description", 80, 90), ("sitelink", 99, None),
+    ]  # fmt: skip
+    assert [check["message"] for check in found["checks"] if check["name"] == "limit" and not check["passed"]] == [
+        "headline_2: 31 of 30 characters."
+    ]
+    assert found["judgement"] is None

@@ -10,8 +10,6 @@ from typing import Any
 import duckdb
 import pandas
 import pytest
-import xlsxwriter
-from markdown_it import MarkdownIt
 
 from agentsvc_nb.documents.engine.messages import ROWS_MAX
 from agentsvc_nb.settings import Settings
@@ -84,19 +82,6 @@ def test_tables_are_asked_in_sql(task: MemoryToolContext, tmp_path: Path) -> Non
     assert text(call(task, "query_tables", sql=sql)).splitlines()[-1] == "| search | 210 |"
 
 
-def tables_of(markdown: str) -> list[list[list[str]]]:
-    """The tables of a text, as a Markdown reader has them: rows of cells, the head first."""
-    tables: list[list[list[str]]] = []
-    for token in MarkdownIt("commonmark").enable("table").parse(markdown):
-        if token.type == "table_open":
-            tables.append([])
-        elif token.type == "tr_open":
-            tables[-1].append([])
-        elif token.type == "inline" and tables and tables[-1] and token.level > 2:
-            tables[-1][-1].append("".join(child.content for child in token.children or []))
-    return tables
-
-
 def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
     rows = "Kampagne;Tag;Kosten;PLZ\nSommer;31.01.2025;1.200,50 €;01067\nHerbst;01.02.2025;3,10 €;10115\n"
     task.files.put("Export.csv", f"Bericht\n{rows}Gesamt;;1.203,60 €;\n".encode("cp1252"))
@@ -108,41 +93,6 @@ def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
     assert "read as text" in text(call(task, "profile_table", path="Export.csv"))
 
 
-def test_a_sheet_is_a_table(task: MemoryToolContext) -> None:
-    out = io.BytesIO()
-    with xlsxwriter.Workbook(out) as book:
-        book.add_worksheet("First").write_column(0, 0, ["n", 2**53, 1])
-        for number, row in enumerate(
-            [["name", "note\nof two", "ok"], ["tea", 'say "hi",\r\nyou', True], ["x", "", False]]
-        ):
-            second = book.get_worksheet_by_name("Der Zweite") or book.add_worksheet("Der Zweite")
-            second.write_row(number, 0, row)
-    task.files.put("Book.xlsx", out.getvalue())
-    assert text(call(task, "query_tables", sql="SELECT sum(n) FROM book")).splitlines()[-1] == f"| {2**53 + 1} |"
-    (rows,) = tables_of(text(call(task, "query_tables", sql="SELECT * FROM book_der_zweite")))
-    assert rows == [["name", "note of two", "ok"], ["tea", 'say "hi",\r\nyou', "True"], ["x", "None", "False"]]
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM read_csv('{secret}')",
-        "COPY sales_2024 TO '{secret}'",
-        "ATTACH '{secret}.db'",
-        "SELECT * FROM 'http://127.0.0.1:9/x.csv'",
-        "SET enable_external_access = true",
-    ],
-)
-def test_a_query_reaches_nothing_but_its_tables(task: MemoryToolContext, tmp_path: Path, sql: str) -> None:
-    secret = tmp_path / "secret.csv"
-    secret.write_text("a\nb\n")
-    with pytest.raises(WorkFailure) as failed:
-        call(task, "query_tables", sql=sql.format(secret=secret))
-    assert failed.value.code == "query_failed"
-    assert secret.read_text() == "a\nb\n"
-    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
-
-
 def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext) -> None:
     said = text(call(task, "query_tables", sql="SELECT range AS n, 'a,\"b' AS t FROM range(1000)", save_as="out/n.csv"))
     assert said.startswith("Wrote 1,000 rows to out/n.csv. The first:\n\n| n | t |")
@@ -150,22 +100,3 @@ def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext
     assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
     assert "| 0 |" in said
     assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "PRAGMA database_list",
-        "SELECT * FROM duckdb_databases()",
-        "SELECT * FROM duckdb_secrets()",
-        "SELECT * FROM glob('*')",
-        "SELECT error((SELECT string_agg(path, ' ') FROM duckdb_databases()))",
-    ],
-)
-def test_no_path_of_this_machine_is_told(task: MemoryToolContext, sql: str, tmp_path: Path) -> None:
-    try:
-        said = text(call(task, "query_tables", sql=sql))
-    except WorkFailure as failure:
-        said = failure.message
-    assert str(tmp_path) not in said.replace("\\", "")
-    assert str(Path.home()) not in said
