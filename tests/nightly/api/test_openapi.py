@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from agentsvc_nb.wire.routes import ROUTES
-from tests.service.api.right_requests import RIGHT
 from tests.service.api.service_fixture import ServiceFixture
+from tests.service.api.test_every_route import RIGHT
 
 CONFIG = """
 seed = 20260103

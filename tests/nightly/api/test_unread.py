@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -10,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.service.folder import DataFolder
+from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.wire.routes import V1
-from tests.service.api.test_before_a_key import served
 from tests.service.process.test_stop import connected
 from tests.support.waiting import until
 
@@ -24,6 +25,18 @@ from agentsvc_nb.service.http import lifecycle
 lifecycle.UNREAD_SECONDS = 2
 sys.exit(main(["serve", "--data", sys.argv[1], "--port", "0", "--model", "scripted"]))
 """
+
+
+@contextlib.contextmanager
+def served(data: Path, command: list[str]) -> Iterator[Ready]:
+    """The service that this command runs; its log is beside the folder."""
+    with (data.parent / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        ready = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
+        assert ready is not None
+        try:
+            yield ready
+        finally:
+            process.terminate()
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,14 @@ from typing import Any
 
 from agentsvc_nb import AsyncAgentService, MapProgress
 from agentsvc_nb.client.options import RetryNotice
-from tests.service.api.service_fixture import CAPACITY, ServiceFixture
+from tests.service.api.service_fixture import ServiceFixture
 from tests.service.api.test_map import rows
 
 
 def test_a_full_service_is_waited_for_with_fewer_rows(stage: ServiceFixture) -> None:
     told: list[RetryNotice] = []
     seen: list[MapProgress] = []
-    service, asked = stage.other(**CAPACITY), rows(6)
+    service, asked = stage.other(run_capacity=2), rows(6)
 
     async def work() -> Any:
         key = stage.account(service).key

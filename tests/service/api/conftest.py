@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,23 +12,35 @@ import httpx
 import pytest
 
 from agentsvc_nb.service.accounts.accounts import ACCOUNT
+from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.routes import V1
-from tests.service.api import documented
+from agentsvc_nb.wire.routes import ROUTES, V1
 
 if TYPE_CHECKING:
     from tests.service.api.service_fixture import ServiceFixture
 
+ACCEPTED = {"developerTermsAccepted": True, "developerTermsVersion": TERMS_VERSION}
+KEYS = "/api/developers/keys"
+
+
+def check_error_is_listed(answer: httpx.Response) -> None:
+    """Assert that the first route which takes the request lists the error's status and code in the OpenAPI document."""
+    method, path = answer.request.method, answer.request.url.path
+    for name, route in ROUTES.items():
+        if route.method == method and re.fullmatch(re.sub(r"{\w+}", "[^/]+", route.path), path):
+            if answer.status_code >= 400:
+                answer.read()
+                listed = route.errors_by_status().get(answer.status_code, [])
+                assert answer.json()["error"]["code"] in listed, f"{name}: {answer.status_code} {answer.text}"
+            return
+
 
 class Wire:
-    """Sends HTTP requests to the service's developer routes, with its key.
-
-    Checks of each error response that the OpenAPI document lists it (`documented.check`).
-    """
+    """Sends HTTP requests to the service's developer routes, with its key."""
 
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
-        http.event_hooks = {"response": [documented.check]}
+        http.event_hooks = {"response": [check_error_is_listed]}
         self.account, self.key = ACCOUNT, ""
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -104,3 +117,19 @@ def code(answer: httpx.Response) -> str:
     assert answer.headers["x-request-id"]
     found: str = error["code"]
     return found
+
+
+@contextlib.contextmanager
+def signed_in(service: RunningService) -> Iterator[httpx.Client]:
+    """A client with a session cookie; it follows no redirect."""
+    with httpx.Client(base_url=service.base_url, timeout=60) as browser:
+        assert browser.get(service.sign_in_url).status_code == 303
+        yield browser
+
+
+def page(browser: httpx.Client, path: str, status: int = 200) -> str:
+    """The HTML at `path`."""
+    answer = browser.get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    return answer.text

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -114,15 +112,3 @@ def streamed(lines: Iterable[str]) -> Iterator[Json]:
     for line in lines:
         if line.startswith("data: "):
             yield json.loads(line.removeprefix("data: "))
-
-
-def announced(service: RunningService, length: int) -> httpx.Response:
-    """The answer to a body whose length is told, and of which nothing comes."""
-    connection = http.client.HTTPConnection(urlsplit(service.base_url).netloc, timeout=30)
-    with contextlib.closing(connection):
-        connection.putrequest("POST", MCP.path)
-        connection.putheader("x-api-key", service.api_key)
-        connection.putheader("Content-Length", str(length))
-        connection.endheaders()
-        answer = connection.getresponse()
-        return httpx.Response(answer.status, headers=answer.getheaders(), content=answer.read())

@@ -18,23 +18,20 @@ from agentsvc_nb.service.media.media_records import Facts
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
-from tests.service.api.conftest import Wire
-from tests.service.api.signing import signed_in
+from tests.service.api.conftest import Wire, signed_in
 from tests.support.waiting import until
 
 T = TypeVar("T")
 STRICT: Final[dict[str, Any]] = {
-    "run_capacity": 1,
-    "wallet_cents": 2,
+    "run_capacity": 2,
+    "wallet_cents": 3,
     "plan_pool_cents": 0,
     "max_file_bytes": 100_000,
-    "models": "scripted,openai-chat:none",
+    "models": "scripted,offline,openai-chat:none",
     "model_url": "http://127.0.0.1:1",
 }
-"""A service that refuses much; an account of one's own has not spent its two cents."""
-CAPACITY: Final = {"run_capacity": 2}
-MINUTE: Final = {"rate_per_minute": 3, "rate_per_minute_user": 6}
-GATEWAY: Final = {"gateway_seconds": 1}
+"""A service that refuses much; an account of one's own has not spent its three cents."""
+HURRIED: Final = {"rate_per_minute": 3, "rate_per_minute_user": 6, "gateway_seconds": 1}
 HASTY: Final[dict[str, Any]] = {"sync_hold_seconds": 0.3, "ask_handle_seconds": 0, "upload_ttl_seconds": 0}
 """A service that gives handles at once."""
 CAREFUL: Final = {"approve_effects": "yes", "metrics_token": "for-prometheus-alone"}

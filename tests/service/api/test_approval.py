@@ -12,8 +12,8 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import Run
+from tests.service.api.conftest import page, signed_in
 from tests.service.api.service_fixture import CAREFUL, ServiceFixture
-from tests.service.api.signing import page, signed_in
 from tests.support.waiting import until
 
 CALL = 'call echo_job {"steps": 0}\nsay done'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -37,16 +36,6 @@ def test_an_answer_in_time_is_a_tool_result(wire: Wire) -> None:
     run = wire("GET", f"/runs/{result['data']['run_id']}").json()
     same = {name: run[name] for name in ("chat", "app_url", "run_id")}
     assert result["data"] == {"answer": "hello", "steps": 2, **same}
-
-
-def test_pictures_that_can_not_be_had_are_warnings(wire: Wire) -> None:
-    urls = ["https://none.example/a.png", "http://none.example/b.png"]
-    result = ask(wire, "say done", where=NEW, image_urls=urls).json()
-    events = wire.events(result["data"]["run_id"])
-    warned = [event["payload"] for event in events if event["type"] == "warning"]
-    assert [one["code"] for one in warned] == ["image_not_fetched"] * 2
-    assert all("none.example" in one["message"] for one in warned)
-    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
 
 
 @pytest.mark.parametrize(
@@ -110,29 +99,7 @@ def test_cancelling_the_job_cancels_its_run(late: Wire) -> None:
     assert late("GET", f"/runs/{done['data']['run_id']}").json()["status"] == "cancelled"
 
 
-def test_cancelling_the_run_ends_the_job(late: Wire, fresh_key: str) -> None:
-    """And its replay says that it was cancelled."""
-    job = ask(late, "wait 60", fresh_key, where=NEW).json()
-    run_id = late("POST", "/runs", json={"message": "say x", "chat": job["chat"]}).json()["activeRunId"]
-    assert late("POST", f"/runs/{run_id}/cancel").status_code == 200
-    assert ended(late, job)["status"] == "cancelled"
-    replay = ask(late, "wait 60", fresh_key, where=NEW)
-    assert (replay.status_code, replay.json()["is_error"], replay.json()["error"]["code"]) == (200, True, "cancelled")
-
-
 def test_a_failed_run_is_a_failed_job(late: Wire) -> None:
     done = ended(late, ask(late, "say so far\nfail brain_gone It went away.", where=NEW).json())
     assert (done["status"], done["is_error"], done["data"]["answer"]) == ("failed", True, "so far")
     assert done["error"] == {"code": "brain_gone", "message": "It went away."}
-
-
-def test_keyed_asks_at_one_moment_are_one(late: Wire, fresh_key: str) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: ask(late, "wait 60", fresh_key, where=NEW), range(8)))
-    assert [answer.status_code for answer in answers] == [202] * 8
-    (job_id,) = {answer.json()["job_id"] for answer in answers}
-    job = answers[0].json()
-    again = ask(late, "say other", fresh_key, where=NEW)
-    assert (again.status_code, again.json()) == (202, job), "the handle while the run is active"
-    late("POST", f"/jobs/{job_id}/cancel", params={"chat": job["chat"]})
-    assert ended(late, job)["status"] == "cancelled"

@@ -8,11 +8,9 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Opened, Wire
-from tests.support.waiting import until
 
 TABLE = b"product,price\nTent,249\nMug,14\n"
 QUESTION = "What is the total price?"
-LONG = f"{QUESTION} What is the average price? Which product has the highest price? Where is the mug?"
 BASIS = {"basis": "computed", "headline": "Total price: 263", "values": ["263"]}
 
 
@@ -37,33 +35,3 @@ def test_it_is_told_between_the_text_and_the_end_and_kept_in_the_record(priced: 
     assert run["basis"] == BASIS
     assert priced("GET", f"/runs/{run['run_id']}").json()["basis"] == BASIS
     assert "**Total price: 263**" in run["output"]
-
-
-def test_what_needs_a_model_and_an_outline_have_their_own(priced: Wire) -> None:
-    chat = chat_with_table(priced)
-    for question, basis in (
-        ("Write a slogan", "cannot"),
-        ("Summarise prices.csv", "outline"),
-        ("Who is Ada?", "nothing"),
-    ):
-        run = priced.finish(question, chat=chat)
-        assert run["basis"] == {"basis": basis, "headline": None, "values": []}
-    assert "Nothing found for: `Ada`" in run["output"]
-
-
-def test_a_resumed_run_says_it_anew(offline_service: RunningService, opened: Opened) -> None:
-    wire = opened(offline_service)
-    run_id = wire.start(LONG, chat=chat_with_table(wire))["run_id"]
-    until(lambda: types(wire, run_id).count("step.started") > 1)
-    offline_service.kill()
-    offline_service.start()
-    until(lambda: types(wire, run_id)[-1] == "run.ended")
-    events = wire.events(run_id)
-    assert "run.resumed" in types(wire, run_id)
-    [told] = [event["payload"] for event in events if event["type"] == "answer.basis"]
-    assert told == {**BASIS, "values": ["263", "131.5", "Tent"]}
-    assert events[-1]["payload"]["run"]["basis"] == told
-
-
-def types(wire: Wire, run_id: str) -> list[str]:
-    return [event["type"] for event in wire.events(run_id)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -24,9 +23,7 @@ BOUNDED = (
 EVERY = [("POST", "/runs"), *BOUNDED]
 FIELDS = {"tool": "echo_job", "input": {"query": "x", "message": "say x", "files": {}}}
 UNUSABLE = {
-    "brackets": (b"[" * 500_000, "100,000 values"),
     "lists": (b'{"message": "say x", "more": [' + b"[]," * 150_000 + b"1]}", "100,000 values"),
-    "fields": (b'{"message": "say x", "more": {' + b'"":0,' * 150_000 + b'"":0}}', "100,000 values"),
     "deep": (b'{"message": "say x", "a": ' + b"[" * 1_000 + b"1" + b"]" * 1_000 + b"}", "100 levels"),
 }
 
@@ -70,16 +67,12 @@ def _status(service: RunningService, method: str, path: str, header: str, body: 
         return int(connection.recv(65_536).split()[1])
 
 
-@pytest.mark.parametrize("path", ["/runs", "/jobs"])
 @pytest.mark.parametrize(("body", "why"), UNUSABLE.values(), ids=UNUSABLE)
-def test_a_body_of_too_many_values_or_levels_is_none(wire: Wire, path: str, body: bytes, why: str) -> None:
-    answers: list[Any] = [wire("POST", path, content=body)]
-    if path == "/runs":
-        form = {"payload": body.decode()}
-        answers.append(wire("POST", path, data=form, files={"files": ("a.txt", b"x")}))
-    for answer in answers:
+def test_a_body_of_too_many_values_or_levels_is_none(wire: Wire, body: bytes, why: str) -> None:
+    form = wire("POST", "/runs", data={"payload": body.decode()}, files={"files": ("a.txt", b"x")})
+    for answer in (wire("POST", "/runs", content=body), form):
         assert (answer.status_code, code(answer)) == (400, "invalid_json")
-        assert (why if path == "/runs" else why.replace("100,000", "10,000")) in answer.json()["error"]["message"]
+        assert why in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("path", ["/runs", "/files"])

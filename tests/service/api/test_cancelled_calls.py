@@ -47,16 +47,16 @@ class HoldingServer:
 
 
 @pytest.fixture(scope="module")
-def held(stage: ServiceFixture) -> Iterator[tuple[dict[str, Wire], HoldingServer]]:
-    """Two services whose pages, searches, models of images and of text are all at this server."""
+def held(stage: ServiceFixture) -> Iterator[tuple[Wire, HoldingServer]]:
+    """A service whose pages, searches, models of images and of text are all at this server."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = HoldingServer(listening)
         threading.Thread(target=server.accept, daemon=True).start()
         url = f"http://{server.authority}"
         search = {"web_search": "searxng", "web_search_url": url, "fetch_allow": server.authority}
-        scripted = running_service(**search, image_url=url)
-        with scripted as scripted_service, running_service("openai-chat:x", model_url=url) as chatting:
-            yield {"scripted": stage.open(scripted_service), "a model": stage.open(chatting)}, server
+        models = {"models": "openai-chat:x,scripted", "model_url": url, "image_url": url}
+        with running_service("openai-chat:x", **search, **models) as service:
+            yield stage.open(service), server
         listening.shutdown(socket.SHUT_RDWR)
 
 
@@ -64,13 +64,12 @@ def call(tool: str, given: dict[str, Any]) -> str:
     return f"call {tool} {json.dumps(given)}\nsay done"
 
 
-@pytest.mark.parametrize("sent", [b"", HALF], ids=["before its answer", "in its middle"])
-@pytest.mark.parametrize("called", ["a page", "a search", "an image model", "a model"])
-def test_a_cancel_hangs_up_on_what_the_run_called(
-    called: str, sent: bytes, held: tuple[dict[str, Wire], HoldingServer]
-) -> None:
-    wires, server = held
-    wire = wires.get(called, wires["scripted"])
+@pytest.mark.parametrize(
+    ("called", "sent"), [("a page", HALF), ("a search", b""), ("an image model", b""), ("a model", HALF)]
+)
+def test_a_cancel_hangs_up_on_what_the_run_called(called: str, sent: bytes, held: tuple[Wire, HoldingServer]) -> None:
+    """Before an answer, or in its middle."""
+    wire, server = held
     message = {
         "a page": call("review_funnel", {"url": f"http://{server.authority}"}),
         "a search": call("web_search", {"query": "tea"}),
@@ -78,7 +77,7 @@ def test_a_cancel_hangs_up_on_what_the_run_called(
         "a model": "hello",
     }[called]
     server.sent, before = sent, server.asked
-    run = wire.start(message)
+    run = wire.start(message, model=None if called == "a model" else "scripted")
     until(lambda: server.asked > before)
     assert server.left < server.asked
     stop(wire, run)

@@ -7,54 +7,12 @@ import subprocess
 import sys
 import threading
 
-import pandas as pd
 import pytest
-from pydantic import BaseModel
 
-from agentsvc_nb import AgentService, AsyncAgentService, JobTimeoutError
-from agentsvc_nb.client.errors import ChatBusyError, JobFailedError, ToolResultError
+from agentsvc_nb import AgentService, AsyncAgentService
+from agentsvc_nb.client.errors import ChatBusyError
 from agentsvc_nb.client.options import WaitNotice
 from agentsvc_nb.testing import RunningService
-from tests.service.api.service_fixture import HASTY, ServiceFixture
-
-
-class Item(BaseModel):
-    name: str
-    price: float
-
-
-class Offer(BaseModel):
-    items: list[Item]
-
-
-OFFER = 'answer {"items": [{"name": "lamp", "price": 12}]}'
-
-
-def test_structured_output_comes_as_the_model(client: AgentService) -> None:
-    offer = Offer(items=[Item(name="lamp", price=12)])
-    assert client.runs.wait(client.runs.start(OFFER, output_config=Offer)).data == offer
-    done = client.runs.start(OFFER, output_config=Offer, sync=True)
-    assert done.data == client.runs.get(done.run_id).parse(Offer) == offer
-
-
-def test_a_dataframe_goes_up_and_comes_back(client: AgentService) -> None:
-    chat = client.runs.start("say x", sync=True).chat or ""
-    prices = pd.DataFrame({"product": ["lamp", "chair"], "price": [12.5, 80.0]})
-    client.files.upload(prices, ("same.csv", prices), chat=chat)
-    listed = client.files.list(chat).to_frame()
-    assert list(listed["path"]) == ["uploads/same.csv", "uploads/table.csv"]
-    assert listed["id"].nunique() == 1
-    assert client.files.download("uploads/table.csv", chat=chat) == b"product,price\nlamp,12.5\nchair,80.0\n"
-
-
-def test_a_tools_failure_names_its_request(client: AgentService) -> None:
-    """The one in whose answer it was told: what the team that runs the service looks for."""
-    with pytest.raises(ToolResultError) as asked:
-        client.ask("fail brain_gone It went away.", chat="new")
-    assert asked.value.request_id == client.history[-1].request_id
-    with pytest.raises(JobFailedError) as worked:
-        client.jobs.submit_and_wait("echo_job", {"steps": 1, "fail": True}, chat="new", poll=0.02)
-    assert worked.value.request_id == client.history[-1].request_id
 
 
 def test_a_busy_chat_is_refused_or_waited_for(client: AgentService) -> None:
@@ -109,14 +67,3 @@ def test_a_forked_child_and_its_parent_both_go_on(service: RunningService, clien
     done = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
     count = str(len(client.tools.list()))
     assert (done.stdout.split(), done.stderr) == (["child", count, "parent", count], "")
-
-
-def test_a_long_turn_has_its_answer_and_may_be_given_up(stage: ServiceFixture) -> None:
-    late = stage.other(**HASTY)
-    with AgentService(late.api_key, late.base_url) as client:
-        long = client.ask("wait 0.2\nsay hello", chat="new")
-        assert long.answer == "hello"
-        assert client.runs.get(long.run_id or "").chat == long.chat
-        with pytest.raises(JobTimeoutError) as caught:
-            client.ask("wait 30", chat=long.chat, timeout=0.5)
-        client.jobs.cancel(caught.value.job_id or "", chat=caught.value.chat)

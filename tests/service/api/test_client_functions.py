@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from agentsvc_nb import AgentService, AsyncAgentService
+from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire import limits
 from tests.support.waiting import until
@@ -53,22 +52,6 @@ def test_a_function_is_executed_where_the_stream_is_read(client: AgentService) -
     [waiting] = [event for event in events if event.type == "client_call.waiting"]
     assert (waiting.tool, waiting.input) == ("plain", {"order": 7})
     assert waiting.expires_at > waiting.created_at
-
-
-def test_a_coroutine_is_awaited_where_the_stream_is_read(service: RunningService) -> None:
-    async def awaited(order: int) -> str:
-        """Looks up an order, too."""
-        await asyncio.sleep(0)
-        return f"{order} lamps"
-
-    async def work() -> list[Any]:
-        async with AsyncAgentService(service.api_key, service.base_url) as client:
-            script = 'call awaited {"order": 7}\ncall look_up {"order": 8}\nsay done'
-            stream = await client.runs.start_and_stream(script, client_tools=[awaited, look_up])
-            return [event.content async for event in stream if event.type == "tool.result"]
-
-    texts = ("7 lamps", "8 red lamps")
-    assert asyncio.run(work()) == [[{"type": "text", "text": one}] for one in texts]
 
 
 def test_who_only_follows_executes_nothing(client: AgentService, service: RunningService) -> None:
@@ -124,32 +107,6 @@ def test_what_a_function_returns(client: AgentService) -> None:
     assert text(client, look_up) == (False, "7 red lamps")
     assert text(client, nothing, "{}") == (False, "")
     assert text(client, table, "{}") == (False, {"prices": [1.5, None, None], "größe": "ü"})
-
-
-def test_what_cannot_be_sent_is_an_error_of_the_tool(client: AgentService) -> None:
-    def large() -> str:
-        """Gives too much."""
-        return "x" * limits.CALL_RESULT_BYTES
-
-    def odd() -> Any:
-        """Gives what JSON has not."""
-        return object()
-
-    for function, said in ((large, "return less"), (odd, "a object")):
-        is_error, told = text(client, function, "{}")
-        assert is_error
-        assert said in told
-
-
-def test_an_input_becomes_what_the_signature_says(client: AgentService) -> None:
-    def add(numbers: list[int], factor: float = 2) -> float:
-        """Adds numbers."""
-        assert all(isinstance(number, int) for number in numbers)
-        return sum(numbers) * factor
-
-    assert text(client, add, '{"numbers": [1, 2]}') == (False, 6)
-    is_error, told = text(client, add, '{"numbers": ["one"]}')
-    assert (is_error, "numbers" in told) == (True, True)
 
 
 def test_a_function_that_works_long_says_so(client: AgentService, monkeypatch: pytest.MonkeyPatch) -> None:

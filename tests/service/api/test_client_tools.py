@@ -12,9 +12,8 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
-from tests.service.api.conftest import Opened, Wire, code
+from tests.service.api.conftest import Opened, Wire, code, signed_in
 from tests.service.api.service_fixture import CAREFUL, HASTY, ServiceFixture, stop
-from tests.service.api.signing import signed_in
 from tests.support.waiting import until
 
 ORDER: dict[str, Any] = {
@@ -99,15 +98,6 @@ def waiting(wire: Wire) -> Iterator[tuple[dict[str, Any], str]]:
 Waiting = tuple[dict[str, Any], str]
 
 
-def test_a_failure_is_the_tools_and_not_the_runs(wire: Wire, waiting: Waiting) -> None:
-    run, call_id = waiting
-    body = {"content": [], "is_error": True, "error": {"code": "out", "message": "Of lamps."}}
-    assert give(wire, run, call_id, body).status_code == 200
-    assert ended(wire, run)["status"] == "completed"
-    [result] = of(wire, run, "tool.result")
-    assert (result["is_error"], result["content"][0]["text"]) == (True, "Of lamps.")
-
-
 def test_only_the_key_that_started_the_run_answers(stage: ServiceFixture, waiting: Waiting, wire: Wire) -> None:
     run, call_id = waiting
     with signed_in(stage.service) as browser:
@@ -146,17 +136,6 @@ def test_one_with_an_effect_waits_for_approval_first(careful: Wire) -> None:
     assert ended(wire, run)["output"] == "done"
 
 
-def test_one_without_an_effect_waits_for_its_caller_alone(careful: Wire) -> None:
-    wire = careful
-    run = wire.start(CALL, client_tools=[ORDER])
-    call_id = asked(wire, run)
-    assert of(wire, run, "approval.requested") == []
-    for approved in (True, False):
-        assert refused(verdict(wire, run, call_id, approved)) == (409, "call_not_waiting")
-    give(wire, run, call_id)
-    assert ended(wire, run)["output"] == "done"
-
-
 def test_a_resumed_run_has_them_and_asks_what_was_not_answered(wire: Wire) -> None:
     script = CALL + '\nstep 1\ncall look_up {"order": 8}\nfail model_unavailable Away.\nsay never'
     run = wire.start(script, client_tools=[ORDER])
@@ -175,9 +154,7 @@ WRONG: dict[str, Any] = {
     "seventeen": [{**ORDER, "name": f"tool_{number}"} for number in range(17)],
     "two alike": [ORDER, ORDER],
     "of the catalog": [{**ORDER, "name": "create_images"}],
-    "of the agent": [{**ORDER, "name": "read_file"}],
     "no effect": [{key: ORDER[key] for key in ORDER if key != "effect"}],
-    "recursive": [{**ORDER, "input_schema": {"type": "object", "properties": {"a": {"$ref": "#"}}}}],
     "remote": [{**ORDER, "input_schema": {"type": "object", "$ref": "https://example.com/a.json"}}],
     "together over 64 KB": [{**ORDER, "input_schema": LARGE}, {**SEND, "input_schema": LARGE}],
 }
@@ -220,21 +197,9 @@ def test_answers_that_are_wrong_leave_the_call_waiting(wire: Wire, waiting: Wait
         {},
         {"content": [{"type": "text", "text": 7}]},
         {"content": [{"type": "image", "path": "none.png", "media_type": "image/png"}]},
-        {"content": TEXT, "error": {"code": "x", "message": "y"}},
         {"content": TEXT, "pending": True},
-        {"pending": 1},
     ):
         assert refused(give(wire, run, call_id, body)) == (400, "invalid_call_result"), body
-    assert give(wire, run, call_id).status_code == 200
-    assert ended(wire, run)["output"] == "done"
-
-
-def test_answers_count_against_no_limit(stage: ServiceFixture) -> None:
-    wire = stage.account(stage.other(rate_per_day=2), scopes=("runs",))
-    run = wire.start(CALL, client_tools=[ORDER])
-    call_id = asked(wire, run)
-    for _ in range(3):
-        assert give(wire, run, call_id, {"pending": True}).status_code == 200
     assert give(wire, run, call_id).status_code == 200
     assert ended(wire, run)["output"] == "done"
 
@@ -242,21 +207,15 @@ def test_answers_count_against_no_limit(stage: ServiceFixture) -> None:
 def test_a_wait_and_an_answer_outlive_kill_9(stage: ServiceFixture) -> None:
     service = stage.other(**HASTY)
     wire = stage.account(service)
-    run = wire.start(CALL + '\ncall look_up {"order": 8}\nsay more', client_tools=[ORDER])
-    first = asked(wire, run)
-    service.kill()
+    waits, answered = (wire.start(CALL, client_tools=[ORDER]) for _ in "ab")
+    first, other = asked(wire, waits), asked(wire, answered)
+    assert give(wire, answered, other).status_code == 200
+    service.kill()  # the answer was acknowledged, so it is stored
     service.start()
-    assert asked(wire, run, 2) == first
-    times = [waiting["expires_at"] for waiting in of(wire, run, "client_call.waiting")]
+    assert asked(wire, waits, 2) == first
+    times = [waiting["expires_at"] for waiting in of(wire, waits, "client_call.waiting")]
     assert times[0] < times[1]
-    assert give(wire, run, first).status_code == 200
-    service.kill()  # it was acknowledged, so it is stored
-    service.start()
-    second = until(lambda: of(wire, run, "client_call.waiting")[-1]["call_id"], lambda found: found != first)
-    assert give(wire, run, first).status_code == 200, "the same answer once more"
-    give(wire, run, second, {"content": []})
-    assert ended(wire, run)["output"] == "done\nmore"
-    events = wire.events(run["run_id"], limit=1000)
-    resumed = max(event["id"] for event in events if event["type"] == "run.resumed")
-    waits = [event for event in events if event["type"] == "client_call.waiting" and event["id"] > resumed]
-    assert first not in [event["payload"]["call_id"] for event in waits]
+    assert give(wire, answered, other).status_code == 200, "the same answer once more"
+    give(wire, waits, first)
+    assert [ended(wire, run)["output"] for run in (waits, answered)] == ["done"] * 2
+    assert len(of(wire, answered, "client_call.waiting")) == 1

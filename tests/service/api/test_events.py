@@ -53,12 +53,6 @@ def test_pages_carry_the_cursor_of_the_next(wire: Wire) -> None:
     assert (past["data"], past["next_after"], past["has_more"]) == ([], 10_000, False)
 
 
-@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": 1001}, {"after": -1}])
-def test_a_wrong_page_is_an_invalid_query(wire: Wire, params: dict[str, Any]) -> None:
-    run_id = wire.finish("say a")["run_id"]
-    assert code(wire("GET", f"/runs/{run_id}/events", params=params)) == "invalid_query"
-
-
 def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire) -> None:
     """`Last-Event-ID` wins over `after`, and an empty one means the start."""
     run_id = wire.finish("say a")["run_id"]
@@ -79,7 +73,7 @@ def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> Non
 def test_followers_that_stand_at_different_events_each_see_what_they_lack(wire: Wire) -> None:
     """They share reads where they stand at the same event."""
     run_id = wire.start("say a\nwait 0.1\n" + "progress 1 2\nwait 0.02\n" * 20)["run_id"]
-    cursors = [0, 0, 2, 0, 1, 3, 0, 2] * 3
+    cursors = [0, 0, 2, 1, 3, 2] * 2
     with ThreadPoolExecutor(len(cursors)) as pool:
         followed = [pool.submit(stream, wire, run_id, params={"after": after}) for after in cursors]
     everything = wire.events(run_id)

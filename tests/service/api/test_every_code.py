@@ -23,10 +23,9 @@ from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.limits import MCP_BODY_BYTES
 from agentsvc_nb.wire.routes import MCP, ROUTES
-from tests.service.api.conftest import Wire
-from tests.service.api.right_requests import PICTURE
-from tests.service.api.service_fixture import GATEWAY, MINUTE, STRICT, ServiceFixture, operate, stop
-from tests.service.api.signing import ACCEPTED, KEYS
+from tests.service.api.conftest import ACCEPTED, KEYS, Wire
+from tests.service.api.service_fixture import HURRIED, STRICT, ServiceFixture, operate, stop
+from tests.service.api.test_every_route import PICTURE
 from tests.support.contents import lose
 from tests.support.waiting import until
 
@@ -112,11 +111,12 @@ def barred(s: ServiceFixture, state: account_records.State | None) -> httpx.Resp
     return wire("GET", "/tools")
 
 
-def while_running(s: ServiceFixture, wire: Wire, *, same_chat: bool = False) -> httpx.Response:
-    """A start while another run is active."""
-    run = wire.start("wait 60")
-    answer = start(s, wire, chat=run["chat"] if same_chat else None)
-    stop(wire, run)
+def while_running(s: ServiceFixture, wire: Wire, *, runs: int = 1, same_chat: bool = False) -> httpx.Response:
+    """A start while others are active."""
+    active = [wire.start("wait 60") for _ in range(runs)]
+    answer = start(s, wire, chat=active[0]["chat"] if same_chat else None)
+    for run in active:
+        stop(wire, run)
     return answer
 
 
@@ -152,7 +152,7 @@ def early_result(s: ServiceFixture) -> httpx.Response:
 
 def often(s: ServiceFixture, expected: str, keys: int = 1, **limits: int) -> httpx.Response:
     """Ask until the limit is named, since a new minute may begin meanwhile."""
-    service = s.other(**(limits or MINUTE))
+    service = s.other(**(limits or HURRIED))
     account = s.account(service).account
     wires = [s.account(service, account) for _ in range(keys)]
 
@@ -167,8 +167,8 @@ def sixty_reports(s: ServiceFixture) -> httpx.Response:
     return [wire("POST", "/feedback", json={"summary": "fine"}) for _ in range(61)][-1]
 
 
-def unsent(service: RunningService, path: str, length: int) -> httpx.Response:
-    """The answer to a body whose length is announced, and of which nothing comes."""
+def announced(service: RunningService, path: str, length: int) -> httpx.Response:
+    """The answer to a body whose length is told, and of which nothing comes."""
     connection = http.client.HTTPConnection(urlsplit(service.base_url).netloc, timeout=30)
     with contextlib.closing(connection):
         connection.putrequest("POST", path)
@@ -180,7 +180,7 @@ def unsent(service: RunningService, path: str, length: int) -> httpx.Response:
 
 
 def silent(s: ServiceFixture) -> httpx.Response:
-    wire, key = s.open(s.other(**GATEWAY)), uuid.uuid4().hex
+    wire, key = s.account(s.other(**HURRIED)), uuid.uuid4().hex
     answer = start(s, wire, key, message="wait 60", sync=True)
     stop(wire, start(s, wire, key).json())
     return answer
@@ -235,7 +235,7 @@ PROVOKED: Final[dict[str, Provoke]] = {
     "landing_page_not_found": lambda s: s.wire("GET", "/landing-pages/page_none"),
     "method_not_allowed": lambda s: s.wire("DELETE", "/runs"),
     "attachment_too_large": lambda s: too_large(s, "/runs"),
-    "request_too_large": lambda s: unsent(s.service, MCP.path, MCP_BODY_BYTES + 1),
+    "request_too_large": lambda s: announced(s.service, MCP.path, MCP_BODY_BYTES + 1),
     "range_not_satisfiable": lambda s: download(s, Range="bytes=99-"),
     "headers_too_large": lambda s: s.wire("GET", "/tools", headers={"X-Long": "x" * 70_000}),
     "unauthorized": lambda s: s.open(s.service, "svc_sk_unknown")("GET", "/tools"),
@@ -255,15 +255,15 @@ PROVOKED: Final[dict[str, Provoke]] = {
     "request_per_day": lambda s: often(s, "request_per_day", rate_per_day=2),
     "user_throttled": lambda s: barred(s, "throttled"),
     "user_suspended": lambda s: barred(s, "suspended"),
-    "api_wallet_exhausted": lambda s: spent(s, "usage 20000 0"),
+    "api_wallet_exhausted": lambda s: spent(s, "usage 30000 0"),
     "api_wallet_reconciliation_required": lambda s: spent(s, "usage none"),
     "monthly_usage_limit_reached": lambda s: spent(s, member=True),
     "api_key_budget_exhausted": lambda s: while_running(s, s.keyed(budget_cents=1)),
-    "runtime_capacity_busy": lambda s: while_running(s, s.account(s.other(**STRICT))),
+    "runtime_capacity_busy": lambda s: while_running(s, s.account(s.other(**STRICT)), runs=2),
     "feedback_rate_limited": sixty_reports,
     "internal_error": lambda s: download(s, words=uuid.uuid4().hex),
     "gateway_timeout": silent,
-    "request_timeout": lambda s: unsent(s.other(**GATEWAY), RUNS, 9),
+    "request_timeout": lambda s: announced(s.other(**HURRIED), RUNS, 9),
 }
 ELSEWHERE: Final = {"brain_unavailable", "workspace_busy"}
 """Provoked by tests/service/process/test_stop.py and test_limits.py."""

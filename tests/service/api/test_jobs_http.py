@@ -12,8 +12,7 @@ from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.service.api.conftest import Wire, code
-from tests.service.api.right_requests import PICTURE
-from tests.service.api.service_fixture import stop
+from tests.service.api.test_every_route import PICTURE
 from tests.support.waiting import until
 
 QUICK = {"steps": 2, "seconds": 0, "files": {"out/a.txt": "hello"}}
@@ -49,14 +48,6 @@ def test_a_job_reports_progress_and_ends_with_its_files(wire: Wire) -> None:
     assert (done["progress"]["done"], done["progress"]["total"]) == (2, 2)
     result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
     assert (result["kind"], [file["path"] for file in result["files"]]) == ("files", ["out/a.txt"])
-
-
-def test_a_failed_job_says_why_also_as_its_result(wire: Wire) -> None:
-    job = submit(wire, input={"steps": 0, "fail": "no luck"})
-    failed = ended(wire, job)
-    result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()
-    assert (result["status"], result["is_error"], result["error"]) == ("failed", True, failed["error"])
-    assert "no luck" in result["error"]["message"]
 
 
 def test_images_are_exactly_as_many_as_asked_for(wire: Wire) -> None:
@@ -169,15 +160,6 @@ def test_a_key_gives_the_original_acceptance_over_both_routes(wire: Wire, fresh_
     assert invoke(wire, "create_images", fresh_key, input=PICTURE, chat=chat).json()["job_id"] == first["job_id"]
     conflict = invoke(wire, "create_images", fresh_key, input=PICTURE, chat=wire.new_chat())
     assert (conflict.status_code, code(conflict)) == (409, "idempotency_conflict")
-
-
-def test_a_run_that_waits_for_its_job_is_cancelled_with_it(wire: Wire) -> None:
-    """A cancellation must not be lost when it comes together with the job's progress."""
-    started = [wire.start('call echo_job {"steps": 2000, "seconds": 20}') for _ in range(3)]
-    for run in started:
-        until(lambda run=run: any(event["type"] == "progress" for event in wire.events(run["run_id"])))  # type: ignore[misc]
-        stop(wire, run)
-        assert wire("GET", f"/runs/{run['run_id']}").json()["status"] == "cancelled"
 
 
 def test_a_direct_tool_answers_at_once_and_works_in_the_chat(client: AgentService, fresh_key: str) -> None:

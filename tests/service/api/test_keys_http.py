@@ -13,8 +13,7 @@ import pytest
 from agentsvc_nb.service.terms import TERMS_VERSION
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
-from tests.service.api.conftest import Wire, code
-from tests.service.api.signing import ACCEPTED, KEYS, page, signed_in
+from tests.service.api.conftest import ACCEPTED, KEYS, Wire, code, page, signed_in
 
 
 @pytest.fixture

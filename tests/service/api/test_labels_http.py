@@ -56,9 +56,3 @@ def test_of_writers_at_one_moment_one_wins(wire: Wire, client: AgentService, pag
     (winner,) = (answer.json() for answer in answers if answer.status_code == 200)
     assert {answer.json()["error"]["version"] for answer in answers if answer.status_code == 409} == {2}
     assert client.labels.get(page).labels == winner["labels"]
-
-
-@pytest.mark.parametrize("url", ["example.com", "file:///etc/passwd", "https://x/" + "y" * 2_000])
-def test_what_is_no_address_of_a_page_is_not_added(service: RunningService, url: str) -> None:
-    done = agentsvc("pages", "add", "--data", service.data, url)
-    assert (done.returncode, done.stdout) == (1, "")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pytest
 from pydantic import BaseModel, field_validator
 
-from agentsvc_nb import AgentService, AsyncAgentService, MapProgress, MapStopped
+from agentsvc_nb import AgentService, MapProgress, MapStopped
 from agentsvc_nb.client.errors import APIConnectionError, RateLimitError, StefanBrainError
 from tests.service.api.conftest import Wire
-from tests.service.api.service_fixture import HASTY, STRICT, ServiceFixture
+from tests.service.api.service_fixture import STRICT, ServiceFixture
 
 NOBODY = "http://127.0.0.1:9"
 ANSWER = 'answer {"label": "{{text}}"}'
@@ -86,59 +84,25 @@ def test_the_same_call_pays_nothing_and_a_changed_one_only_for_what_is_new(clien
     more = client.map(pd.DataFrame({"text": ["zero", *asked.text]}), "say {{text}}")
     assert more.run_id[1:].tolist() == first.run_id.tolist()
     assert ran(client) == 4
-    named = [client.map(asked.iloc[order], "say {{text}}", key="id") for order in ([0, 1, 2], [2, 0, 1])]
-    assert named[0].set_index("id").run_id.to_dict() == named[1].set_index("id").run_id.to_dict()
-
-
-def test_a_row_whose_run_failed_is_asked_again_as_often_as_one_says(client: AgentService) -> None:
-    asked = pd.DataFrame({"do": ["say fine", "fail brain_gone"]})
-    first, second, third = (client.map(asked, "{{do}}", tries=tries) for tries in (1, 2, 2))
-    assert ran(client, "failed") == 2
-    assert first.run_id[0] == second.run_id[0]
-    assert first.run_id[1] != second.run_id[1] == third.run_id[1]
 
 
 def test_an_interrupt_keeps_what_is_there_and_the_same_call_goes_on(client: AgentService) -> None:
-    asked = rows(20)
+    asked = rows(12)
 
     def stop(progress: MapProgress) -> None:
         if progress.done == 6:
             raise KeyboardInterrupt
 
-    with pytest.raises(MapStopped, match="6 of 20") as caught:
+    with pytest.raises(MapStopped, match="6 of 12") as caught:
         client.map(asked, "wait 0.05\nsay {{text}}", on_progress=stop)
     partial: Any = caught.value.partial
     there = partial[partial.answer.notna()]
     assert there.answer.tolist() == there.text.tolist()
     assert len(there) == 6
-    assert partial.error.notna().sum() == 14
+    assert partial.error.notna().sum() == 6
     whole = client.map(asked, "wait 0.05\nsay {{text}}")
     assert whole.run_id[there.index].tolist() == there.run_id.tolist()
     assert whole.answer.tolist() == asked.text.tolist()
-    assert ran(client) == 20
-
-
-def test_a_cancelled_task_goes_on_in_the_next_call(client: AgentService, own: Wire) -> None:
-    asked = rows(12)
-    seen: list[MapProgress] = []
-
-    async def cell() -> Any:
-        enough = asyncio.Event()
-
-        async def watch(progress: MapProgress) -> None:
-            seen.append(progress)
-            enough.set()
-
-        async with AsyncAgentService(own.key, client.base_url) as awaiting:
-            cut = asyncio.create_task(awaiting.map(asked, "wait 0.1\nsay {{text}}", on_progress=watch))
-            await enough.wait()
-            cut.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await cut
-            return await awaiting.map(asked, "wait 0.1\nsay {{text}}")
-
-    assert asyncio.run(cell()).answer.tolist() == asked.text.tolist()
-    assert seen[-1].partial().answer.notna().sum() >= seen[-1].done
     assert ran(client) == 12
 
 
@@ -158,58 +122,24 @@ def test_kept_answers_need_no_service(client: AgentService, tmp_path: Path) -> N
             elsewhere.map(asked, "{{do}}", keep=tmp_path)
 
 
-def test_rows_that_outlast_the_hold_are_followed(stage: ServiceFixture) -> None:
-    service, asked = stage.other(**HASTY), pd.DataFrame({"text": ["one", "two"]})
-    with AgentService(stage.account(service).key, service.base_url) as client:
-        assert client.map(asked, "wait 0.5\nsay {{text}}").answer.tolist() == ["one", "two"]
-        late = client.map(asked, "wait 30\nsay {{text}}", timeout=0.5)
-        assert late.error.notna().all()
-        assert [client.runs.cancel(run_id).run_id for run_id in late.run_id] == late.run_id.tolist()
-
-
 def test_money_is_not_spent_past_the_limit(client: AgentService) -> None:
-    out = client.map(rows(10), CENT, max_cents=4)
+    out = client.map(rows(6), CENT, max_cents=4)
     assert out.cents.sum() == 4.0
-    assert out.error.notna().sum() == 6
-    assert client.map(rows(10), CENT, max_cents=4).equals(out)
-    assert client.map(rows(10), CENT, max_cents=10).cents.sum() == 10.0
-
-
-def test_an_estimate_comes_with_the_fifth_row(client: AgentService) -> None:
-    seen: list[MapProgress] = []
-    client.map(rows(8), CENT, on_progress=seen.append)
-    assert [progress.done for progress in seen] == list(range(1, 9))
-    assert [progress.cents for progress in seen] == [float(n) for n in range(1, 9)]
-    assert [progress.cents_expected for progress in seen] == [*[None] * 4, *[8.0] * 4]
-    assert all((progress.seconds_left is None) == (progress.done < 5) for progress in seen)
-    assert (seen[-1].seconds_left, seen[-1].running, seen[-1].failed) == (0.0, 0, 0)
+    assert out.error.notna().sum() == 2
+    assert client.map(rows(6), CENT, max_cents=4).equals(out)
+    assert client.map(rows(6), CENT, max_cents=6).cents.sum() == 6.0
 
 
 def test_what_stops_every_row_stops_the_call(stage: ServiceFixture) -> None:
     service = stage.other(**STRICT)
     with AgentService(stage.account(service).key, service.base_url) as client:
         out = client.map(rows(5), CENT, max_concurrency=1)
-        assert out.answer.notna().sum() == 2
-        assert out.error[2].startswith("api_wallet_exhausted: ")
-        assert out.error[3:].notna().all()
-        assert len(list(client.runs.list())) == 2, "the rest was not asked"
+        assert out.answer.notna().sum() == 3
+        assert out.error[3].startswith("api_wallet_exhausted: ")
+        assert out.error[4:].notna().all()
+        assert len(list(client.runs.list())) == 3, "the rest was not asked"
         with pytest.raises(RateLimitError, match="api_wallet_exhausted"):
             client.map(rows(5), "say {{text}}")
-
-
-def test_other_dataframes(client: AgentService) -> None:
-    asked = pl.DataFrame({"text": ["one", None, "three"], "n": [1.0, float("nan"), 3.0]})
-    out, empty = (client.map(frame, ANSWER, schema=Label) for frame in (asked, asked.head(0)))
-    for wrong in (asked.lazy(), [{"text": "one"}]):
-        with pytest.raises(StefanBrainError):
-            client.map(wrong, ANSWER)
-    assert isinstance(out, pl.DataFrame)
-    assert out["label"].to_list() == ["one", None, "three"]
-    assert out["error"].is_null().to_list() == [True, False, True]
-    texts = dict.fromkeys(("label", "error", "run_id", "chat"), pl.String)
-    numbers = dict.fromkeys(("sure", "cents"), pl.Float64)
-    assert empty.schema == out.schema
-    assert dict(out.schema) == {**asked.schema, **texts, **numbers}
 
 
 @pytest.mark.parametrize(
@@ -219,8 +149,6 @@ def test_other_dataframes(client: AgentService) -> None:
         ("say it", {}, "column"),
         ("say {{text}}", {"key": "id"}, "id"),
         ("say {{text}}", {"key": "text"}, "twice"),
-        ("say {{text}}", {"max_cents": 0}, "0"),
-        ("say {{text}}", {"schema": int}, "object"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
@@ -231,9 +159,3 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
         with pytest.raises(StefanBrainError, match=why):
             client.map(asked, prompt, **options)
         assert not client.history
-
-
-def test_data_names_no_columns(client: AgentService) -> None:
-    asked = pd.DataFrame({"text": ["{{secret}}", "\\{{text}}"], "secret": ["s1", "s2"]})
-    out = client.map(asked, "say \\{{text}} {{ text }}")
-    assert out.answer.tolist() == ["{{text}} {{secret}}", "{{text}} \\{{text}}"]

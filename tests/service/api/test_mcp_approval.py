@@ -11,11 +11,13 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.cli import main
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.runs import TERMINAL
+from tests.service.api.conftest import signed_in
 from tests.service.api.mcp_caller import ELICITS, TASKS, McpCaller
-from tests.service.api.signing import signed_in
+from tests.service.api.service_fixture import CAREFUL, ServiceFixture
+from tests.service.api.test_approval import effects
 from tests.support.waiting import until
 
 CALL: dict[str, Any] = {"chat": "new", "steps": 1}
@@ -23,10 +25,9 @@ ASK = 'call echo_job {"steps": 1, "files": {"\\u202e\\u3164.txt": "x"}}\nsay wen
 
 
 @pytest.fixture(scope="module")
-def cautious() -> Iterator[RunningService]:
+def cautious(stage: ServiceFixture) -> RunningService:
     """A service whose effects wait for approval."""
-    with running_service(approve_effects=True) as found:
-        yield found
+    return stage.other(**CAREFUL)
 
 
 @pytest.fixture
@@ -46,11 +47,6 @@ def asking(cautious: RunningService) -> Iterator[McpCaller]:
 def client(cautious: RunningService) -> Iterator[AgentService]:
     with AgentService(cautious.api_key, cautious.base_url) as client:
         yield client
-
-
-def effects(service: RunningService) -> int:
-    log = service.data / "effects.log"
-    return len(log.read_text().splitlines()) if log.exists() else 0
 
 
 def waiting(found: dict[str, Any]) -> dict[str, Any]:
@@ -128,16 +124,6 @@ def test_a_direct_call_that_is_not_approved_has_no_effect_and_says_why(
     assert effects(cautious) == before
 
 
-@pytest.mark.parametrize(("confirm", "code"), [(True, None), (False, "not_approved")])
-def test_a_direct_call_as_a_task_is_asked_of_the_user(asking: McpCaller, confirm: bool, code: str | None) -> None:
-    task = asking.call("echo_job", **CALL)["taskId"]
-    key, text = form(asking, task)
-    assert '"steps": 1' in text
-    answer = {"action": "accept", "content": {"confirm": confirm}}
-    asking.ask("tasks/update", taskId=task, inputResponses={key: answer})
-    assert asking.ended(task)["result"]["structuredContent"].get("error", {}).get("code") == code
-
-
 def test_a_call_within_a_run_is_asked_of_the_user(asking: McpCaller) -> None:
     response = {"action": "decline"}
     task = asking.call("ask", message=ASK)["taskId"]
@@ -163,13 +149,3 @@ def test_who_may_not_or_cannot_approve_is_told_how(
         assert now["status"] == "working"
         assert f"agentsvc runs approve {task}" in now["statusMessage"]
         caller.ask("tasks/cancel", taskId=task)
-
-
-def test_a_page_that_nobody_approved_is_not_fetched_by_a_direct_call(mcp: McpCaller) -> None:
-    """Its address may carry out what the model knows; that the model itself wrote it is no approval."""
-    run = waiting(mcp.call("review_funnel", chat="new", url="https://shop.example/?secret=1"))
-    mcp.call("cancel_run", run_id=run["run_id"])
-    free = mcp.call("review_copy", chat="new", text="Sale")
-    assert free["structuredContent"]["data"], "a tool without an effect does not wait"
-    wrong = mcp.call("echo_job", **{**CALL, "steps": -1})
-    assert wrong["structuredContent"]["error"]["code"] == "invalid_tool_input", "before anybody is asked"

@@ -14,10 +14,9 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.testing import RunningService
-from agentsvc_nb.wire.limits import JSON_MAX_BYTES, MCP_BODY_BYTES
 from agentsvc_nb.wire.routes import MCP
-from tests.service.api.mcp_caller import LEGACY, MODERN, TASKS, McpCaller, announced, messages, meta, streamed
-from tests.service.api.signing import signed_in
+from tests.service.api.conftest import signed_in
+from tests.service.api.mcp_caller import LEGACY, MODERN, TASKS, McpCaller, meta, streamed
 
 INVALID, MISMATCH, MISSING, VERSION, UNKNOWN, FAULT = -32602, -32020, -32021, -32022, -32601, -32603
 PICTURE = ("dot.png", b"\x89PNG\r\n\x1a\n" + bytes(100))
@@ -85,12 +84,6 @@ def test_another_sites_page_is_refused_before_its_key_is_seen(service: RunningSe
         assert caller.send("tools/list", {"Origin": service.base_url}).status_code == 200
 
 
-def test_a_body_and_a_message_have_their_largest_size(service: RunningService, mcp: McpCaller) -> None:
-    assert code(announced(service, MCP_BODY_BYTES + 1)) == (413, "request_too_large")
-    answer = mcp.post(b'{"jsonrpc":"2.0","x":"' + b"x" * JSON_MAX_BYTES + b'"}')
-    assert code(answer) == (413, "attachment_too_large")
-
-
 def test_headers_say_what_the_body_says_in_a_known_version(mcp: McpCaller) -> None:
     for name, value in {"Mcp-Method": "tools/call", "Mcp-Name": "x", "MCP-Protocol-Version": "1999-01-01"}.items():
         assert code(mcp.send("resources/read", {name: value}, uri="agentsvc://chat_1/a.txt")) == (400, MISMATCH)
@@ -126,26 +119,6 @@ def test_the_list_of_tools_is_small_and_its_schemas_stand_alone(mcp: McpCaller) 
             jsonschema.Draft202012Validator.check_schema(tool[schema])
 
 
-def test_an_ask_is_held_until_its_answer(mcp: McpCaller, client: AgentService) -> None:
-    found = mcp.call("ask", message="write out/ü.txt hello\nsay done")
-    run = said(found)
-    assert (found["content"][0]["text"], run["status"]) == ("done", "completed")
-    [link] = [block for block in found["content"] if block["type"] == "resource_link"]
-    assert link["uri"] == f"agentsvc://{run['chat']}/out/%C3%BC.txt"
-    assert mcp.ask("resources/read", uri=link["uri"])["contents"][0]["text"] == "hello"
-    assert client.runs.get(run["run_id"]).output == "done"
-
-
-def test_progress_is_told_to_who_asks_for_it(mcp: McpCaller) -> None:
-    given = {"name": "echo_job", "arguments": {"steps": 3, "seconds": 0.3, "chat": "new"}}
-    message = mcp.request("tools/call", **given, _meta=meta(progressToken="p1"))
-    *told, last = messages(mcp.post(message, mcp.repeated(message)))
-    assert {one["method"] for one in told} == {"notifications/progress"}
-    done = [one["params"]["progress"] for one in told]
-    assert done == sorted(set(done))
-    assert last["result"]["structuredContent"]["data"]["steps"] == 3
-
-
 def test_results_are_what_the_listed_schemas_say(mcp: McpCaller, tasks: McpCaller, client: AgentService) -> None:
     """Clients check that, and refuse what is not, or a result without `structuredContent`: the official ones did."""
     listed = {tool["name"]: tool["outputSchema"] for tool in mcp.ask("tools/list")["tools"]}
@@ -173,21 +146,6 @@ def test_results_are_what_the_listed_schemas_say(mcp: McpCaller, tasks: McpCalle
     jsonschema.validate(ended["result"]["structuredContent"], listed["ask"])
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "expected"),
-    [
-        ("echo_job", {"fail": "It broke.", "chat": "new"}, "echo_failed"),
-        ("echo_job", {"steps": -1}, "invalid_tool_input"),
-        ("ask", {"message": "x", "chat": "chat_unknown"}, "chat_not_found"),
-        ("get_run", {"run_id": "x"}, "invalid_run_id"),
-    ],
-)
-def test_a_failure_is_a_result_with_its_code(mcp: McpCaller, name: str, given: dict[str, Any], expected: str) -> None:
-    found = mcp.call(name, **given)
-    assert (found["isError"], found["structuredContent"]["error"]["code"]) == (True, expected)
-    assert json.loads(found["content"][0]["text"])["code"] == expected
-
-
 def test_an_unknown_argument_is_refused_with_the_known_ones(mcp: McpCaller) -> None:
     """A model that guesses a name would be told that its files were read."""
     files = [{"name": "a", "contents": "x"}]
@@ -207,18 +165,6 @@ def test_an_ask_takes_files_as_text_or_base64(mcp: McpCaller) -> None:
     assert said(mcp.call("read_file", chat=chat, path="uploads/notes.txt"))["text"] == "summer süße"
 
 
-def test_a_file_without_text_is_read_as_what_it_is(mcp: McpCaller, client: AgentService) -> None:
-    """A picture as one, any other as a link, each with the facts in the listed shape."""
-    chat = said(mcp.call("ask", message="say ok"))["chat"]
-    client.files.upload(PICTURE, BINARY, chat=chat)
-    picture, binary = (mcp.call("read_file", chat=chat, path=f"uploads/{name}") for name, _ in (PICTURE, BINARY))
-    assert said(picture) == {"path": "uploads/dot.png", "media_type": "image/png", "size_bytes": 108}
-    assert base64.b64decode(picture["content"][-1]["data"]) == PICTURE[1]
-    assert (said(binary)["size_bytes"], said(binary).get("text")) == (1_024, None)
-    blob = mcp.ask("resources/read", uri=binary["content"][-1]["uri"])["contents"][0]["blob"]
-    assert base64.b64decode(blob) == BINARY[1]
-
-
 def test_a_run_is_a_task_for_who_takes_one(tasks: McpCaller) -> None:
     begun = tasks.call("ask", message="wait 0.2\nsay done")
     assert (begun["resultType"], begun["status"]) == ("task", "working")
@@ -227,14 +173,6 @@ def test_a_run_is_a_task_for_who_takes_one(tasks: McpCaller) -> None:
     assert ended["result"]["structuredContent"]["run_id"] == begun["taskId"]
     failed = tasks.ended(tasks.call("ask", message="fail internal_error It broke.")["taskId"])
     assert (failed["status"], failed["error"]["code"], failed.get("result")) == ("failed", FAULT, None)
-
-
-def test_a_task_is_cancelled(tasks: McpCaller) -> None:
-    for name, given in (("ask", {"message": "wait 60"}), ("echo_job", {"seconds": 60, "chat": "new"})):
-        task = tasks.call(name, **given)["taskId"]
-        for _ in range(2):
-            tasks.ask("tasks/cancel", taskId=task)
-            assert tasks.ended(task)["status"] == "cancelled"
 
 
 def test_a_task_is_for_who_takes_one_and_knows_it(mcp: McpCaller, tasks: McpCaller) -> None:

@@ -98,22 +98,20 @@ def test_the_key_is_in_no_event_and_no_log(client: AgentService, service: Runnin
     assert KEY not in (service.data / "settings.json").read_text()
 
 
-@pytest.mark.parametrize("trusted", [False, True])
 def test_a_call_that_a_crash_cut_off_is_repeated_only_for_a_trusted_server(
-    service: RunningService, server: RunningToolServer, client: AgentService, trusted: bool
+    service: RunningService, server: RunningToolServer, client: AgentService
 ) -> None:
-    run_id = client.runs.start(call("known_hang_safely" if trusted else "strange_hang_safely")).run_id
-    client.runs.approve(run_id, waiting(client, run_id))
-    until(lambda: server.calls() == ["hang_safely x"])
+    trusted, strange = (client.runs.start(call(f"{name}_hang_safely", name)).run_id for name in ("known", "strange"))
+    for run_id in (trusted, strange):
+        client.runs.approve(run_id, waiting(client, run_id))
+    until(lambda: len(server.calls()) == 2)
     service.kill()
     service.start()
     with AgentService(service.api_key, service.base_url) as again:
-        if trusted:
-            until(lambda: len(server.calls()) == 2)
-            again.runs.cancel(run_id)
-            assert ended(again, run_id).status == "cancelled"
-            assert len(of(again, run_id, "approval.requested")) == 1, "what was approved is not asked again"
-        else:
-            assert ended(again, run_id).output == "done"
-            assert result(again, run_id)["is_error"]
-            assert server.calls() == ["hang_safely x"]
+        until(lambda: len(server.calls()) == 3)
+        again.runs.cancel(trusted)
+        assert ended(again, trusted).status == "cancelled"
+        assert len(of(again, trusted, "approval.requested")) == 1, "what was approved is not asked again"
+        assert ended(again, strange).output == "done"
+        assert result(again, strange)["is_error"]
+        assert sorted(server.calls()) == ["hang_safely known"] * 2 + ["hang_safely strange"]

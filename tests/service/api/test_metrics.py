@@ -15,7 +15,6 @@ from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
 from docs.tables import METRICS
 from tests.service.api.service_fixture import CAREFUL, ServiceFixture
-from tests.support.waiting import until
 
 TOKEN = str(CAREFUL["metrics_token"])
 NOBODYS = "00000000-0000-4000-8000-000000000000"
@@ -68,16 +67,6 @@ def test_without_the_token_there_is_nothing(measured: RunningService, authorizat
     assert refused.headers.keys() == unknown.headers.keys()
 
 
-def test_neither_a_key_nor_another_method_opens_it_nor_is_it_there_without_the_setting(
-    measured: RunningService, service: RunningService
-) -> None:
-    assert get(measured, f"Bearer {measured.api_key}").status_code == 404
-    assert httpx.get(f"{measured.base_url}/metrics", headers={"x-api-key": measured.api_key}).status_code == 404
-    assert get(measured, method="POST").status_code == 404
-    for authorization in (None, "Bearer", "Bearer None", f"Bearer {service.api_key}"):
-        assert get(service, authorization).status_code == 404
-
-
 def test_all_metrics_of_the_page_are_there(measured: RunningService) -> None:
     run(measured, f"usage 1 1\n{CALLS}")
     found = {name: family.type for name, family in families(measured).items()}
@@ -93,33 +82,6 @@ def test_runs_are_counted_by_how_they_ended(measured: RunningService) -> None:
             assert run(measured, "fail model_unavailable away") == "failed"
         with grows(measured, ended, 1, status="failed", last_error="other"):
             assert run(measured, "fail made_up_code for you") == "failed"
-
-
-def test_a_cancel_counts_once(measured: RunningService) -> None:
-    with (
-        AgentService(measured.api_key, measured.base_url) as client,
-        grows(measured, "agentsvc_runs_ended_total", 1, status="cancelled"),
-    ):
-        started = client.runs.start("wait 600")
-        until(lambda: value(measured, "agentsvc_runs", status="running") == 1)
-        for _ in range(3):
-            client.runs.cancel(started.run_id)
-        client.runs.wait(started.run_id)
-        client.runs.cancel(started.run_id)
-    assert value(measured, "agentsvc_runs") == 0
-
-
-def test_tools_are_counted_with_their_errors(measured: RunningService) -> None:
-    seconds, headers = "agentsvc_tool_seconds_count", {"Authorization": f"Bearer {measured.api_key}"}
-    with (
-        grows(measured, "agentsvc_tool_errors_total", 1, tool="read_file"),
-        grows(measured, seconds, 1, tool="list_files"),
-        grows(measured, seconds, 1, tool="review_copy"),
-    ):
-        run(measured, CALLS)
-        text = {"input": {"text": "Pack light."}}
-        httpx.post(f"{measured.base_url}{V1}/tools/review_copy/invoke", json=text, headers=headers)
-    assert value(measured, seconds, tool="made_up_tool") == 0
 
 
 def test_requests_are_counted_by_route(measured: RunningService) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from tests.service.api.conftest import Wire, code
-from tests.service.api.service_fixture import ServiceFixture
-
-SEVERAL: Final = {"models": "scripted,offline,openai-chat:gone", "model_url": "http://127.0.0.1:1"}
+from tests.service.api.service_fixture import STRICT, ServiceFixture
 
 
 @pytest.fixture
 def several(stage: ServiceFixture) -> Wire:
-    return stage.open(stage.other(**SEVERAL))
+    return stage.account(stage.other(**STRICT))
 
 
 def listed(wire: Wire) -> dict[str, dict[str, Any]]:
@@ -26,9 +24,9 @@ def listed(wire: Wire) -> dict[str, dict[str, Any]]:
 
 def test_the_models_are_listed_in_their_order_with_what_hinders_them(several: Wire) -> None:
     found = listed(several)
-    assert list(found) == ["scripted", "offline", "openai-chat:gone"]
+    assert list(found) == ["scripted", "offline", "openai-chat:none"]
     assert [model["default"] for model in found.values()] == [True, False, False]
-    gone = found["openai-chat:gone"]
+    gone = found["openai-chat:none"]
     assert (gone["available"], gone["reason"], gone["context_tokens"]) == (False, "unreachable", 8192)
     assert gone["input_cents_per_million"] is None
     assert found["scripted"]["input_cents_per_million"] == 100.0
@@ -51,7 +49,7 @@ def test_what_is_not_offered_is_refused(fields: dict[str, Any], several: Wire) -
 
 
 def test_a_model_that_cannot_answer_is_refused_before_a_busy_chat_and_after_the_key(several: Wire) -> None:
-    gone = {"message": "say x", "model": "openai-chat:gone"}
+    gone = {"message": "say x", "model": "openai-chat:none"}
     busy = several.start("wait 60")
     answer = several("POST", "/runs", json={**gone, "chat": busy["chat"]})
     assert (answer.status_code, code(answer)) == (503, "model_unavailable")
@@ -63,10 +61,3 @@ def test_a_model_that_cannot_answer_is_refused_before_a_busy_chat_and_after_the_
     first = several.finish("say x", headers=key)
     assert several("POST", "/runs", json={**gone, "sync": True}, headers=key).json() == first, "the key stayed free"
     assert first["model"] == "scripted"
-
-
-def test_a_default_that_cannot_answer_is_taken_all_the_same(stage: ServiceFixture) -> None:
-    wire = stage.open(stage.other(**SEVERAL, model="openai-chat:gone"))
-    assert listed(wire)["openai-chat:gone"]["reason"] == "unreachable"
-    assert wire.start("say x")["model"] == "openai-chat:gone"
-    assert wire.finish("say x", model="scripted")["output"] == "x"

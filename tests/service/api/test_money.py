@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,11 +18,12 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
 from tests.service.api.conftest import Wire, code
+from tests.service.api.mcp_caller import TASKS, McpCaller
 from tests.service.api.service_fixture import ServiceFixture, operate, stop
 from tests.support.waiting import until
 from tests.unit.service.site import Answer, Asked, Site, as_json, serving
 
-ONCE = 20
+ONCE = 10
 """How many requests are sent at one moment."""
 
 
@@ -116,15 +116,6 @@ def test_a_spent_budget_is_named_with_its_reset(bank: Bank) -> None:
     bank.open(account=wire.account).finish("say the other key goes on")
 
 
-def test_jobs_neither_use_nor_hold_a_keys_budget(free: Bank) -> None:
-    wire = free.open(budget_cents=1)
-    for _ in range(3):
-        job_of(wire, "echo_job", {"seconds": 30})
-    run = wire.start("wait 30")
-    assert code(refused(wire)) == "api_key_budget_exhausted"
-    stop(wire, run)
-
-
 def test_pictures_are_billed_to_the_wallet_and_never_to_the_budget(bank: Bank) -> None:
     wire = bank.open(budget_cents=1, scopes=("tools", "runs"))
     until(job_of(wire, "create_images", pictures(3)), lambda job: job["status"] == "succeeded")
@@ -209,36 +200,6 @@ def test_pictures_are_held_before_they_are_drawn(bank: Bank) -> None:
     assert bank.held(wire) == 0
 
 
-def test_pictures_that_were_drawn_before_a_cancel_are_billed(free: Bank) -> None:
-    wire = free.open()
-    read = job_of(wire, "create_images", pictures(20))
-    job = until(read, lambda job: job["progress"]["done"] >= 3)  # type: ignore[index]
-    wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": job["chat"]})
-    until(read, lambda job: bool(job["ended_at"]))
-    drawn = wire("GET", "/files", params={"chat_id": job["chat"]}).json()["files"]
-    assert 1 <= len(drawn) < 20
-    assert (free.billed(wire, "picture"), free.held(wire)) == (len(drawn) * CENT, 0)
-
-
-def test_direct_searches_hold_their_price(bank: Bank) -> None:
-    wire, released = bank.open(), threading.Event()
-
-    def slow(asked: Asked) -> Answer:
-        assert released.wait(60)
-        return as_json({"results": []})
-
-    bank.searx.pages["/search"] = slow
-    with ThreadPoolExecutor(12) as threads:
-        body = {"input": {"query": "tea"}}
-        sent = [threads.submit(wire, "POST", "/tools/web_search/invoke", json=body) for _ in range(12)]
-        until(lambda: sum(one.done() for one in sent) == 7)
-        assert bank.held(wire) == 5 * CENT
-        released.set()
-        answers = [one.result() for one in sent]
-    assert {code(answer) for answer in answers if answer.status_code != 200} == {"api_wallet_exhausted"}
-    assert (bank.billed(wire, "web_search"), bank.held(wire)) == (5 * CENT, 0)
-
-
 @pytest.mark.sqlite("fills the disk under the database's file")
 def test_a_search_on_a_full_disk_is_billed_once_there_is_room(bank: Bank) -> None:
     wire, asked_before = bank.open(), len(bank.searx.asked)
@@ -256,19 +217,6 @@ def test_a_search_on_a_full_disk_is_billed_once_there_is_room(bank: Bank) -> Non
     ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda seen: seen["ended_at"])
     assert ended["output"] == "done"
     assert (bank.held(wire), len(bank.searx.asked)) == (0, asked_before + 1)
-
-
-def test_a_crash_in_mid_run_settles_for_what_was_saved(bank: Bank) -> None:
-    wire = bank.open()
-    run = wire.start("usage 10000 0\nstep 1\nusage 20000 0\nwait 60")
-    until(lambda: bank.held(wire) == 3 * CENT)
-    bank.service.kill()
-    bank.service.start()
-    until(lambda: wire("GET", f"/runs/{run['run_id']}").json()["status"] == "running")
-    stop(wire, run)
-    ended = wire("GET", f"/runs/{run['run_id']}").json()
-    assert ended["usage"]["cost_microcents"] == bank.billed(wire, "tokens") >= CENT
-    assert bank.held(wire) == 0
 
 
 def test_an_ask_holds_its_money_once(bank: Bank) -> None:
@@ -290,3 +238,17 @@ def test_an_ask_holds_its_money_once(bank: Bank) -> None:
     for answer in asks[:4]:
         job = answer.json()
         wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": job["chat"]})
+
+
+def test_what_is_asked_for_here_goes_on_the_plan(bank: Bank) -> None:
+    """Over MCP: neither on the wallet nor on a key's budget."""
+    wire = bank.open(scopes=("mcp",), budget_cents=1)
+    with McpCaller(bank.service, wire.key, TASKS) as caller:
+        for name, given in (("ask", {"message": "usage 10000 0"}), ("create_images", pictures(4))):
+            assert caller.ended(caller.call(name, **given)["taskId"])["status"] == "completed"
+        bill = {(line.pool, line.kind): line.microcents for line in bank.bill(wire)}
+        assert bill == {("plan", "tokens"): CENT, ("plan", "picture"): 4 * CENT}
+        for name, given in (("ask", {"message": "say x"}), ("create_images", pictures(1))):
+            refused = caller.call(name, **given)["structuredContent"]["error"]["code"]
+            assert refused == "monthly_usage_limit_reached"
+        assert not caller.call("list_chats")["isError"], "what costs nothing goes on"

@@ -11,8 +11,8 @@ import pytest
 
 from agentsvc_nb.service.accounts import account_records
 from tests.service.api.conftest import Wire, code
-from tests.service.api.right_requests import PICTURE
 from tests.service.api.service_fixture import ServiceFixture, operate
+from tests.service.api.test_every_route import PICTURE
 
 WHO: Final = ("unauthorized", "api_key_scope_forbidden", "user_suspended")
 START: Final = (*WHO, "invalid_sync", "project_not_found", "api_key_budget_exhausted", "agent_run_rejected")
@@ -64,19 +64,6 @@ def test_the_first_fault_is_answered(path: str, send: Send) -> None:
         faults = order[first:]
         body = {**right, **wrong} if {"invalid_sync", "invalid_tool_input"} & set(faults) else right
         assert code(send(faults, path, body)) == fault
-
-
-def test_an_operators_word_comes_before_the_counts(stage: ServiceFixture) -> None:
-    """Both are the step of rate limits; a suspended user is not told to come back in a minute."""
-    service = stage.other(rate_per_day=2)
-    wire = stage.account(service)
-
-    def answered() -> str:
-        return code(wire("POST", "/runs", content=b"{"))
-
-    assert [answered() for _ in range(3)] == ["invalid_json", "invalid_json", "request_per_day"]
-    operate(service, lambda tx: account_records.set_state(tx, wire.account, "suspended"))
-    assert answered() == "user_suspended"
 
 
 NO_RUN: Final = "/runs/00000000-0000-0000-0000-000000000000/events"

@@ -12,8 +12,7 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
-from tests.service.api.conftest import Wire
-from tests.service.api.signing import page, signed_in
+from tests.service.api.conftest import Wire, page, signed_in
 from tests.support.waiting import until
 
 HOSTILE = (
@@ -176,31 +175,6 @@ def test_a_text_has_a_place_for_each_line_and_its_passages(wire: Wire, browser: 
     passages = re.findall(r'<span class="passage">(.*?)</span></span>', text, re.DOTALL)
     assert [re.findall(r"line=(\d)", passage) for passage in passages] == [["1"], ["2"], ["3", "4"], ["5", "6"], ["7"]]
     assert "<script" not in text
-
-
-def test_a_table_has_a_place_for_each_row(wire: Wire, browser: httpx.Client) -> None:
-    text = text_page(wire, browser, "prices.csv", b'name,note\ntent,"big\nand <b>green</b>"\n\nlamp,1\n')
-    rows = re.findall(r'<tr id="(row=\d)"><td>\d</td><td data-is="name">(\w+)</td>', text)
-    assert rows == [("row=1", "tent"), ("row=2", "lamp")]
-    assert "big\nand &lt;b&gt;green&lt;/b&gt;" in text
-
-
-def test_a_long_text_and_a_long_table_are_cut_and_say_so(wire: Wire, browser: httpx.Client) -> None:
-    chat = wire.new_chat()
-    assert "left out" not in text_page(wire, browser, "all.txt", b"a\n" * 100, chat)
-    long = text_page(wire, browser, "long.txt", b"a\n" * 50_000, chat)
-    assert "left out" in long
-    assert 100 < len(lines(long)) < 50_000
-    cut = text_page(wire, browser, "cut.csv", b"name,note\n" + (b"tent," + b"x" * 994 + b"\n") * 1_000, chat)
-    assert "left out" in cut
-    assert cut.count("<tr id=") == 999, "the last row is half there"
-
-
-def test_hostile_files_add_no_markup_of_their_own(wire: Wire, browser: httpx.Client) -> None:
-    chat, hostile = wire.new_chat(), "\n".join(HOSTILE)
-    row = ",".join('"' + text.replace('"', '""') + '"' for text in HOSTILE)
-    for name, data in (("x.md", hostile), ("x.csv", f"{row}\n{row}\n"), ("x.html", f"<!doctype html>{hostile}")):
-        check_markup(text_page(wire, browser, name, data.encode(), chat))
 
 
 def test_a_quoted_passage_leads_to_its_place_from_the_chat(offline_service: RunningService) -> None:

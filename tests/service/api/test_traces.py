@@ -101,7 +101,7 @@ def test_a_trace_has_no_contents_and_no_key(traced: Traced) -> None:
 def test_after_kill_9_the_trace_is_whole(traced: Traced) -> None:
     """The attempt that was killed is there, as interrupted; the one that took over is linked to it."""
     wire = traced.wire
-    run_id = wire.start("usage 10 5\nsay one\nstep 1\nwait 2\nsay two\nstep 1\nsay three")["run_id"]
+    run_id = wire.start("usage 10 5\nsay one\nstep 1\nwait 1\nsay two\nstep 1\nsay three")["run_id"]
     until(lambda: traced.named("chat scripted") and traced.named(START))
     traced.service.kill()
     traced.service.start()
@@ -142,13 +142,3 @@ def test_contents_are_shown_where_the_operator_wants_it(collected: Collector, st
     assert (asked["role"], asked["parts"]) == ("user", [{"type": "text", "content": QUESTION}])
     assert (answered["role"], answered["parts"][0]["content"]) == ("assistant", "the secret answer\nagain")
     assert json.loads(traced.named("execute_tool list_files")[0].attributes["gen_ai.tool.call.result"])
-
-
-def test_a_collector_that_is_away_is_no_fault(monkeypatch: pytest.MonkeyPatch, stage: ServiceFixture) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-    with running_service() as running:
-        assert stage.open(running).finish("say x")["status"] == "completed"
-        log = running.data / "serve.log"
-        until(lambda: "Failed to export" in log.read_text())
-        assert "Traceback" not in log.read_text()

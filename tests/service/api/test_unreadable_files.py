@@ -8,8 +8,7 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from tests.reports.corpus import CASES
-from tests.service.api.conftest import Wire
-from tests.service.api.signing import page, signed_in
+from tests.service.api.conftest import Wire, page, signed_in
 from tests.support.waiting import until
 
 WORDS = {

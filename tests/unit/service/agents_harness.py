@@ -1,7 +1,4 @@
-"""In-memory `RunContext`, `ToolContext` and `Workspace` that keep what the docstrings of the ports promise.
-
-They hold agents and tools to the ports without a database; the service's own are tested in their place.
-"""
+"""`RunContext`, `ToolContext` and `Workspace` in memory, for agents and tools without a database."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import hashlib
 import mimetypes
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +43,12 @@ class Entry:
 
 
 class MemoryWorkspace:
-    """The files of one chat, in a folder of the test."""
+    """The files of one chat, in a folder of the test. `outputs`: by path, the id and type of what made each."""
 
     def __init__(self, folder: Path, files: Mapping[str, str | bytes] | None = None) -> None:
         self.folder = folder
         self.outputs: dict[str, tuple[str, str] | None] = {}
-        self.reasons: dict[str, str] = {}
-        """Why files can't be read, by path."""
-        kept = TablesHere(folder.with_name(f"{folder.name}-tables"))
-        self.tables = ChatTables(self.list, self._content, kept)
+        self.tables = ChatTables(self.list, self._content, TablesHere(folder.with_name(f"{folder.name}-tables")))
         for path, content in (files or {}).items():
             self.put(path, content.encode() if isinstance(content, str) else content)
 
@@ -71,11 +65,9 @@ class MemoryWorkspace:
         return [self._entry(path) for path in sorted(self.outputs)]
 
     def _entry(self, path: str) -> Entry:
-        data = self.bytes(path)
+        data, (_, output_type) = self.bytes(path), self.outputs[path] or ("", None)
         media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        _, output_type = self.outputs[path] or ("", None)
-        sha256, reason = hashlib.sha256(data).hexdigest(), self.reasons.get(path, "")
-        return Entry(path, media_type, len(data), sha256, output_type=output_type, unreadable=reason)
+        return Entry(path, media_type, len(data), hashlib.sha256(data).hexdigest(), output_type=output_type)
 
     @contextlib.asynccontextmanager
     async def open(self, path: str) -> AsyncGenerator[Path]:
@@ -89,20 +81,15 @@ class MemoryWorkspace:
 
     async def text(self, path: str) -> str:
         async with self.open(path) as file:
-            data = file.read_bytes()
-        return "" if b"\0" in data else data.decode("utf-8", "replace")[:1_000_000]
+            return "" if b"\0" in (data := file.read_bytes()) else data.decode("utf-8", "replace")
 
     async def unreadable(self, path: str) -> str:
         async with self.open(path):
-            return self.reasons.get(path, "")
-
-    async def skill(self, name: str) -> Mapping[str, str]:
-        raise FileNotFoundError(name)
+            return ""
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
         parsed = parse(query)
-        if parsed is None:
-            return []
+        assert parsed is not None
         return [(path, 1.0) for path in sorted(self.outputs) if matches(parsed, f"{path} {await self.text(path)}")]
 
 
@@ -121,7 +108,7 @@ class TablesHere:
 
 
 class Unlimited:
-    """Money without limits: any call may be made."""
+    """Money without limits."""
 
     async def room(self) -> int | None:
         return None
@@ -135,16 +122,15 @@ class Unlimited:
 
 
 class MemoryToolContext(Unlimited):
-    """What a tool gets in hand; `steps` keeps its progress. Each has a key of its own, or the one given."""
+    """What a tool gets in hand."""
+
+    fetch_only: tuple[str, ...] | None = None
+    model = "scripted"
 
     def __init__(self, workspace: MemoryWorkspace, key: str | None = None) -> None:
         self.key = key or uuid.uuid4().hex
-        self.fetch_only: tuple[str, ...] | None = None
-        self.model = "scripted"
         self.workspace: Any = workspace
         self.files = workspace
-        self.steps: list[tuple[float, float | None, str]] = []
-        self.pages: list[str] = []
         self.kept: dict[str, StoredMedia] = {}
         self.spent = Spent()
         self.charges: dict[str, int] = {}
@@ -155,15 +141,13 @@ class MemoryToolContext(Unlimited):
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
         self.spent.use(input_tokens, output_tokens, microcents)
 
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        self.steps.append((done, total, message))
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
         self.files.put(path, data, output)
 
     async def keep_page(self, url: str) -> str:
-        self.pages.append(url)
-        return f"page_{len(self.pages)}"
+        return f"page_{url}"
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
         kind = (media_types.media_type(data[: media_types.HEAD_BYTES]) or "").partition("/")[0]
@@ -177,25 +161,24 @@ class MemoryToolContext(Unlimited):
     async def media(self, media_id: str) -> StoredMedia | None:
         return self.kept.get(media_id)
 
-    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
-        self.kept[media_id] = replace(self.kept[media_id], transcript=dict(transcript))
+    async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None: ...
 
 
 class MemoryRunContext(Unlimited):
-    """One turn. `events` are (type, payload) in order; a checkpoint keeps `state` and `said` for `rewind`."""
+    """One turn. `events` are (type, payload) in order."""
+
+    model = "scripted"
+    effort: Effort | None = None
+    output_config: dict[str, Any] | None = None
+    attached: tuple[str, ...] = ()
 
     def __init__(self, message: str, workspace: MemoryWorkspace, tools: Sequence[Tool] = ()) -> None:
         self.message = message
-        self.model = "scripted"
-        self.effort: Effort | None = None
-        self.output_config: dict[str, Any] | None = None
         self.state: dict[str, Any] | None = None
         self.workspace: Any = workspace
         self.files = workspace
         self.offered = list(tools)
         self.asked: list[ClientTool] = []
-        self.before: list[EarlierTurn] = []
-        self.attached: tuple[str, ...] = ()
         self.events: list[tuple[str, Any]] = []
         self.steps = 0
         self.tokens = (0, 0)
@@ -217,7 +200,7 @@ class MemoryRunContext(Unlimited):
         return None
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
-        return self.before[:limit]
+        return ()
 
     async def step(self) -> None:
         if self.steps >= STEPS_MAX:
@@ -256,6 +239,7 @@ class MemoryRunContext(Unlimited):
         return self.offered
 
     async def connect_tools(self) -> None: ...
+
     def client_tools(self) -> Sequence[ClientTool]:
         return self.asked
 

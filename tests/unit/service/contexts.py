@@ -39,28 +39,14 @@ class SetClock:
 
 
 class NoWorkers:
-    """Nobody executes anything; `asked` says what somebody should have done."""
+    """Nobody executes anything."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-
-    def wake_run(self, run_id: str) -> None:
-        self.asked.append(("wake", run_id))
-
-    def wake_job(self, job_id: str) -> None:
-        self.asked.append(("wake", job_id))
-
-    def wake_readings(self) -> None:
-        self.asked.append(("wake", "readings"))
-
-    def disk_fault_of_run(self, run_id: str) -> str | None:
-        return None
-
-    def interrupt_run(self, run_id: str) -> None:
-        self.asked.append(("interrupt", run_id))
-
-    def interrupt_job(self, job_id: str) -> None:
-        self.asked.append(("interrupt", job_id))
+    def wake_run(self, run_id: str) -> None: ...
+    def wake_job(self, job_id: str) -> None: ...
+    def wake_readings(self) -> None: ...
+    def interrupt_run(self, run_id: str) -> None: ...
+    def interrupt_job(self, job_id: str) -> None: ...
+    def disk_fault_of_run(self, run_id: str) -> str | None: ...
 
 
 def use_case(database: Engine, clock: Clock | int | None = None, settings: Settings | None = None) -> UseCaseContext:

@@ -42,58 +42,43 @@ def redirect(to: str) -> Answer:
 
 
 class Site:
-    """Pages by path (without the query), to be added to while it serves."""
+    """Pages by path (without the query), to be added to while it serves; `asked` is what it was asked."""
 
     def __init__(self, address: str) -> None:
         self.pages: dict[str, Page] = {}
         self.asked: list[Asked] = []
-        self.server = ThreadingHTTPServer((address, 0), self._handler())
-        self.server.daemon_threads = True
-        self.host, self.port = address, self.server.server_address[1]
-
-    @property
-    def authority(self) -> str:
-        return f"{self.host}:{self.port}"
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.authority}"
+        self.port, self.authority, self.url = 0, "", ""
 
     def answer(self, asked: Asked) -> Answer:
         self.asked.append(asked)
         page = self.pages.get(asked.path.partition("?")[0], Answer(b"not here", 404))
         return page if isinstance(page, Answer) else page(asked)
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        site = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                answer = site.answer(Asked(self.command, self.path, dict(self.headers.items()), body))
-                self.send_response(answer.status)
-                for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                with contextlib.suppress(ConnectionError):  # who has read enough hangs up
-                    self.wfile.write(answer.body)
-
-            do_GET = do_POST = do
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Tests look at `asked`."""
-
-        return Handler
-
 
 @contextlib.contextmanager
 def serving(address: str = "127.0.0.1") -> Iterator[Site]:
     site = Site(address)
-    thread = threading.Thread(target=site.server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+
+    class Handler(BaseHTTPRequestHandler):
+        def do(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            answer = site.answer(Asked(self.command, self.path, dict(self.headers.items()), body))
+            self.send_response(answer.status)
+            for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):  # who has read enough hangs up
+                self.wfile.write(answer.body)
+
+        do_GET = do_POST = do
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with ThreadingHTTPServer((address, 0), Handler) as server:
+        server.daemon_threads = True
+        site.port = server.server_address[1]
+        site.authority = f"{address}:{site.port}"
+        site.url = f"http://{site.authority}"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield site
-    finally:
-        site.server.shutdown()
-        site.server.server_close()
-        thread.join()
+        server.shutdown()

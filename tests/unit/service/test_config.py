@@ -11,7 +11,7 @@ from agentsvc_nb.service.config import load_config
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.settings import Settings, SettingsError, variable
-from tests.unit.service.setting_examples import example
+from tests.unit.service.test_settings import example
 
 
 @pytest.fixture

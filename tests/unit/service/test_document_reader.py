@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.documents import indexing
-from agentsvc_nb.documents.child_process import Limits, NoAnswer
+from agentsvc_nb.documents.child_process import NoAnswer
 from agentsvc_nb.documents.indexing import DocumentReader, IndexedText
-from agentsvc_nb.documents.media_types import OFFICE
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.files import file_records as records
 from agentsvc_nb.service.files import files as usecase
@@ -21,51 +19,7 @@ from agentsvc_nb.service.runner.storage import Readings, Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from tests.unit.documents.word_files import paragraph, word_file
 
-DOCX = OFFICE + "wordprocessingml.document"
 REPORT = word_file(paragraph("Größe"))
-HUNGRY = word_file(paragraph("x") * 200_000)
-
-
-@pytest.fixture
-def reader() -> Iterator[DocumentReader]:
-    reader = DocumentReader()
-    yield reader
-    reader.close()
-
-
-def read(reader: DocumentReader, *files: Path) -> list[str]:
-    """The texts of the files; "unread" for one that was not read within the limits."""
-
-    async def text(file: Path) -> str:
-        try:
-            return (await reader.read(file, DOCX, file.name)).text
-        except NoAnswer:
-            return "unread"
-
-    async def together() -> list[str]:
-        return await asyncio.gather(*map(text, files))
-
-    return asyncio.run(together())
-
-
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    (tmp_path / "report.docx").write_bytes(REPORT)
-    return tmp_path / "report.docx"
-
-
-def test_one_that_takes_too_much_memory_is_not_read_and_harms_no_other(
-    report: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "LIMITS", Limits(memory_bytes=160 * 2**20))
-    (report.parent / "hungry.docx").write_bytes(HUNGRY)
-    reader = DocumentReader()
-    try:
-        hungry, after = read(reader, report.parent / "hungry.docx"), read(reader, report)
-    finally:
-        reader.close()
-    assert hungry == ["unread"]
-    assert "Größe" in after[0]
 
 
 class Folder:

@@ -12,7 +12,6 @@ MEDIA = {
     "audio/mpeg": [b"ID3\x04\x00\x00\x00\x00\x01\x00", b"\xff\xfb\x90\x64\x00", b"\xff\xe3\x18\xc4"],
     "audio/wav": [b"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00"],
     "audio/ogg": [OGG + b"\x01\x1e\x01vorbis"],
-    "video/ogg": [OGG + b"\x01\x2a\x80theora"],
     "audio/mp4": [b"\x00\x00\x00\x20ftypM4A \x00\x00\x00\x00"],
     "video/mp4": [b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2", b"\x00\x00\x00\x18ftypwxyz\x00\x00\x02\x00"],
     "video/quicktime": [b"\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00qt  "],
@@ -21,7 +20,6 @@ MEDIA = {
 }
 NOT_MEDIA = {
     "image/heic": b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic",
-    "image/avif": b"\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avif",
     "image/png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
     "image/webp": b"RIFF\x24\x00\x00\x00WEBPVP8 ",
     "application/pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3",
@@ -48,14 +46,11 @@ def test_others_are_not_audio_or_video(media_type: str) -> None:
     ("name", "head", "media_type"),
     [
         ("a.md", b"# Notes", "text/markdown"),
-        ("A.CSV", b"a,b", "text/csv"),
-        ("logo.svg", b"<svg>", "image/svg+xml"),
         ("README", b"read me", "text/plain"),
         ("cut.unknown", "é".encode()[:1], "text/plain"),
         ("song.mp3", b"only words", "audio/mpeg"),
         ("book.xlsx", b"PK\x03\x04" + bytes(60), "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
         ("fake.pdf", b"PK\x03\x04" + bytes(60), "application/zip"),
-        ("photo.txt", b"\x89PNG\r\n\x1a\n", "image/png"),
     ],
 )
 def test_then_the_name_counts(name: str, head: bytes, media_type: str) -> None:
@@ -65,19 +60,13 @@ def test_then_the_name_counts(name: str, head: bytes, media_type: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [
-        ("brief.pdf", "brief.pdf"),
         ("/etc/passwd", "passwd"),
         ("..\\..\\boot.ini", "boot.ini"),
         ("", "file"),
         ("..", "file"),
-        ("a/", "file"),
-        (" \t ", "file"),
         ("a\x00b\nc\x7f.txt", "abc.txt"),
         ("inv\u202egnp.exe", "invgnp.exe"),
-        ("\ud800x", "x"),
-        (".env", ".env"),
         ("👩‍🚀.png", "👩‍🚀.png"),
-        ("a" * 300 + ".pdf", "a" * 196 + ".pdf"),
         ("夏" * 100 + ".pdf", "夏" * 65 + ".pdf"),
     ],
 )
@@ -86,15 +75,11 @@ def test_safe_names(sent: str, kept: str) -> None:
     assert len(kept.encode()) <= 200
 
 
-@pytest.mark.parametrize("path", ["a", "out/report.md", ".cache/x", "夏/の.md", "a b/c", "..a/b..", "x" * 500])
+@pytest.mark.parametrize("path", ["a", ".cache/x", "夏/の.md", "a b/c", "..a/b..", "x" * 500])
 def test_paths_within_the_workspace(path: str) -> None:
     assert safe_path(path) == path
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/.", "a\\b", "a\x00", "a\nb", "a/ /b", "a/\u202eb",
-     "x" * 501, "\ud800", "a\u2028b"],
-)  # fmt: skip
+@pytest.mark.parametrize("path", ["", "/a", "a/", "a//b", "..", "a/../b", "a\\b", "a\x00", "a/\u202eb", "x" * 501])
 def test_paths_that_are_none(path: str) -> None:
     assert safe_path(path) is None

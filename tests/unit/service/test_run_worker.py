@@ -17,20 +17,16 @@ from agentsvc_nb.service.jobs import job_records, jobs
 from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.ports import CommitLost, StoreAway
 from agentsvc_nb.service.runner import supervisor
-from agentsvc_nb.service.runner.event_log import PIECES_AT_ONCE, EventLog
-from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
-from agentsvc_nb.wire.limits import DELTA_CHARS, RESTARTS_MAX
+from agentsvc_nb.wire.limits import RESTARTS_MAX
 from tests.faults.history import counted_text
 from tests.unit.service.contexts import NOW, claimed, ended, events, started, workers
 
 Use = Callable[..., Awaitable[Any]]
 FULL = "database or disk is full"
-TEXT = "".join(f"{number:,} " for number in range(3 * PIECES_AT_ONCE * DELTA_CHARS // 7))
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, at: int, error: Exception) -> list[int]:
@@ -73,36 +69,6 @@ def test_a_damaged_state_fails_its_run_and_no_start_of_the_service(state: str, s
         assert (await ended(storage, await damaged())).last_error == "agent_error" or state != "{"
 
     asyncio.run(work())
-
-
-@pytest.mark.parametrize("batch", [1, 2, 3])
-@pytest.mark.parametrize("before", [True, False])
-def test_a_cancel_leaves_no_text_unwritten(
-    before: bool, batch: int, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run's output had all of it, its events only the beginning."""
-    append, speaking, batches = attempts.append, list[asyncio.Task[None]](), 0
-
-    async def cancelled(*given: Any) -> None:
-        nonlocal batches
-        batches += 1
-        if batches == batch and before:
-            speaking[0].cancel()
-        await append(*given)
-        if batches == batch:
-            speaking[0].cancel()
-
-    async def work() -> None:
-        run = await claimed(storage)
-        log = EventLog(storage, run)
-        speaking.append(asyncio.create_task(log.speak("text.delta", TEXT)))
-        await asyncio.wait(speaking)
-        await log.flush()
-        assert await written(storage, run) == TEXT
-
-    monkeypatch.setattr(attempts, "append", cancelled)
-    asyncio.run(work())
-    assert batches >= batch
 
 
 # -- what is billed ------------------------------------------------------------------------------------------------
@@ -178,39 +144,24 @@ def test_a_call_that_is_broken_off_is_billed_and_holds_nothing(
     asyncio.run(work())
 
 
-async def stopped(worker: RunRunner, job_worker: JobRunner) -> None:
-    """The stop of the service, in its order."""
-    job_worker.supervisor.stopping = True
-    await worker.supervisor.stop()
-    await job_worker.supervisor.stop()
-
-
-@pytest.mark.parametrize("tool_class", [Search, SearchJob])
-def test_what_is_cancelled_as_the_service_stops_ends_with_what_it_used(
-    tool_class: type[Search], storage: Storage
-) -> None:
-    """A job was left for the next start, which ended it without knowing what it had used."""
+def test_a_job_that_is_cancelled_as_the_service_stops_ends_with_what_it_used(storage: Storage) -> None:
+    """It was left for the next start, which ended it without knowing what it had used."""
 
     async def work() -> None:
-        tool = tool_class()
-        run = await started(storage, "usage 1000 0\nsay so far\ncall search {}")
-        both = workers(storage, tool)
-        both[0].wake(run.run_id)
+        tool = SearchJob()
+        run = await started(storage, "call search {}")
+        worker, job_worker = workers(storage, tool)
+        worker.wake(run.run_id)
         await tool.charged.wait()
-        if tool.asynchronous:
-            (job,) = await storage.use_case.read(job_records.active)
-            await storage.use_case.write(lambda tx: job_records.cancelling(tx, job.job_id))
-            await stopped(*both)
-            ended_job = await jobs.find(storage.use_case, job.job_id)
-            assert ended_job is not None
-            assert ended_job.status == "cancelled"
-            assert (await billed(storage, run))["web_search"] == 1
-        else:
-            await storage.use_case.write(lambda tx: run_records.cancelling(tx, run.run_id))
-            await stopped(*both)
-            found = await runs.find(storage.use_case, run.run_id)
-            assert found is not None
-            assert (found.status, found.output, found.input_tokens) == ("cancelled", "so far", 1_000)
+        (job,) = await storage.use_case.read(job_records.active)
+        await storage.use_case.write(lambda tx: job_records.cancelling(tx, job.job_id))
+        job_worker.supervisor.stopping = True
+        await worker.supervisor.stop()
+        await job_worker.supervisor.stop()
+        ended_job = await jobs.find(storage.use_case, job.job_id)
+        assert ended_job is not None
+        assert ended_job.status == "cancelled"
+        assert await billed(storage, run) == {"web_search": 1}
 
     asyncio.run(work())
 
@@ -261,7 +212,7 @@ def test_an_earlier_attempt_of_a_run_writes_nothing(storage: Storage) -> None:
     asyncio.run(work())
 
 
-def test_an_earlier_attempt_of_a_job_does_not_end_it(storage: Storage) -> None:
+def test_an_earlier_attempt_of_a_job_neither_ends_it_nor_holds_for_a_call(storage: Storage) -> None:
     async def work() -> None:
         context, run = storage.use_case, await started(storage, "hello")
         key = await context.read(lambda tx: account_records.get_key(tx, run.account, run.key_id))
@@ -272,6 +223,8 @@ def test_an_earlier_attempt_of_a_job_does_not_end_it(storage: Storage) -> None:
         assert late is not None
         assert now is not None
         assert now.attempt == late.attempt + 1
+        with pytest.raises(jobs.LostJob):
+            await jobs.hold(context, late, 0, 1, 0)
         assert not await jobs.finish(context, job.job_id, late.attempt, job_records.JobEnding("failed", []))
         assert await jobs.finish(context, job.job_id, now.attempt, job_records.JobEnding("succeeded", []))
 
@@ -330,15 +283,6 @@ async def saves(storage: Storage, run: RunRecord, time: int) -> None:
     await attempts.checkpoint(storage.use_case, run.run_id, run.attempt, {"state": {"step": time}}, 0, used)
 
 
-async def ends_a_call(storage: Storage, run: RunRecord, time: int) -> None:
-    call = await tool_calls.open(storage.use_case, run, run.attempt, str(time), "read_file", {})
-    await tool_calls.move(storage.use_case, run, run.attempt, call, "done", Outcome())
-
-
-async def ends_the_same_call(storage: Storage, run: RunRecord, time: int) -> None:
-    await ends_a_call(storage, run, 1)
-
-
 async def says_the_same(storage: Storage, run: RunRecord, time: int) -> None:
     await attempts.append(storage.use_case, run.run_id, run.attempt, [("text.delta", {"text": "one"})])
 
@@ -347,11 +291,9 @@ async def says_the_same(storage: Storage, run: RunRecord, time: int) -> None:
     ("work", "status"),
     [
         (saves, "running"),
-        (ends_a_call, "running"),
         (waits_for_approval, "running"),
         (opens_a_call, "failed"),
         (says_the_same, "failed"),
-        (ends_the_same_call, "failed"),
     ],
 )
 def test_a_run_that_makes_progress_or_waits_outlives_any_number_of_workers(

@@ -69,12 +69,6 @@ def test_a_query_is_answered_by_one_name_and_not_by_two_together(chat: Chat) -> 
     assert chat.paths("txt ") == ["alpha.txt", "alpha beta.txt"]
 
 
-def test_an_exclusion_looks_at_both_names_and_at_the_contents(chat: Chat) -> None:
-    chat.put({"sale.txt": "draft", "draft.txt": "sale", "own.txt": "sale", "sale-2.txt": "fine", "c.txt": "sale"})
-    chat.rename("own.txt", "My draft")
-    assert chat.paths("sale -draft") == ["sale-2.txt", "c.txt"]
-
-
 def test_looking_for_passages_counts_in_the_time_of_a_search(chat: Chat) -> None:
     """Every letter of the long word has to be looked at, for each word of the query, and none begins a word."""
     chat.put({"long.txt": SLOW_TEXT})
@@ -134,12 +128,6 @@ class Indexed:
 @pytest.fixture
 def indexed(database: DatabaseEngine) -> Indexed:
     return Indexed(database)
-
-
-def test_the_best_comes_first_and_of_equals_the_newest(indexed: Indexed) -> None:
-    indexed.put(dict.fromkeys("cab", "one sale among many other words") | {"z": "sale sale sale"})
-    indexed.put({f"other{number}": "nothing of the kind here" for number in range(9)})
-    assert indexed.found("sale ") == ["z", "b", "a", "c"]
 
 
 def test_of_very_many_the_best_come_first(indexed: Indexed) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from agentsvc_nb.service.accounts import accounts
 from agentsvc_nb.service.accounts.account_records import KeyRecord
-from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.ports import DatabaseEngine
@@ -18,7 +17,7 @@ from agentsvc_nb.service.runs import attempts, run_records, runs
 from agentsvc_nb.service.runs.run_records import Ending
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.use_cases import UseCaseContext
-from tests.unit.service.contexts import NOW, NoWorkers, SetClock, use_case
+from tests.unit.service.contexts import NOW, SetClock, use_case
 
 QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
 
@@ -49,21 +48,6 @@ def test_a_key_counts_for_its_account_on_its_day(context: UseCaseContext) -> Non
     first, again, other, next_day = asyncio.run(work())
     assert first == again
     assert len({first, other, next_day}) == 3
-
-
-def test_who_is_refused_by_now_writes_nothing(context: UseCaseContext) -> None:
-    async def refuse() -> None:
-        raise ApiError("unauthorized")
-
-    async def begin() -> None:
-        key = await made(context)
-        with pytest.raises(ApiError):
-            await runs.start(context.checked(refuse), key, QUESTION)
-        assert await context.read(run_records.active) == []
-
-    asyncio.run(begin())
-    assert isinstance(context.workers, NoWorkers)
-    assert context.workers.asked == []
 
 
 def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseCaseContext) -> None:
