@@ -9,8 +9,8 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
+from tests.faults.faces import async_face, sync_face
 from tests.faults.network import CONTENT, HANDLE_SECONDS, LONG, new_chat, nothing_left_open
-from tests.service.api.faces import async_face, sync_face
 from tests.support.sampling import sampled
 
 

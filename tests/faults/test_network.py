@@ -14,6 +14,7 @@ from agentsvc_nb import AgentService, APIConnectionError
 from agentsvc_nb.client import streams, tools
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.limits import MIB
+from tests.faults.faces import Face
 from tests.faults.network import (
     CONTENT,
     KINDS,
@@ -26,7 +27,6 @@ from tests.faults.network import (
     read,
 )
 from tests.faults.proxy import Direction, Fault, How, Proxy
-from tests.service.api.faces import Face
 from tests.support.sampling import sampled
 
 IMAGES = {"request": {"brief": "Autumn sale"}}

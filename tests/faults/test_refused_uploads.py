@@ -16,7 +16,7 @@ import pytest
 from agentsvc_nb import RequestTooLargeError
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.limits import MIB
-from tests.service.api.faces import async_face, sync_face
+from tests.faults.faces import async_face, sync_face
 from tests.support.sampling import sampled
 
 BODY = json.dumps({"error": {"message": "Too large.", "type": "t", "code": "attachment_too_large"}}).encode()

@@ -6,7 +6,7 @@ import contextlib
 import re
 import uuid
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -73,26 +73,6 @@ def wire(service: RunningService) -> Iterator[Wire]:
     headers = {"Authorization": f"Bearer {service.api_key}"}
     with httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http:
         yield Wire(http)
-
-
-class Opened(Protocol):
-    """Opens a `Wire` to any service, with any of its keys; without one, with the service's own."""
-
-    def __call__(self, service: RunningService, key: str = "") -> Wire: ...
-
-
-@pytest.fixture
-def opened() -> Iterator[Opened]:
-    clients: list[httpx.Client] = []
-
-    def open_(service: RunningService, key: str = "") -> Wire:
-        headers = {"Authorization": f"Bearer {key or service.api_key}"}
-        clients.append(httpx.Client(base_url=service.base_url, headers=headers, timeout=60))
-        return Wire(clients[-1])
-
-    yield open_
-    for client in clients:
-        client.close()
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ import pytest
 from agentsvc_nb.cli import main
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import V1
-from tests.service.api.conftest import Opened, Wire, code
+from tests.service.api.conftest import Wire, code
+from tests.service.api.service_fixture import ServiceFixture
 from tests.support.contents import incoming
 from tests.support.waiting import PATIENCE_SECONDS, until
 
@@ -69,8 +70,8 @@ def beside(work: Callable[[], T]) -> Future[T]:
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-def test_a_stream_ends_and_its_run_goes_on(own_service: RunningService, opened: Opened, how: str) -> None:
-    wire, key = opened(own_service), Key(own_service, how)
+def test_a_stream_ends_and_its_run_goes_on(own_service: RunningService, stage: ServiceFixture, how: str) -> None:
+    wire, key = stage.open(own_service), Key(own_service, how)
     run = wire.start("wait 60")
     url = f"{own_service.base_url}{V1}/runs/{run['run_id']}/events"
     try:
@@ -87,8 +88,10 @@ def test_a_stream_ends_and_its_run_goes_on(own_service: RunningService, opened: 
     wire("POST", f"/runs/{run['run_id']}/cancel")
 
 
-def test_what_is_held_is_refused_and_its_run_goes_on(own_service: RunningService, key: Key, opened: Opened) -> None:
-    wire = opened(own_service)
+def test_what_is_held_is_refused_and_its_run_goes_on(
+    own_service: RunningService, key: Key, stage: ServiceFixture
+) -> None:
+    wire = stage.open(own_service)
     chat = wire.new_chat()
     asked = {"message": "write begun.txt x\nwait 60", "sync": True, "chat": chat}
     held = beside(lambda: httpx.post(f"{own_service.base_url}{V1}/runs", headers=key.headers, json=asked, timeout=150))
@@ -100,8 +103,8 @@ def test_what_is_held_is_refused_and_its_run_goes_on(own_service: RunningService
     wire("POST", f"/runs/{begun['run_id']}/cancel")
 
 
-def test_a_download_stops(own_service: RunningService, key: Key, opened: Opened) -> None:
-    wire, size = opened(own_service), 24_000_000
+def test_a_download_stops(own_service: RunningService, key: Key, stage: ServiceFixture) -> None:
+    wire, size = stage.open(own_service), 24_000_000
     chat = wire.new_chat()
     wire("POST", f"/files?chat_id={chat}", files={"files": ("big.bin", b"\0" * size)})
     url = f"{own_service.base_url}{V1}/files/download?chat_id={chat}&path=uploads/big.bin"

@@ -77,18 +77,6 @@ def test_a_refusal_is_told_to_the_agent(client: AgentService, asking: RunningSer
     assert effects(asking) == before
 
 
-def test_a_run_that_waits_can_be_cancelled(client: AgentService, asking: RunningService) -> None:
-    before = effects(asking)
-    run = client.runs.start(CALL)
-    call = waiting(client, run.run_id)
-    client.runs.cancel(run.run_id)
-    assert ended(client, run.run_id).status == "cancelled"
-    with pytest.raises(StefanBrainError) as late:
-        client.runs.approve(run.run_id, call)
-    assert late.value.code == "call_not_waiting"
-    assert effects(asking) == before
-
-
 def test_it_waits_over_a_crash(client: AgentService, asking: RunningService) -> None:
     run = client.runs.start(CALL)
     call = waiting(client, run.run_id)

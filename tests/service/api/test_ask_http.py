@@ -44,7 +44,6 @@ def test_an_answer_in_time_is_a_tool_result(wire: Wire) -> None:
         ({"on_busy": "wait"}, "invalid_tool_input", "on_busy"),
         ({"file_ids": ["nonsense"]}, "invalid_tool_input", "file_ids.0"),
         ({"image_urls": ["http://169.254.169.254/latest/"]}, "invalid_tool_input", "image_urls.0"),
-        ({"image_urls": ["http://[::ffff:10.0.0.1]/a.png"]}, "invalid_tool_input", "image_urls.0"),
         ({"image_urls": ["https://example.com/a.png"] * 6, "file_ids": ["upload_1"] * 5}, "too_many_attachments", None),
         ({"file_ids": ["upload_none"]}, "upload_not_found", None),
     ],

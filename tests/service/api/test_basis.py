@@ -7,7 +7,8 @@ import json
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from tests.service.api.conftest import Opened, Wire
+from tests.service.api.conftest import Wire
+from tests.service.api.service_fixture import ServiceFixture
 
 TABLE = b"product,price\nTent,249\nMug,14\n"
 QUESTION = "What is the total price?"
@@ -15,8 +16,8 @@ BASIS = {"basis": "computed", "headline": "Total price: 263", "values": ["263"]}
 
 
 @pytest.fixture
-def priced(offline_service: RunningService, opened: Opened) -> Wire:
-    return opened(offline_service)
+def priced(offline_service: RunningService, stage: ServiceFixture) -> Wire:
+    return stage.open(offline_service)
 
 
 def chat_with_table(wire: Wire) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire import limits
 from tests.support.waiting import until
 
@@ -52,25 +51,6 @@ def test_a_function_is_executed_where_the_stream_is_read(client: AgentService) -
     [waiting] = [event for event in events if event.type == "client_call.waiting"]
     assert (waiting.tool, waiting.input) == ("plain", {"order": 7})
     assert waiting.expires_at > waiting.created_at
-
-
-def test_who_only_follows_executes_nothing(client: AgentService, service: RunningService) -> None:
-    done: list[str] = []
-
-    def look_up(order: int) -> str:
-        """Looks up an order."""
-        done.append("called")
-        return "x"
-
-    run = client.runs.start(CALL, client_tools=[look_up])
-    with AgentService(service.api_key, service.base_url) as other, other.runs.attach(run) as stream:
-        # It has started another run with the same function, too.
-        other.runs.start("say x", client_tools=[look_up])
-        for event in stream:
-            if event.type == "client_call.waiting":
-                other.runs.cancel(run)
-        assert stream.run.status == "cancelled"
-    assert done == []
 
 
 def test_a_second_stream_of_the_run_repeats_answers_and_executes_nothing(client: AgentService) -> None:

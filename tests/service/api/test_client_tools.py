@@ -12,7 +12,7 @@ import pytest
 
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import V1
-from tests.service.api.conftest import Opened, Wire, code, signed_in
+from tests.service.api.conftest import Wire, code, signed_in
 from tests.service.api.service_fixture import CAREFUL, HASTY, ServiceFixture, stop
 from tests.support.waiting import until
 
@@ -167,8 +167,8 @@ def test_anything_else_is_refused(tools: Any, wire: Wire) -> None:
     assert answer.json()["error"]["field"].startswith("client_tools")
 
 
-def test_an_agent_that_chooses_no_tools_says_so(offline_service: RunningService, opened: Opened) -> None:
-    wire = opened(offline_service)
+def test_an_agent_that_chooses_no_tools_says_so(offline_service: RunningService, stage: ServiceFixture) -> None:
+    wire = stage.open(offline_service)
     run = ended(wire, wire.start("Hello?", client_tools=[ORDER]))
     assert [one["code"] for one in of(wire, run, "warning")] == ["client_tools_not_used"]
 

@@ -9,7 +9,6 @@ import httpx
 import pytest
 
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.client.errors import StefanBrainError, ToolResultError
 from agentsvc_nb.wire.tools import JobAccepted, ToolResult
 from tests.service.api.conftest import Wire, code
 from tests.service.api.test_every_route import PICTURE
@@ -172,14 +171,3 @@ def test_a_direct_tool_answers_at_once_and_works_in_the_chat(client: AgentServic
     assert first.data["path"] in [file.path for file in client.files.list(first.chat)]
     assert first.chat == again.chat, "tools share a chat"
     assert other.chat != first.chat
-
-
-def test_a_direct_tool_that_fails_is_an_answer_that_the_client_raises(client: AgentService) -> None:
-    with pytest.raises(ToolResultError) as failed:
-        client.tools.invoke("web_search", {"query": "tea"})
-    assert (failed.value.status, failed.value.code) == (200, "not_configured")
-    assert failed.value.body["is_error"] is True
-    assert failed.value.body["content"][0]["text"]
-    with pytest.raises(StefanBrainError) as refused:
-        client.tools.invoke("web_search", {"query": 3})
-    assert (refused.value.status, refused.value.code) == (400, "invalid_tool_input")

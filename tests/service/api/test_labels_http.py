@@ -19,17 +19,6 @@ def page(service: RunningService, fresh_key: str) -> str:
     return agentsvc("pages", "add", "--data", service.data, f"https://example.com/{fresh_key}").stdout.strip()
 
 
-def test_a_page_is_added_read_and_labelled(client: AgentService, service: RunningService, page: str) -> None:
-    fresh = client.labels.get(page)
-    assert page.startswith("page_")
-    assert (fresh.labels, fresh.version) == ({}, 1)
-    assert agentsvc("pages", "add", "--data", service.data, fresh.url).stdout.strip() == page
-    written = client.labels.write(page, {"page_type": "quiz", "urgency": "none"}, 1)
-    assert (written.labels, written.version) == ({"page_type": "quiz", "urgency": "none"}, 2)
-    assert client.labels.write(page, {"urgency": "deadline"}, 2).labels == {"urgency": "deadline"}, "replaced"
-    assert client.labels.get(page).version == 3
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [

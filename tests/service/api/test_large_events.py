@@ -76,15 +76,6 @@ def test_a_large_result_of_a_tool_is_shortened_and_kept(client: AgentService) ->
     assert kept["content"][0]["text"].startswith(result["content"][0]["text"].removesuffix(payloads.CUT))
 
 
-def test_a_large_input_of_a_call_is_shortened_and_does_its_work(client: AgentService) -> None:
-    text = "ü" * 490_000
-    run = ended(client, f"{call('write_file', path='a.md', text=text)}\nsay done")
-    payload = only(read_by_all(client, run), "tool.call")
-    assert whole(client, run, payload)["input"] == {"path": "a.md", "text": text}
-    assert payload["input"]["text"].endswith(payloads.CUT)
-    assert read(client, run, "a.md") == text.encode()
-
-
 def test_a_long_text_comes_in_pieces_and_its_end_has_all_of_it(client: AgentService, wire: Wire) -> None:
     text = "\U0001f600" * (OUTPUT_BYTES // 4 - 1)
     with client.runs.start_and_stream(f"say {text}") as following:

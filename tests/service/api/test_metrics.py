@@ -17,7 +17,6 @@ from docs.tables import METRICS
 from tests.service.api.service_fixture import CAREFUL, ServiceFixture
 
 TOKEN = str(CAREFUL["metrics_token"])
-NOBODYS = "00000000-0000-4000-8000-000000000000"
 CALLS = 'call list_files {}\ncall read_file {"path": "missing.txt"}\ncall made_up_tool {}'
 
 
@@ -82,22 +81,6 @@ def test_runs_are_counted_by_how_they_ended(measured: RunningService) -> None:
             assert run(measured, "fail model_unavailable away") == "failed"
         with grows(measured, ended, 1, status="failed", last_error="other"):
             assert run(measured, "fail made_up_code for you") == "failed"
-
-
-def test_requests_are_counted_by_route(measured: RunningService) -> None:
-    """By the route's path, never by the path of the request; no route and no method are labels of their own."""
-    headers = {"Authorization": f"Bearer {measured.api_key}"}
-    count, of_runs = "agentsvc_request_seconds_count", f"{V1}/runs/{{run_id}}"
-    with (
-        grows(measured, count, 1, route=of_runs, status="404", method="GET"),
-        grows(measured, count, 1, route=of_runs, status="400"),
-        grows(measured, count, 1, route="", status="404"),
-        grows(measured, count, 1, route="/healthz", status="200"),
-        grows(measured, count, 1, method="other", status="405"),
-    ):
-        for target in (f"{V1}/runs/{NOBODYS}", f"{V1}/runs/x", "/some/unknown/path", "/healthz"):
-            httpx.get(measured.base_url + target, headers=headers)
-        httpx.request("PROPFIND", f"{measured.base_url}{V1}/runs", headers=headers)
 
 
 def test_no_label_names_anybody(measured: RunningService) -> None:

@@ -75,7 +75,6 @@ STREAM: Final = {"Accept": "text/event-stream"}
     [
         ("POST", "/files?chat_id=chat_unknown", {"content": b"x"}, "invalid_multipart"),
         ("GET", "/files?chat_id=chat_unknown&limit=0", {}, "invalid_query"),
-        ("GET", f"{NO_RUN}?after=x", {"headers": STREAM}, "invalid_query"),
         ("GET", NO_RUN, {"headers": {**STREAM, "Last-Event-ID": "x"}}, "invalid_last_event_id"),
         ("PUT", "/landing-pages/page_unknown/labels", {"json": {}}, "invalid_label"),
     ],

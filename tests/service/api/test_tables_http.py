@@ -16,7 +16,8 @@ import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
-from tests.service.api.conftest import Opened, Wire
+from tests.service.api.conftest import Wire
+from tests.service.api.service_fixture import ServiceFixture
 from tests.support.contents import incoming
 from tests.support.waiting import until
 from tests.unit.tools.test_sandbox import gone
@@ -81,8 +82,8 @@ def engines(service: RunningService) -> set[int]:
     return {pid for pid in children_of(service.pid) if has_engine(pid)}
 
 
-def test_each_account_asks_its_own_tables_only(service: RunningService, opened: Opened) -> None:
-    ours, theirs = opened(service, service.create_key()), opened(service, service.create_key())
+def test_each_account_asks_its_own_tables_only(service: RunningService, stage: ServiceFixture) -> None:
+    ours, theirs = stage.open(service, service.create_key()), stage.open(service, service.create_key())
     secret = chat_with(theirs, "secret.csv", SECRET)
     assert "999999" in asked(theirs, secret, "SELECT salary FROM secret")
     own = chat_with(ours, "sales.csv", SALES)
@@ -105,9 +106,9 @@ def test_each_account_asks_its_own_tables_only(service: RunningService, opened: 
 
 
 def test_children_end_with_a_service_that_is_killed_and_harm_it_not_when_they_are(
-    service: RunningService, opened: Opened
+    service: RunningService, stage: ServiceFixture
 ) -> None:
-    wire = opened(service)
+    wire = stage.open(service)
     chat = chat_with(wire, "sales.csv", SALES)
     asked(wire, chat, "SELECT 1")
     for pid in engines(service):

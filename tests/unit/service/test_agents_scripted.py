@@ -29,10 +29,8 @@ def play(script: str, folder: Path) -> tuple[str | None, MemoryRunContext]:
     ("script", "output"),
     [
         ("say hello\nsay world", "hello\nworld"),
-        ("say a\n\nsay b", "a\n\nb"),
         ("say a\nanswer other", "other"),
         ("wait x\nwait -1\nwait nan", "wait x\nwait -1\nwait nan"),
-        ("call echo_job {nope", "call echo_job {nope"),
         ("fail-http brain_unavailable\nsay b", "b"),
         ("say line\u2028separator", "line\u2028separator"),
     ],

@@ -63,21 +63,6 @@ def folder(database: DatabaseEngine, storage: Storage) -> Iterator[Folder]:
     asyncio.run(storage.readings.close())
 
 
-def test_a_document_that_waits_is_found_by_name_and_read_after_a_restart(folder: Folder) -> None:
-    async def write() -> None:
-        await folder.write("report.docx", REPORT)
-        await folder.write("newer.txt", "Größe".encode())
-        await folder.write("logs/scratch.docx", REPORT)
-
-    asyncio.run(write())
-    assert folder.found("report ") == ["report.docx name"]
-    assert folder.found("größe ") == ["newer.txt content"]
-    assert folder.waiting() == ["report.docx"]
-    folder.start_again()
-    assert sorted(folder.found("größe ")) == ["newer.txt content", "report.docx content"]
-    assert folder.found("docx or txt ") == ["newer.txt name", "report.docx name"], "it keeps its place"
-
-
 def test_an_agent_waits_for_the_documents_of_its_chat(folder: Folder) -> None:
     async def as_an_agent() -> tuple[str, list[str]]:
         await folder.write("report.docx", REPORT)

@@ -18,7 +18,7 @@ from agentsvc_nb.service.jobs.jobs import Submit
 from agentsvc_nb.service.ports import CommitLost, StoreAway
 from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runs import attempts, run_records, runs, tool_calls
+from agentsvc_nb.service.runs import attempts, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
 from agentsvc_nb.wire.limits import RESTARTS_MAX
@@ -26,7 +26,6 @@ from tests.faults.history import counted_text
 from tests.unit.service.contexts import NOW, claimed, ended, events, started, workers
 
 Use = Callable[..., Awaitable[Any]]
-FULL = "database or disk is full"
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, at: int, error: Exception) -> list[int]:
@@ -51,24 +50,6 @@ async def written(storage: Storage, run: RunRecord) -> str:
 
 
 # -- faults of the disk --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("state", ["{", "[]", '{"counted": {"steps": 1, "unknown": 2}}'])
-def test_a_damaged_state_fails_its_run_and_no_start_of_the_service(state: str, storage: Storage) -> None:
-    async def damaged() -> RunRecord:
-        run = await claimed(storage)
-        sql = "INSERT INTO run_checkpoint (run_id, state) VALUES (:run_id, :state)"
-        await storage.use_case.write(lambda tx: tx.run(sql, run_id=run.run_id, state=state))
-        return run
-
-    async def work() -> None:
-        cancelled = await damaged()
-        await storage.use_case.write(lambda tx: run_records.cancelling(tx, cancelled.run_id))
-        assert await attempts.recover(storage.use_case) == []
-        assert await runs.status(storage.use_case, cancelled.run_id) == "cancelled"
-        assert (await ended(storage, await damaged())).last_error == "agent_error" or state != "{"
-
-    asyncio.run(work())
 
 
 # -- what is billed ------------------------------------------------------------------------------------------------
@@ -108,13 +89,12 @@ async def billed(storage: Storage, run: RunRecord) -> dict[str, int]:
     return {line.kind: line.quantity for line in found}
 
 
-@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_call_that_is_broken_off_is_billed_and_holds_nothing(
-    fails: bool, full: bool, storage: Storage, monkeypatch: pytest.MonkeyPatch
+    fails: bool, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`full`: the disk, when it is first tried, and another cancel comes before it is tried again."""
-    move, failures = tool_calls.move, [sqlite3.OperationalError(FULL)] * full
+    """Though the disk was full when its end was first stored, and another cancel came before it was tried again."""
+    move, failures = tool_calls.move, [sqlite3.OperationalError("database or disk is full")]
 
     async def work() -> None:
         tool = Search(fails)
@@ -135,9 +115,7 @@ def test_a_call_that_is_broken_off_is_billed_and_holds_nothing(
             worker.interrupt(run.run_id)
         await worker.supervisor.ended(run.run_id)
         assert await billed(storage, run) == {"web_search": 1}
-        found = await runs.find(storage.use_case, run.run_id)
-        assert found is not None
-        assert found.status == ("failed" if fails and not full else "cancelled")
+        assert await runs.status(storage.use_case, run.run_id) == "cancelled"
         assert await storage.use_case.read(lambda tx: usage_records.held(tx, run.account, "wallet")) == 0
 
     monkeypatch.setattr(supervisor, "STORE_AGAIN_SECONDS", 0.05)
