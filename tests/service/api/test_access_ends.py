@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
 import pytest
@@ -22,7 +20,6 @@ from tests.service.api.service_fixture import ServiceFixture
 from tests.support.contents import incoming
 from tests.support.waiting import PATIENCE_SECONDS, until
 
-T = TypeVar("T")
 STREAM = {"Accept": "text/event-stream"}
 ENDINGS = {"revoke": (401, "unauthorized"), "account": (429, "user_suspended")}
 
@@ -55,20 +52,6 @@ def key(own_service: RunningService) -> Key:
     return Key(own_service)
 
 
-def beside(work: Callable[[], T]) -> Future[T]:
-    """What `work` gives, from a thread of its own, which a test that fails does not wait for."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
-
-
 @pytest.mark.parametrize("how", ENDINGS)
 def test_a_stream_ends_and_its_run_goes_on(own_service: RunningService, stage: ServiceFixture, how: str) -> None:
     wire, key = stage.open(own_service), Key(own_service, how)
@@ -94,10 +77,12 @@ def test_what_is_held_is_refused_and_its_run_goes_on(
     wire = stage.open(own_service)
     chat = wire.new_chat()
     asked = {"message": "write begun.txt x\nwait 60", "sync": True, "chat": chat}
-    held = beside(lambda: httpx.post(f"{own_service.base_url}{V1}/runs", headers=key.headers, json=asked, timeout=150))
-    [begun] = until(lambda: wire("GET", "/files", params={"chat_id": chat}).json()["files"])
-    key.end()
-    answer = held.result(PATIENCE_SECONDS)
+    url = f"{own_service.base_url}{V1}/runs"
+    with ThreadPoolExecutor() as pool:
+        held = pool.submit(httpx.post, url, headers=key.headers, json=asked, timeout=PATIENCE_SECONDS)
+        [begun] = until(lambda: wire("GET", "/files", params={"chat_id": chat}).json()["files"])
+        key.end()
+        answer = held.result()
     assert (answer.status_code, code(answer)) == ENDINGS["revoke"]
     assert wire("GET", f"/runs/{begun['run_id']}").json()["status"] == "running"
     wire("POST", f"/runs/{begun['run_id']}/cancel")

@@ -45,11 +45,6 @@ def read_by_all(client: AgentService, run: Run) -> list[RunEvent]:
     return pages
 
 
-def read(client: AgentService, run: Run, path: str) -> bytes:
-    assert run.chat is not None
-    return client.files.head(path, 100_000_000, chat=run.chat)
-
-
 def whole(client: AgentService, run: Run, payload: dict[str, Any]) -> dict[str, Any]:
     """What the payload names, which is in the chat and not found by a search."""
     assert payload["truncated"] is True
@@ -57,7 +52,7 @@ def whole(client: AgentService, run: Run, payload: dict[str, Any]) -> dict[str, 
     path = payload["whole_path"]
     assert path in [file.path for file in client.files.list(run.chat).all()]
     assert [found.path for found in client.files.search(path.rpartition("/")[2][:20], chat=run.chat).results] == []
-    found: dict[str, Any] = json.loads(read(client, run, path))
+    found: dict[str, Any] = json.loads(client.files.head(path, 100_000_000, chat=run.chat))
     return found
 
 

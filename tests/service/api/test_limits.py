@@ -62,8 +62,6 @@ def test_a_full_service_refuses_before_anything_is_made(stage: ServiceFixture) -
     answer = wire("POST", "/runs", json={"message": "say one too many"})
     assert (answer.status_code, code(answer), answer.headers["retry-after"]) == (429, "runtime_capacity_busy", "5")
     assert wire.start("wait 60", headers=keyed)["run_id"] == first["run_id"]
-    busy = wire("POST", "/runs", json={"message": "say", "chat": second["chat"]})
-    assert code(busy) == "agent_run_rejected"
     stop(wire, second)
     assert wire.finish("say there is room")["status"] == "completed"
     stop(wire, first)

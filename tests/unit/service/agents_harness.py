@@ -15,12 +15,7 @@ from typing import Any
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, StepsExceeded
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.engine.child import answer
-from agentsvc_nb.documents.engine.messages import (
-    ReadQuestion,
-    SqlQuestion,
-    TableAnswer,
-    TableFile,
-)
+from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableAnswer, TableFile
 from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.documents.search_query import matches, parse
 from agentsvc_nb.service.accounts.usage_records import Spent
@@ -122,8 +117,6 @@ class Unlimited:
 
 
 class MemoryToolContext(Unlimited):
-    """What a tool gets in hand."""
-
     fetch_only: tuple[str, ...] | None = None
     model = "scripted"
 
@@ -183,12 +176,7 @@ class MemoryRunContext(Unlimited):
         self.steps = 0
         self.tokens = (0, 0)
         self.checkpoints: list[dict[str, Any]] = []
-        self._said: list[str] = []
-        self._safe: list[str] = []
-
-    @property
-    def said(self) -> str:
-        return "".join(self._said)
+        self.said = self.safe = ""
 
     async def misfit(self, text: str) -> str | None:
         return None if self.output_config is None else misfit(text, self.output_config)
@@ -209,7 +197,7 @@ class MemoryRunContext(Unlimited):
         self.events.append(("step", self.steps))
 
     async def say(self, text: str) -> None:
-        self._said.append(text)
+        self.said += text
         self.events.append(("say", text))
 
     async def think(self, text: str) -> None:
@@ -249,10 +237,10 @@ class MemoryRunContext(Unlimited):
     async def checkpoint(self, state: dict[str, Any]) -> None:
         self.state = dict(state)
         self.checkpoints.append(dict(state))
-        self._safe = list(self._said)
+        self.safe = self.said
 
     async def rewind(self) -> None:
-        self._said = list(self._safe)
+        self.said = self.safe
         self.events.append(("rewind", None))
 
     def of(self, kind: str) -> list[Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb import agents
 from agentsvc_nb.agents import choose
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.echo_job import EchoJob
@@ -65,16 +64,3 @@ def test_a_recorded_conversation_answers_its_questions(tmp_path: Path) -> None:
     assert other is not None
     assert other.startswith("This is a recorded conversation")
     assert other.endswith("- Which region sold most?\n- And least?")
-
-
-@pytest.mark.parametrize(("content", "said"), [(None, "can't be read"), ("say hello\n", "no line begins with `ask`")])
-def test_a_file_without_questions_is_no_conversation(tmp_path: Path, content: str | None, said: str) -> None:
-    file = tmp_path / "review.txt"
-    if content is not None:
-        file.write_text(content)
-    model = f"scripted:{file}"
-    with pytest.raises(ValueError, match=said):
-        choose(model)
-    fault = agents.fault(Settings(tmp_path / "data", model=model))
-    assert fault is not None
-    assert said in fault

@@ -34,9 +34,6 @@ class Folder:
         results = asyncio.run(usecase.search(self.use_case, "acct_1", self.chat, q)).results
         return [f"{one.path} {one.match}" for one in results]
 
-    def waiting(self) -> list[str]:
-        return [file.path for file in self.database.read(lambda tx: records.waiting_in(tx, self.chat, None))]
-
     def unread(self) -> list[str]:
         files = self.database.read(lambda tx: records.all(tx, self.chat))
         return [file.path for file in files if file.public().unreadable]

@@ -159,7 +159,7 @@ class RunStates(RuleBasedStateMachine):
             assert self.ended.setdefault(run.run_id, dataclasses.astuple(run)) == dataclasses.astuple(run)
 
 
-RunStates.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None, derandomize=True)
+RunStates.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None, derandomize=True)
 TestRunStates = RunStates.TestCase
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -49,6 +49,7 @@ def seen(text: str) -> str:
     return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]", "\ufffd", text)
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), min_size=1, max_size=4)))
 @example([["a|b", "c"], ["d", "e\nf"], ["\\", "g"]])
 @example([[one] for one in HOSTILE])
@@ -58,6 +59,7 @@ def test_each_cell_is_read_as_it_was(rows: list[list[str]]) -> None:
     assert read(safe_text.table(head, others)) == (expected[0], expected[1:])
 
 
+@settings(max_examples=40)
 @given(CELLS)
 @example("[x=1]")  # no formula
 @example("[\\A]")

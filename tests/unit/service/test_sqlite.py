@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import sqlite3
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.service.disk import disk_fault
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store import group_commit
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
@@ -89,29 +86,3 @@ def test_a_read_that_takes_too_long_ends(tmp_path: Path) -> None:
         assert db.read(lambda tx: tx.one("SELECT 1 AS one")) == {"one": 1}
     finally:
         db.close()
-
-
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        ("full", "full"),
-        ("read-only", "written"),
-        ("gone", "opened"),
-        ("another error", None),
-    ],
-)
-def test_what_a_disk_did_not_do_is_said_for_what_it_is(how: str, said: str | None, tmp_path: Path) -> None:
-    """It was a full disk whatever it was."""
-    path = tmp_path / "gone" / "db.sqlite3" if how == "gone" else tmp_path / "db.sqlite3"
-
-    def work() -> None:
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            if how == "full":
-                connection.execute("PRAGMA max_page_count = 1")
-            connection.execute(f"PRAGMA query_only = {how == 'read-only'}")
-            connection.execute("SELECT nothing" if how == "another error" else "CREATE TABLE t AS SELECT 1")
-
-    with pytest.raises(sqlite3.OperationalError) as caught:
-        work()
-    fault = disk_fault(caught.value)
-    assert said in fault if said and fault else fault == said

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentsvc_nb.service.accounts import accounts
+from agentsvc_nb.service.accounts import accounts, feedback
 from agentsvc_nb.service.accounts.account_records import KeyRecord
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
@@ -15,7 +15,9 @@ from agentsvc_nb.service.ports import DatabaseEngine
 from agentsvc_nb.service.runs import attempts, runs
 from agentsvc_nb.service.runs.run_records import Ending
 from agentsvc_nb.service.runs.runs import Start
+from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.resources import NewFeedback
 from tests.unit.service.contexts import NOW, SetClock, use_case
 
 QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
@@ -89,3 +91,24 @@ def test_a_message_is_kept_whole_whatever_its_characters(context: UseCaseContext
         assert listed.message == message[:300]
 
     asyncio.run(work())
+
+
+def send(database: DatabaseEngine, now: int, account: str = "acct_a") -> str:
+    given = NewFeedback(summary="x")
+    return asyncio.run(feedback.send(use_case(database, now), account, given)).id
+
+
+def test_the_window_rolls(database: DatabaseEngine) -> None:
+    """Of 60 reports in any hour (docs/api/feedback.md "Rate"): one a minute fits for ever; a second one in a minute has to wait for the oldest to be an hour old."""
+    for minute in range(60):
+        send(database, NOW + minute * 60_000)
+    now = NOW + 59 * 60_000 + 500
+    with pytest.raises(ApiError) as caught:
+        send(database, now)
+    fail = caught.value
+    assert fail.row.code == "feedback_rate_limited"
+    assert fail.headers["Retry-After"] == "60"
+    assert fail.details == {"limit": 60, "observed": 60, "reset_at": rfc3339(NOW + 60 * 60_000)}
+    assert send(database, NOW + 60 * 60_000).startswith("fb_")
+    with pytest.raises(ApiError):
+        send(database, NOW + 60 * 60_000 + 1)
