@@ -38,7 +38,7 @@ class Entry:
 
 
 class MemoryWorkspace:
-    """The files of one chat, in a folder of the test. `outputs`: by path, the id and type of what made each."""
+    """The files of one chat. `outputs`: by path, the id and type of what made each."""
 
     def __init__(self, folder: Path, files: Mapping[str, str | bytes] | None = None) -> None:
         self.folder = folder

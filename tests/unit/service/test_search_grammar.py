@@ -26,7 +26,6 @@ from agentsvc_nb.documents.snippets import Passage, snippets
         # folding
         ("strasse ", "Straße"),
         ("advertising ", "adver\u00adtising"),
-        ("ガラス", "ｶﾞﾗｽ"),
         # CJK: by pairs, and single characters where they occur; other scripts
         ("のセ", "夏のセール"),
         ("ル", "夏のセール"),

@@ -1,4 +1,4 @@
-"""What use cases share: whom they wake, after the commit, and that a caller who is refused by now writes nothing."""
+"""What use cases share: keys by account and day, the order of turns, whole messages, and the rate of reports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from agentsvc_nb.service.accounts import accounts, feedback
 from agentsvc_nb.service.accounts.account_records import KeyRecord
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.ports import DatabaseEngine
@@ -99,7 +100,7 @@ def send(database: DatabaseEngine, now: int, account: str = "acct_a") -> str:
 
 
 def test_the_window_rolls(database: DatabaseEngine) -> None:
-    """Of 60 reports in any hour (docs/api/feedback.md "Rate"): one a minute fits for ever; a second one in a minute has to wait for the oldest to be an hour old."""
+    """Of 60 reports an hour (docs/api/feedback.md "Rate"): a second one in a minute waits for the oldest to end."""
     for minute in range(60):
         send(database, NOW + minute * 60_000)
     now = NOW + 59 * 60_000 + 500
