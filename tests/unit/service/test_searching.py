@@ -123,7 +123,7 @@ def indexed(database: DatabaseEngine) -> Indexed:
 def test_of_very_many_the_best_come_first(indexed: Indexed) -> None:
     """2,000 files have the words, so that levels choose what is ranked; the best are among the oldest."""
     times = [number // 10 if number < 100 else 1 for number in range(2_000)]
-    indexed.put({f"f{number}": "sale " * times[number] + "tent " + "word " * 100 for number in range(2_000)})
+    indexed.put({f"f{number}": "sale " * times[number] + "tent " + "word " * 300 for number in range(2_000)})
     for q in ("sale ", "sal", "tent or sale "):
         best = indexed.found(q)
         assert {int(path[1:]) // 10 for path in best[:10]} == {9}, q
