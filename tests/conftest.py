@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from agentsvc_nb import AgentService, testing
+from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from tests.support import databases
 
@@ -33,6 +33,15 @@ for _name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
     os.environ[_name] = str(Path(_HOME.name) / _name.lower())
 # Services and kernels that tests start have the code of this checkout, whatever package is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Let `-n auto` use half as many workers again as cores: most tests wait for a process that they have started."""
+    if config.option.numprocesses != "auto" or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # xdist reads the variable
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + cores // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -116,16 +125,11 @@ def s3() -> Iterator[S3Server]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def contents(request: pytest.FixtureRequest) -> Iterator[None]:
+def contents(request: pytest.FixtureRequest) -> None:
     """With `--blobs s3`, each service that a test starts keeps its contents there."""
-    if request.config.option.blobs == "folder":
-        yield
-        return
-    server: S3Server = request.getfixturevalue("s3")
-    usual = testing._environment
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(testing, "_environment", lambda: {**usual(), "AGENTSVC_BLOBS": server.address()})
-        yield
+    if request.config.option.blobs == "s3":
+        server: S3Server = request.getfixturevalue("s3")
+        _begin_with(lambda: {"blobs": server.address()})
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import contextlib
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -73,7 +72,7 @@ class Stranger:
     def _drip(self, connection: socket.socket, said: bytes) -> None:
         for byte in said:
             connection.sendall(bytes((byte,)))
-            time.sleep(self._byte_seconds)
+            self._closed.wait(self._byte_seconds)
 
 
 def _listening(host: str, port: int) -> socket.socket | None:
