@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,13 +25,13 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.client.transport import health
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
-from agentsvc_nb.service.folder import DataFolder, Ready
+from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
 from agentsvc_nb.testing import RunningService, running_service
+from tests.docs.test_interop import LOAD, ROOT, blocks
 from tests.service.cli.test_cli import ENV, command
-from tests.service.process.test_interop import LOAD, ROOT, blocks
 from tests.service.process.test_proof import RESTART, kill
 from tests.service.process.test_serve import ready_of, serving
-from tests.service.process.test_stop import connected
+from tests.service.process.test_stop import answer, connected
 from tests.support import strangers
 from tests.support.losing import lose_for_good
 from tests.support.strangers import Stranger, key_of, port_of
@@ -331,3 +332,66 @@ def test_start_succeeds_when_the_holder_goes_meanwhile(data: Path) -> None:
     going.start()
     assert find_or_start(data).api_key
     going.join()
+
+
+UPLOAD = (
+    "POST /api/developers/v1/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+    "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000000\r\n\r\n"
+    '--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf of it'
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_an_upload_that_the_end_interrupts_is_answered_503() -> None:
+    """SIGTERM with half of an upload here: the service waits for the rest, then says that it ends."""
+    with running_service() as running, connected(running.base_url) as connection:
+        connection.sendall(UPLOAD.format(key=running.api_key).encode())
+        until(lambda: any((running.data / "blobs" / "incoming").iterdir()))
+        os.kill(running.pid, signal.SIGTERM)
+        status, headers, body = answer(connection)
+        log = until((running.data / "serve.log").read_text, lambda text: "status=503" in text)
+        assert not any((running.data / "blobs" / "incoming").iterdir())
+    error = body["error"]
+    assert isinstance(error, dict)
+    assert (status, error["code"], headers["connection"]) == (503, "brain_unavailable", "close")
+    assert f"request={headers['x-request-id']}" in log
+    assert "Traceback" not in log
+
+
+PARENT = """
+import threading
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import running_service
+
+with running_service() as service, AgentService(service.api_key, service.base_url) as client:
+    client.runs.start("wait 3600")
+    print(service.data, service.pid, flush=True)
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_a_service_ends_when_its_parent_is_killed() -> None:
+    """A killed parent can't stop its service; the service notices within seconds, also in the middle of a run."""
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        try:
+            assert parent.stdout is not None
+            data, pid = parent.stdout.readline().split()
+        finally:
+            parent.kill()
+    try:
+        until(lambda: is_free(DataFolder(Path(data))), patience=PATIENCE_SECONDS / 2)
+    except AssertionError:
+        os.kill(int(pid), signal.SIGKILL)
+        raise
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def is_free(folder: DataFolder) -> bool:
+    """The lock says whether the service runs: its process may still be listed, as a zombie that nobody has reaped."""
+    try:
+        with folder.hold():
+            return True
+    except FolderHeld:
+        return False

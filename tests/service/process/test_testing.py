@@ -1,14 +1,9 @@
-"""`agentsvc_nb.testing`: its services end with the process that started them. And the code of docs/testing.md."""
+"""The code of docs/testing.md."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,48 +12,9 @@ import pytest
 import vcr
 
 from agentsvc_nb import AgentService, AsyncAgentService
-from agentsvc_nb.service.folder import DataFolder, FolderHeld
 from agentsvc_nb.testing import RunningService
-from tests.support.waiting import PATIENCE_SECONDS, until
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "testing.md"
-PARENT = """
-import threading
-from agentsvc_nb import AgentService
-from agentsvc_nb.testing import running_service
-
-with running_service() as service, AgentService(service.api_key, service.base_url) as client:
-    client.runs.start("wait 3600")
-    print(service.data, service.pid, flush=True)
-    threading.Event().wait()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
-def test_a_service_ends_when_its_parent_is_killed() -> None:
-    """A killed parent can't stop its service; the service notices within seconds, also in the middle of a run."""
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
-        try:
-            assert parent.stdout is not None
-            data, pid = parent.stdout.readline().split()
-        finally:
-            parent.kill()
-    try:
-        until(lambda: is_free(DataFolder(Path(data))), patience=PATIENCE_SECONDS / 2)
-    except AssertionError:
-        os.kill(int(pid), signal.SIGKILL)
-        raise
-    finally:
-        shutil.rmtree(data, ignore_errors=True)
-
-
-def is_free(folder: DataFolder) -> bool:
-    """The lock says whether the service runs: its process may still be listed, as a zombie that nobody has reaped."""
-    try:
-        with folder.hold():
-            return True
-    except FolderHeld:
-        return False
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
@@ -12,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, AsyncAgentService, AsyncEventStream, EventStream, StefanBrainError
+from agentsvc_nb import AgentService, AsyncAgentService, StefanBrainError
 from agentsvc_nb.client.transport.aio import AsyncIO
 from agentsvc_nb.clock import SystemClock, replaced
 
@@ -20,34 +19,24 @@ KEY = "svc_sk_top-secret"
 RUN_ID = "6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11"
 HOST = "http://service.test"
 V1 = "/api/developers/v1"
+RESET = httpx.ReadError("reset")
 Scripted = httpx.Response | Exception
 Call = Callable[[Any], Any]
-
-
-# -- the two clients -------------------------------------------------------------------------------------------------
 
 
 def blocking(base_url: str, call: Call, **options: Any) -> Any:
     """Make a call with a blocking client; read streams and pages to their end."""
     with AgentService(KEY, base_url, **options) as client:
         value = call(client)
-        if isinstance(value, EventStream):
-            with value:
-                return list(value)
-        return list(value) if hasattr(value, "first") else value
+        return list(value) if hasattr(value, "first") or hasattr(value, "__next__") else value
 
 
 def awaited(base_url: str, call: Call, **options: Any) -> Any:
-    """Do the same with the client for asyncio, in an event loop of its own."""
-
     async def use() -> Any:
         async with AsyncAgentService(KEY, base_url, **options) as client:
             value = call(client)
-            if hasattr(value, "__await__") and not hasattr(value, "__aenter__"):
+            if hasattr(value, "__await__"):
                 value = await value
-            if hasattr(value, "__aenter__") and not isinstance(value, AsyncEventStream):
-                async with value as stream:
-                    return [event async for event in stream]
             return [each async for each in value] if hasattr(value, "__aiter__") else value
 
     return asyncio.run(use())
@@ -56,11 +45,8 @@ def awaited(base_url: str, call: Call, **options: Any) -> Any:
 FACES: dict[str, Callable[..., Any]] = {"blocking": blocking, "async": awaited}
 
 
-# -- time ------------------------------------------------------------------------------------------------------------
-
-
 class Clock(SystemClock):
-    """Time as the client sees it: `sleep` moves it and returns at once. `day` is today in UTC."""
+    """Time as the client sees it: a wait moves it and returns at once. `day` is today in UTC."""
 
     def __init__(self) -> None:
         self.slept: list[float] = []
@@ -83,15 +69,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
 
     async def sleep(io: AsyncIO, seconds: float) -> None:
-        clock.sleep(seconds)
+        clock.slept.append(seconds)
 
     monkeypatch.setattr(AsyncIO, "sleep", sleep)
     monkeypatch.setattr(random, "random", lambda: 1.0)
     with replaced(clock):
         yield clock
-
-
-# -- scripted answers --------------------------------------------------------------------------------------------------
 
 
 class Network:
@@ -100,7 +83,7 @@ class Network:
     def __init__(self, answers: Iterable[Scripted], clock: Clock, face: str = "blocking") -> None:
         self._answers = iter(answers)
         self._face = face
-        self.clock = clock
+        self.clock, self.slept = clock, clock.slept
         self.requests: list[httpx.Request] = []
         self.transport = httpx.MockTransport(self._answer)
         self.client = AgentService(KEY, HOST, transport=self.transport)
@@ -111,14 +94,10 @@ class Network:
         answer = next(self._answers, None)
         assert answer is not None, f"one request too many: {request.method} {request.url}"
         if isinstance(answer, Exception):
-            raise answer
-        try:  # a copy, because tests of both faces may share an answer
-            return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
-        except httpx.ResponseNotRead:  # its body is made while it is read
-            return httpx.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
+            raise answer  # else a copy, because tests of both faces may share an answer
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
 
     def call(self, call: Call, **options: Any) -> Any:
-        """Make a call with a client of this face that has these options."""
         return FACES[self._face](HOST, call, transport=self.transport, **options)
 
     def error(self, call: Call, **options: Any) -> Any:
@@ -127,16 +106,20 @@ class Network:
             self.call(call, **options)
         return caught.value
 
-    @property
-    def bodies(self) -> list[Any]:
-        return [json.loads(request.content) for request in self.requests]
-
-    @property
-    def slept(self) -> list[float]:
-        return self.clock.slept
-
 
 Networks = Callable[..., Network]
+
+
+@pytest.fixture
+def network(clock: Clock) -> Networks:
+    """A blocking client on scripted answers: `network(answer(200), ...).client`."""
+    return lambda *answers: Network(answers, clock)
+
+
+@pytest.fixture(params=FACES)
+def both(request: pytest.FixtureRequest, clock: Clock) -> Networks:
+    """The same for each face: `both(answer(200), ...).call(lambda client: client.runs.get("..."))`."""
+    return lambda *answers: Network(answers, clock, request.param)
 
 
 def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Response:
@@ -150,15 +133,3 @@ def failure(code: str, status: int, message: str = "No.", top: Any = None, **hea
 
 def run(status: str = "queued", **more: Any) -> dict[str, Any]:
     return {"object": "agent_run", "run_id": RUN_ID, "status": status, "chat": "chat_1", **more}
-
-
-@pytest.fixture
-def network(clock: Clock) -> Networks:
-    """A blocking client on scripted answers: `network(answer(200), ...).client`."""
-    return lambda *answers: Network(answers, clock)
-
-
-@pytest.fixture(params=FACES)
-def both(request: pytest.FixtureRequest, clock: Clock) -> Networks:
-    """The same for each face: `both(answer(200), ...).call(lambda client: client.runs.get("..."))`."""
-    return lambda *answers: Network(answers, clock, request.param)

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService
-from tests.unit.client.conftest import KEY, RUN_ID, Call, Networks, answer, run
+from tests.unit.client.conftest import RUN_ID, Call, Networks
 
 NAN = math.nan
 ITSELF: dict[str, Any] = {}
@@ -70,16 +69,3 @@ def test_a_value_that_cannot_be_sent_is_refused_before_anything_is(network: Netw
     net = network()
     assert "\n" not in net.error(OTHERS[case]).message
     assert net.requests == []
-
-
-@pytest.mark.parametrize("value", [None, math.inf, 1e300, 10**400])
-def test_without_a_limit_is_a_limit_like_any(both: Networks, value: Any) -> None:
-    net = both(answer(200, run()), answer(200, run()), answer(200, run("completed")))
-    assert net.call(lambda c: c.runs.get(RUN_ID, timeout=value, deadline=value)).run_id == RUN_ID
-    assert net.call(lambda c: c.runs.get(RUN_ID), timeout=value, deadline=value).run_id == RUN_ID
-    assert net.call(lambda c: c.runs.wait(RUN_ID, timeout=value)).ended
-
-
-def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(TypeError, match=r"'retries'.*deadline, extra_body"):
-        AgentService(KEY).runs.get(RUN_ID, retries=3)  # type: ignore[call-arg]

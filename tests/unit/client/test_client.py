@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -14,25 +13,18 @@ from agentsvc_nb import (
     AgentService,
     AsyncAgentService,
     AuthenticationError,
-    JobAccepted,
     RateLimitError,
     StefanBrainError,
-    ToolResult,
     WorkspaceFile,
 )
-from agentsvc_nb.client.events import parse_event
-from agentsvc_nb.wire.files import Project, StagedFile
 from tests.unit.client.conftest import FACES, HOST, KEY, RUN_ID, V1, Network, Networks, answer, failure, run
-from tests.unit.client.cutting import sse
+from tests.unit.client.streams import sse
 
 DOWNLOAD = f"{V1}/files/download"
 
 
 def read(client: Any) -> Any:
     return client.runs.get(RUN_ID)
-
-
-# -- key and address -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
@@ -48,20 +40,10 @@ def test_without_a_key_there_is_no_client(face: Any, monkeypatch: pytest.MonkeyP
     assert face(KEY, "http://given.test").base_url == "http://given.test"
 
 
-@pytest.mark.parametrize("key", ["top secret", "topsecret\n", "tøpsecret", "topsecret\x00"])
-def test_a_key_that_cannot_be_sent_is_not_shown_either(key: str) -> None:
-    with pytest.raises(AuthenticationError) as caught:
-        AgentService(key)
-    assert "secret" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "address",
-    [
-        "", "service.test", "ftp://x", "http://user:pw@x", "http://x:0", "http://x/?q", 5, "http://a..b", "http://[::1",
-        "http://xn--a", "http://h\\x", "http://\uff11\uff12\uff17.0.0.1",
-    ],
-)  # fmt: skip
+    ["", "ftp://x", "http://user:pw@x", "http://x/?q", 5, "http://[::1", "http://h\\x", "http://\uff11.0.0.1"],
+)
 def test_odd_addresses_are_refused_before_anything_is_sent(address: Any) -> None:
     transport = httpx.MockTransport(lambda request: answer(200, run()))
     with pytest.raises(StefanBrainError, match=r"base URL|no address"):
@@ -104,14 +86,11 @@ def test_the_key_does_not_follow_redirects(both: Networks, location: str | None,
     [
         ("/api/developers/v1/files/download?chat_id=c&path=a&sign=1", DOWNLOAD),
         ("http://service.test/other?x=1", "/other"),
-        *(
-            (link, DOWNLOAD)
-            for link in (
-                "http://service.test:81/other", "https://service.test/other", "//elsewhere.test/other", "",
-                "https://elsewhere.test/steal", "http://[broken", "http://someone:else@service.test/other",
-                "/other\r\nx: y", "/other\ud800",
-            )
-        ),
+        ("http://service.test:81/other", DOWNLOAD),
+        ("https://service.test/other", DOWNLOAD),
+        ("//elsewhere.test/other", DOWNLOAD),
+        ("http://someone:else@service.test/other", DOWNLOAD),
+        ("/other\r\nx: y", DOWNLOAD),
     ],
 )  # fmt: skip
 def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(network: Networks, link: str, asked: str) -> None:
@@ -125,9 +104,6 @@ def test_a_file_is_fetched_where_its_entry_says_on_the_same_origin(network: Netw
     assert net.error(lambda client: client.files.download(file, chat="c")).path == asked
 
 
-# -- a client of the caller's own ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("face", FACES)
 def test_ones_own_client_is_used_and_left_open(face: str) -> None:
     """Its proxies, hooks, headers and cookies count; its redirects, timeouts, authentication and keys do not."""
@@ -139,13 +115,8 @@ def test_ones_own_client_is_used_and_left_open(face: str) -> None:
 
     headers = {"x-api-key": "another", "authorization": "Bearer another", "x-own": "1"}
     made: Any = httpx.Client if face == "blocking" else httpx.AsyncClient
-    own = made(
-        transport=httpx.MockTransport(service),
-        headers=headers,
-        auth=("user", "password"),
-        follow_redirects=True,
-        timeout=9,
-    )
+    given = {"auth": ("user", "password"), "follow_redirects": True, "timeout": 9}
+    own = made(transport=httpx.MockTransport(service), headers=headers, **given)
     own.cookies.set("site", "a")
     FACES[face](HOST, read, http_client=own)
     with pytest.raises(StefanBrainError, match="redirected"):
@@ -155,9 +126,6 @@ def test_ones_own_client_is_used_and_left_open(face: str) -> None:
     assert [sent[0].headers.get(name) for name in headers] == [None, f"Bearer {KEY}", "1"]
     assert sent[0].headers["cookie"] == "site=a"
     assert sent[0].extensions["timeout"]["read"] == 60
-
-
-# -- options ---------------------------------------------------------------------------------------------------------
 
 
 def read_timeout(net: Network, at: int = 0) -> Any:
@@ -174,24 +142,6 @@ def test_with_options_shares_connections_and_changes_nothing_else(network: Netwo
     assert [request.headers.get("x-team") for request in net.requests] == ["blue", None, "blue"]
     assert net.requests[0].headers["x-more"] == "1"
     assert (type(other), other.history) == (AgentService, net.client.history)
-
-
-def test_fields_of_the_callers_own_go_along(network: Networks) -> None:
-    net = network(*[answer(200, {**run(), "tool": "t"})] * 4)
-    client = net.client
-    client.runs.start("x", extra_body={"model": "m", "message": "y"})
-    client.tools.invoke("t", {"a": 1}, extra_body={"input": {"b": 2}, "new": True})
-    client.with_options(extra_body={"model": "n"}).runs.start("x", extra_body={"effort": "low"})
-    client.runs.get(RUN_ID, extra_body={"model": "m"})
-    assert [json.loads(request.content or b"null") for request in net.requests] == [
-        {"message": "y", "model": "m"},
-        {"input": {"a": 1, "b": 2}, "new": True},
-        {"message": "x", "model": "n", "effort": "low"},
-        None,
-    ]
-
-
-# -- the deadline by the clock; test_deadlines.py has silent services -------------------------------------------------
 
 
 def test_an_attempt_may_take_what_is_left(both: Networks) -> None:
@@ -213,9 +163,6 @@ def test_nothing_is_sent_after_it(network: Networks) -> None:
     assert (error.timed_out, error.sent, error.late, net.requests) == (True, False, True, [])
 
 
-# -- hooks -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
     net = network(failure("brain_unavailable", 503), answer(200, run()))
     told: list[Any] = []
@@ -223,33 +170,6 @@ def test_a_retry_is_told_before_it_is_waited_for(network: Networks) -> None:
     [(notice, slept)] = told
     facts = (notice.operation, notice.attempt, notice.seconds, notice.error.code, slept)
     assert facts == ("runs.get", 1, 0.5, "brain_unavailable", 0)
-
-
-# -- records -----------------------------------------------------------------------------------------------------------
-
-
-def test_records_stand_for_their_ids(network: Networks) -> None:
-    done = answer(200, {"job_id": "job_1", "chat": "chat_2", "status": "succeeded"})
-    approved = answer(200, {"run_id": RUN_ID, "call_id": "call_1", "approved": True})
-    net = network(answer(202, run()), answer(200, run()), *[answer(202, run())] * 2, approved, done)
-    client = net.client
-    started = client.runs.start("x")
-    client.runs.get(started)
-    client.runs.start("x", chat=started, project=Project(id="proj_1"), file_ids=[StagedFile(id="upload_1")])
-    client.runs.start("x", chat=ToolResult(tool="t", chat="chat_3"))
-    asked: Any = parse_event({"id": 1, "type": "approval.requested", "payload": {"call_id": "call_1"}})
-    assert client.runs.approve(started, asked).approved
-    client.jobs.wait(JobAccepted(family="f", job_id="job_1", chat="chat_2"))
-    assert json.loads(net.requests[2].content) == {
-        "message": "x", "chat": "chat_1", "project": "proj_1", "file_ids": ["upload_1"]
-    }  # fmt: skip
-    assert json.loads(net.requests[3].content)["chat"] == "chat_3"
-    paths = [request.url.path.removeprefix(V1) for request in net.requests]
-    assert [paths[1], *paths[4:]] == [f"/runs/{RUN_ID}", f"/runs/{RUN_ID}/calls/call_1/approval", "/jobs/job_1"]
-    assert net.requests[5].url.params["chat"] == "chat_2"
-
-
-# -- the log ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_log_has_neither_keys_nor_contents(caplog: pytest.LogCaptureFixture, network: Networks) -> None:

@@ -2,19 +2,96 @@
 
 from __future__ import annotations
 
+import json
+import select
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from agentsvc_nb import APIConnectionError, JobTimeoutError
-from tests.unit.client.conftest import FACES, RUN_ID, run
-from tests.unit.client.cutting import Exchange, Server, events, frames
+from tests.support.waiting import until
+from tests.unit.client.conftest import FACES, RUN_ID, V1, run
+from tests.unit.client.streams import events, frames
 
 SECONDS = 0.1
 """Of real time: only a real socket shows what a silent peer does to a wait."""
-JOB = {"type": "tool_job", "family": "echo", "job_id": "job_1", "chat": "chat_1", "status": "succeeded"}
+
+
+class Exchange(BaseHTTPRequestHandler):
+    """A request to a `Server`, and the ways to answer it."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.seen.append(f"{self.command} {self.path.removeprefix(V1)}")
+        self.server.answers(self)
+
+    do_POST = do_CONNECT = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def read_body(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+
+    def json(self, document: Any, status: int = 200) -> None:
+        self.read_body()
+        body = json.dumps(document).encode()
+        self.begin("application/json", status, content_length=str(len(body)))
+        self.wfile.write(body)
+
+    def begin(self, kind: str, status: int = 200, **headers: str) -> None:
+        """Send the head of an answer. Without a length the connection ends with the answer."""
+        self.send_response(status)
+        for name, value in {"content_type": kind, **(headers or {"connection": "close"})}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def stall(self, drip: bytes = b"") -> None:
+        """Say nothing, or `drip` now and then, until the client has gone."""
+        self.close_connection = True
+        self.read_body()
+        while not select.select([self.connection], [], [], 0.02)[0]:
+            self.wfile.write(drip)
+
+
+class Server(ThreadingHTTPServer):
+    """A service on a real port that answers as its function says; use it in a `with` statement."""
+
+    daemon_threads = True
+
+    def __init__(self, answers: Callable[[Exchange], Any]) -> None:
+        self.answers, self.seen, self.open = answers, list[str](), set[Any]()
+        super().__init__(("127.0.0.1", 0), Exchange)
+        self.origin = f"http://127.0.0.1:{self.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.open.discard(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that has gone."""
+
+    def left(self) -> None:
+        """Wait until the client has let go of every connection."""
+        until(lambda: not self.open, patience=5)
 
 
 def silence(exchange: Exchange) -> None:
@@ -40,7 +117,7 @@ def stalling(where: str, how: Callable[[Exchange], None]) -> Server:
         if where in f"{exchange.command} {exchange.path}":
             how(exchange)
         else:
-            exchange.json(JOB if "/jobs" in exchange.path or "/invoke" in exchange.path else run("running"))
+            exchange.json(run("running"))
 
     return Server(answers)
 
@@ -48,7 +125,6 @@ def stalling(where: str, how: Callable[[Exchange], None]) -> Server:
 Operation = Callable[[Any, float], Any]
 READ: Operation = lambda c, most: c.runs.get(RUN_ID, deadline=most)  # noqa: E731
 FOLLOW: Operation = lambda c, most: c.runs.attach(RUN_ID, deadline=most)  # noqa: E731
-WAIT: Operation = lambda c, most: c.runs.wait(RUN_ID, timeout=most)  # noqa: E731
 CASES: list[tuple[str, Callable[[Exchange], None], Operation]] = [
     ("/runs/", silence, READ),
     ("/runs/", endless_head, READ),
@@ -56,18 +132,12 @@ CASES: list[tuple[str, Callable[[Exchange], None], Operation]] = [
     ("/events", silence, FOLLOW),
     ("/events", endless_body, FOLLOW),
     ("/files", endless_body, lambda c, most: c.files.download("a", chat="c", deadline=most)),
-    ("/events", endless_body, WAIT),
-]
-BLOCKING: list[tuple[str, Callable[[Exchange], None], Operation]] = [
-    ("POST", silence, lambda c, most: c.runs.start_and_stream("x", timeout=most)),
-    ("/invoke", silence, lambda c, most: c.ask("x", timeout=most)),
+    ("/events", endless_body, lambda c, most: c.runs.wait(RUN_ID, timeout=most)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("face", "where", "how", "operation"),
-    [*((face, *case) for face in FACES for case in CASES), *(("blocking", *case) for case in BLOCKING)],
-)
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize(("where", "how", "operation"), CASES)
 def test_it_ends_a_call_to_a_service_that_stalls(
     face: str, where: str, how: Callable[[Exchange], None], operation: Operation
 ) -> None:
@@ -82,13 +152,15 @@ def test_it_ends_a_call_to_a_service_that_stalls(
 @pytest.mark.parametrize("face", FACES)
 def test_it_ends_an_upload_that_nobody_takes(face: str, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(30_000_000))
+    done = threading.Event()
 
     def take_nothing(exchange: Exchange) -> None:
         exchange.close_connection = True
-        exchange.server.stopping.wait(10)
+        done.wait(10)
 
     with Server(take_nothing) as server:
         with pytest.raises(APIConnectionError) as caught:
             FACES[face](server.origin, lambda client: client.files.upload(tmp_path / "a.bin", deadline=SECONDS))
+        done.set()
         assert caught.value.late
         assert len(server.seen) == 1

@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 import pytest
-from IPython.core.completer import provisionalcompleter
-from IPython.core.interactiveshell import InteractiveShell
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.wire.codes import CODES
-from tests.notebook.shells import NO_HISTORY
 from tests.unit.client.conftest import KEY
 from tests.unit.client.test_requests import operations_of
 
@@ -49,21 +46,3 @@ def test_a_docstring_has_an_example_what_is_raised_and_the_options(name: str) ->
 def calls_in(text: str) -> Iterator[ast.Call]:
     for example in doctest.DocTestParser().get_examples(text):
         yield from (node for node in ast.walk(ast.parse(example.source)) if isinstance(node, ast.Call))
-
-
-def test_a_question_mark_and_completion_show_operations_and_options() -> None:
-    shell = InteractiveShell(config=NO_HISTORY)
-    shell.user_ns |= {"client": AgentService(KEY), "AgentService": AgentService}
-
-    def offered(line: str) -> set[str]:
-        with provisionalcompleter():
-            return {found.text for found in shell.Completer.completions(line, len(line))}
-
-    shown = shell.object_inspect("client.runs.start", detail_level=0)
-    assert "deadline: 'float | None' = None" in shown["definition"]
-    assert ">>> " in shown["docstring"]
-    assert any(match.endswith("start_and_stream") for match in offered("client.runs.start_"))
-    assert "on_busy=" in offered("client.runs.start('x', on_b")
-    assert "deadline=" in offered("client.files.list('chat_1', dead")
-    assert "max_retries=" in offered("AgentService(max_r")
-    assert "on_wait=" in offered("client.with_options(on_w")

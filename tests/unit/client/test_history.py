@@ -10,8 +10,7 @@ import httpx
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
-from agentsvc_nb import AgentService, StefanBrainError
-from agentsvc_nb.client.history import KEPT
+from agentsvc_nb import StefanBrainError
 from tests.unit.client.conftest import HOST, KEY, RUN_ID, Networks, answer, failure, run
 
 PATH = f"/api/developers/v1/runs/{RUN_ID}"
@@ -31,15 +30,6 @@ def test_each_attempt_is_kept_with_its_answer(network: Networks) -> None:
     table = client.history.to_frame()
     assert list(table["status"].fillna(0)) == [0, 503, 200]
     assert dict(table.dtypes) == dict(empty.dtypes)
-
-
-def test_it_is_bounded_and_shared() -> None:
-    client = AgentService(KEY, transport=httpx.MockTransport(lambda request: answer(200, run())))
-    other = client.with_options(max_retries=0)
-    for _ in range(KEPT + 5):
-        other.runs.get(RUN_ID)
-    assert client.history is other.history
-    assert (len(client.history), len(client.history[-3:])) == (KEPT, 3)
 
 
 def test_curl_sends_what_was_sent(network: Networks) -> None:
@@ -71,22 +61,3 @@ def test_the_key_is_nowhere(network: Networks) -> None:
     assert repr(client.history) == bundle["text/plain"]
     assert "&lt;b&gt;new&lt;/b&gt;</td>" in bundle["text/html"]
     assert "<b>new" not in bundle["text/html"]
-
-
-def test_feedback_from_the_last_error(network: Networks) -> None:
-    net = network(failure("chat_not_found", 404, x_request_id="r1"), answer(200, run()), answer(201, {"id": "fb_1"}))
-    client = net.client
-    with pytest.raises(StefanBrainError):
-        client.feedback.from_last_error("It fails")
-    with pytest.raises(StefanBrainError):
-        client.runs.start("hello", chat="chat_9")
-    client.runs.get(RUN_ID)
-    assert client.feedback.from_last_error("It fails", impact="minor").id == "fb_1"
-    assert json.loads(net.requests[-1].content) == {
-        "summary": "It fails",
-        "category": "bug",
-        "impact": "minor",
-        "endpoint": "POST /api/developers/v1/runs",
-        "error_code": "chat_not_found",
-        "request_id": "r1",
-    }

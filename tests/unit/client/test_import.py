@@ -9,26 +9,11 @@ import pytest
 
 import agentsvc_nb
 
-HEAVY = {"IPython", "ipywidgets", "pandas", "starlette", "uvicorn", "PIL", "pypdfium2", "jsonschema", "jsonschema_rs"}
 OF_HTTPX = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi"}
 OF_PYDANTIC = {"pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"}
 WHERE_INSTALLED = {"brotli", "brotlicffi", "zstandard", "click", "rich", "pygments", "markdown_it", "mdurl"}
 """httpx imports these where they are installed."""
 
-FIRST_USE = """
-import sys, threading
-from agentsvc_nb.client.models import Run
-sys.setswitchinterval(1e-6)
-assert not Run.__pydantic_complete__
-together, read = threading.Barrier(16), []
-def use():
-    together.wait()
-    read.append(Run.read('{"run_id": "r", "status": "new", "usage": {}, "more": 1}'))
-threads = [threading.Thread(target=use) for _ in range(16)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert [run.more for run in read] == [1] * 16
-"""
 FIRST_CALL = """
 import httpx
 from agentsvc_nb import AgentService
@@ -46,13 +31,6 @@ def loaded_by(code: str) -> set[str]:
     return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
 
 
-def test_importing_the_package_loads_nothing() -> None:
-    """Neither do its names that need nothing; all names load no notebook."""
-    light = "import agentsvc_nb; agentsvc_nb.DEVELOPER_SDK_SPEC_VERSION"
-    assert not loaded_by(light) & {*HEAVY, "httpx", "pydantic"}
-    assert not loaded_by("from agentsvc_nb import *; AgentService, local") & {"IPython", "ipywidgets", "pandas"}
-
-
 def test_the_client_loads_httpx_and_pydantic_alone() -> None:
     """A blocking call loads no event loop and nothing for functions."""
     own = {"agentsvc_nb", *OF_HTTPX, *OF_PYDANTIC, *WHERE_INSTALLED}
@@ -61,10 +39,6 @@ def test_the_client_loads_httpx_and_pydantic_alone() -> None:
     assert {"httpx", "pydantic"} <= loaded
     assert {name.partition(".")[0] for name in loaded - bare} - sys.stdlib_module_names <= own
     assert not loaded & {"asyncio", "agentsvc_nb.client.client_tools", "pydantic.type_adapter"}
-
-
-def test_models_are_built_at_first_use_also_by_many_threads() -> None:
-    assert "pydantic" in loaded_by(FIRST_USE)
 
 
 def test_public_names_are_there() -> None:

@@ -7,19 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService
 from tests.support.waiting import until
-from tests.unit.client.conftest import KEY, RUN_ID, Call, run
-from tests.unit.client.cutting import Exchange, Server, events, frames, silent_run
-from tests.unit.client.test_deadlines import endless_body, silence, stalling
-
-# -- Ctrl-C: in a process of its own, whose main thread the signals come to --------------------------------------------
+from tests.unit.client.conftest import KEY, RUN_ID, run
+from tests.unit.client.streams import events, frames
+from tests.unit.client.test_deadlines import Exchange, Server
 
 HEAD = """
 import faulthandler, gc, os, signal, sys, threading
@@ -89,6 +84,19 @@ assert stream.reconnects == 0
 on_posix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers and no fork on this system")
 
 
+def silent_run(exchange: Exchange) -> None:
+    """Answer for a run of two events that goes on without a word; the run `silent` is not answered at all."""
+    if "/runs/silent" in exchange.path:
+        exchange.stall()
+    elif "event-stream" in exchange.headers.get("accept", ""):
+        exchange.begin("text/event-stream")
+        after = int(exchange.headers.get("last-event-id", 0))
+        exchange.wfile.write(b"retry: 0\n\n" + frames(events(3)[after:2]))
+        exchange.stall()
+    else:
+        exchange.json(run("running"))
+
+
 def run_script(script: str, *arguments: str) -> None:
     command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", HEAD + script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
@@ -147,6 +155,31 @@ def test_a_cancelled_task_leaves_the_client_usable() -> None:
         server.left()
 
 
+@pytest.mark.parametrize("call", ["stream", "wait"])
+def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
+    """Nothing is sent again. Used again, the client opens connections again, on another event loop, too."""
+    errors: list[APIConnectionError] = []
+
+    def follow() -> None:
+        try:
+            list(stream) if call == "stream" else client.runs.wait(RUN_ID)
+        except APIConnectionError as error:
+            errors.append(error)
+
+    with Server(silent_run) as server:
+        client = AgentService(KEY, server.origin)
+        stream = client.runs.attach(RUN_ID)
+        threading.Thread(target=follow, daemon=True).start()
+        until(lambda: stream.cursor == 2 if call == "stream" else any("/events" in seen for seen in server.seen))
+        client.close()
+        [error] = until(lambda: errors, patience=10)
+        assert (error.closed, error.attempts) == (True, 1)
+        assert call == "wait" or error.last_event_id == 2
+        assert client.runs.get(RUN_ID).run_id == RUN_ID
+        client.close()
+        server.left()
+
+
 def test_a_client_lives_through_two_event_loops() -> None:
     async def read() -> str:
         async with client:
@@ -155,59 +188,3 @@ def test_a_client_lives_through_two_event_loops() -> None:
     with Server(silent_run) as server:
         client = AsyncAgentService(KEY, server.origin)
         assert [asyncio.run(read()), asyncio.run(read())] == [RUN_ID] * 2
-
-
-# -- closing -----------------------------------------------------------------------------------------------------------
-
-
-def in_thread(work: Callable[[], Any]) -> Future[Any]:
-    """Do the work in a thread that no failed test waits for."""
-    future: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
-
-
-def closed(error: BaseException | None) -> APIConnectionError:
-    assert isinstance(error, APIConnectionError), error
-    assert (error.closed, error.attempts) == (True, 1), "it is not sent again"
-    return error
-
-
-@pytest.mark.parametrize(
-    ("how", "where", "call", "starts"),
-    [
-        (silence, "/runs/", lambda client: client.runs.get(RUN_ID), False),
-        (endless_body, "/runs/", lambda client: client.runs.get(RUN_ID), False),
-        (silence, "POST", lambda client: client.runs.start("Think"), True),
-    ],
-)
-def test_a_closed_client_ends_a_call(how: Callable[[Exchange], None], where: str, call: Call, starts: bool) -> None:
-    with stalling(where, how) as server:
-        client = AgentService(KEY, server.origin)
-        caller = in_thread(lambda: call(client))
-        server.asked(where)
-        client.close()
-        assert ("may have started" in str(closed(caller.exception(10)))) is starts
-
-
-@pytest.mark.parametrize("call", ["stream", "wait"])
-def test_a_closed_client_ends_those_who_follow_a_run(call: str) -> None:
-    with Server(silent_run) as server:
-        client = AgentService(KEY, server.origin)
-        stream = client.runs.attach(RUN_ID)
-        caller = in_thread(lambda: list(stream) if call == "stream" else client.runs.wait(RUN_ID))
-        server.asked("/events")
-        until(lambda: call == "wait" or stream.cursor == 2)
-        client.close()
-        error = closed(caller.exception(10))
-        assert call == "wait" or error.last_event_id == 2
-        assert client.runs.get(RUN_ID).run_id == RUN_ID, "used again, it opens connections again"
-        client.close()
-        server.left()

@@ -8,16 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb.client.errors import JobFailedError, JobTimeoutError, StefanBrainError, ToolResultError
+from agentsvc_nb.client.errors import JobFailedError, JobTimeoutError, ToolResultError
 from agentsvc_nb.client.options import WaitNotice
 from agentsvc_nb.wire.files import WorkspaceFile
-from tests.unit.client.conftest import FACES, HOST, RUN_ID, Networks, answer, failure, run
-from tests.unit.client.cutting import events, frames, sse
-
-RESET = httpx.ReadError("reset")
-
-
-# -- runs ----------------------------------------------------------------------------------------------------------
+from tests.unit.client.conftest import RESET, RUN_ID, Networks, answer, failure, run
+from tests.unit.client.streams import events, frames, sse
 
 
 @pytest.mark.parametrize("end", ["completed", "failed"])
@@ -46,9 +41,6 @@ def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> N
     assert (caught.value.job_id, caught.value.chat, net.slept) == (RUN_ID, "chat_1", [3, 3, 1])
 
 
-# -- pages ---------------------------------------------------------------------------------------------------------
-
-
 def test_events_are_walked_until_the_run_ends(both: Networks) -> None:
     """Once and in order, also where pages repeat some."""
     one, two, three, four = events(4)
@@ -62,21 +54,7 @@ def test_events_are_walked_until_the_run_ends(both: Networks) -> None:
     assert net.slept == [3.0]
 
 
-@pytest.mark.parametrize("cursors", [[1, 1], [2, 1, 2]])
-def test_pages_that_go_round_in_a_circle_end(network: Networks, cursors: list[int]) -> None:
-    """Otherwise the walk would never end."""
-    page = {"has_more": True, "status": "completed", "data": events(3)[:2]}
-    net = network(*[answer(200, {**page, "next_after": cursor}) for cursor in cursors])
-    assert "circle" in str(net.error(lambda client: client.runs.iterate_events(RUN_ID).all()))
-    net = network(*[answer(200, {"files": [], "next_after": str(cursor)}) for cursor in cursors])
-    assert "circle" in str(net.error(lambda client: client.files.list("chat_1").all()))
-
-
-# -- downloads -----------------------------------------------------------------------------------------------------
-
-
 HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-OTHER = "5" * 64
 
 
 def content(data: bytes, sha256: str = HELLO, **headers: str) -> httpx.Response:
@@ -123,36 +101,26 @@ def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Pa
         assert (again["range"], again["if-range"]) == ("bytes=2-", f'"{HELLO}"')
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_broken_download_goes_on_in_the_next_call(face: str, tmp_path: Path) -> None:
-    replies = iter([broken(), content(b"hello"), rest("bytes 2-4/5", b"llo")])
-    seen: list[httpx.Request] = []
-
-    def reply(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return next(replies)
+def test_a_broken_download_goes_on_in_the_next_call(both: Networks, tmp_path: Path) -> None:
+    net = both(broken(), content(b"hello"), rest("bytes 2-4/5", b"llo"))
 
     def download(client: Any) -> Any:
         return client.files.download("b.txt", chat="chat_1", to=f"{tmp_path}/new/", max_retries=0)
 
-    with pytest.raises(StefanBrainError):
-        FACES[face](HOST, download, transport=httpx.MockTransport(reply))
-    assert FACES[face](HOST, download, transport=httpx.MockTransport(reply)) == tmp_path / "new" / "b.txt"
-    assert (seen[2].headers["range"], seen[2].headers["if-range"]) == ("bytes=2-", f'"{HELLO}"')
+    assert net.error(download)
+    assert net.call(download) == tmp_path / "new" / "b.txt"
+    again = net.requests[2].headers
+    assert (again["range"], again["if-range"]) == ("bytes=2-", f'"{HELLO}"')
     assert [(path.name, path.read_bytes()) for path in (tmp_path / "new").iterdir()] == [("b.txt", b"hello")]
 
 
-def test_a_listed_file_has_its_listed_content(network: Networks) -> None:
-    file = WorkspaceFile(id=OTHER, path="a", size_bytes=5)
+def test_a_listed_file_has_its_listed_content(network: Networks, tmp_path: Path) -> None:
+    """What is on disk already is not fetched again."""
+    file = WorkspaceFile(id="5" * 64, path="a", size_bytes=5)
     assert network(content(b"hello")).error(lambda c: c.files.download(file, chat="c", max_retries=0))
-
-
-def test_content_that_is_on_disk_already_is_not_fetched(network: Networks, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"hello")
     entry = WorkspaceFile(id=HELLO, path="a", size_bytes=5)
     assert network().client.files.download(entry, chat="c", to=tmp_path) == tmp_path / "a"
-    by_path = network(sse(RESET, etag=f'"{HELLO}"', content_length="5"))  # known from its headers alone
-    assert by_path.client.files.download("a", chat="c", to=tmp_path, max_retries=0).read_bytes() == b"hello"
 
 
 def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network: Networks) -> None:
@@ -160,9 +128,6 @@ def test_the_beginning_of_a_file_is_asked_for_and_no_more_is_waited_for(network:
     net = network(sse(b"he", RESET), sse(b"he", b"llo", RESET))
     assert net.client.files.head("a.txt", 4, chat="chat_1") == b"hell"
     assert [request.headers["range"] for request in net.requests] == ["bytes=0-3"] * 2
-
-
-# -- jobs and tools ------------------------------------------------------------------------------------------------
 
 
 def job(status: str, **more: Any) -> httpx.Response:

@@ -12,12 +12,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from agentsvc_nb import RequestTooLargeError
-from tests.unit.client.conftest import FACES, Networks, answer, failure, run
-from tests.unit.client.cutting import Exchange, Server
+from tests.unit.client.conftest import RESET, Networks, answer, run
 
 PRICES = pd.DataFrame({"product": ["lamp", "chäir"], "price": [12.5, 80.0]})
-RESET = httpx.ReadError("reset")
 LISTED = answer(200, {"files": []})
 
 
@@ -52,20 +49,6 @@ def test_attachments_go_as_multipart_and_are_opened_anew_for_a_retry(both: Netwo
     for request in net.requests:
         assert contents(request) == expected
         assert b'name="payload"\r\n\r\n{"message":"hello"}' in request.content
-
-
-@pytest.mark.parametrize("face", FACES)
-def test_an_upload_that_is_refused_while_it_goes_out_is_told_and_not_repeated(face: str) -> None:
-    def refuse(exchange: Exchange) -> None:
-        body = failure("attachment_too_large", 413).content
-        exchange.begin("application/json", 413, content_length=str(len(body)))
-        exchange.wfile.write(body)
-        exchange.close_connection = True
-        exchange.read_body()
-
-    with Server(refuse) as server, pytest.raises(RequestTooLargeError):
-        FACES[face](server.origin, lambda client: client.files.upload(("a.bin", b"q" * 3_000_000)))
-    assert len(server.seen) == 1
 
 
 def test_a_dataframe_goes_as_csv(network: Networks) -> None:
@@ -105,14 +88,3 @@ def test_pictures_and_figures_go_as_png(network: Networks) -> None:
 )
 def test_bytes_are_named_by_what_they_are(network: Networks, content: bytes, name: str) -> None:
     assert sent(network, content, bytearray(content)) == [(name, content), (name.replace(".", "-2."), content)]
-
-
-@pytest.mark.parametrize("wrong", [("x.txt", "text"), io.StringIO("text"), 7, {"a": 1}, pd])
-def test_what_is_no_file_is_refused(network: Networks, wrong: Any) -> None:
-    with pytest.raises(TypeError):
-        network().client.files.upload(wrong)
-
-
-def test_no_and_too_many_files_are_not_sent(network: Networks) -> None:
-    assert network().client.files.upload() == []
-    assert network().error(lambda client: client.files.upload(*[("a", b"")] * 11)).code == "too_many_files"

@@ -15,7 +15,7 @@ import pytest
 from agentsvc_nb import APIConnectionError, StefanBrainError
 from tests.support.certificates import HOST, certificate
 from tests.unit.client.conftest import FACES, KEY, RUN_ID, run
-from tests.unit.client.cutting import Exchange, Server
+from tests.unit.client.test_deadlines import Exchange, Server
 from tests.unit.wire.test_proxies import BROKEN, environment, setting
 
 __all__ = ["environment"]
@@ -39,11 +39,9 @@ def test_loopback_needs_no_variable(environment: pytest.MonkeyPatch, face: str) 
     ("name", "value"),
     [
         ("HTTPS_PROXY", "http://user:hunter2@proxy company"),
-        ("https_proxy", "http://"),
         ("HTTPS_PROXY", "http://proxy:99999"),
         ("ALL_PROXY", "socks5h://u:hunter2@127.0.0.1:1"),
         ("SSL_CERT_FILE", "/nowhere/c.pem"),
-        ("SSL_CERT_FILE", __file__),
         ("SSL_CERT_DIR", "/nowhere:/no"),
     ],
 )
@@ -54,21 +52,6 @@ def test_a_variable_at_fault_is_named(environment: pytest.MonkeyPatch, name: str
         FACES["blocking"]("https://far.test", read)
     assert not isinstance(failed.value, APIConnectionError)
     assert "hunter2" not in str(failed.value)
-
-
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize(("variable", "url"), [("HTTP_PROXY", "http://far.test"), ("HTTPS_PROXY", "https://far.test")])
-def test_an_answer_of_the_proxy_is_no_connection(
-    environment: pytest.MonkeyPatch, face: str, variable: str, url: str
-) -> None:
-    def refuse(exchange: Exchange) -> None:
-        exchange.begin("text/plain", 407)
-        exchange.close_connection = True
-
-    with Server(refuse) as proxy:
-        environment.setenv(variable, proxy.origin)
-        with pytest.raises(APIConnectionError, match=f"{variable}: 407"):
-            FACES[face](url, read, max_retries=0)
 
 
 @contextmanager
@@ -104,28 +87,3 @@ def test_a_private_certificate_is_trusted_where_the_environment_says_so(
         environment.setenv("SSL_CERT_FILE", str(pem))
         assert FACES[face](f"https://{HOST}", read)
         assert f"bearer {KEY}".encode() in seen[0].replace(b"Bearer", b"bearer")
-
-
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("starts", [False, True], ids=["a read", "a start"])
-def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(face: str, starts: bool) -> None:
-    def two_at_once(exchange: Exchange) -> None:
-        exchange.read_body()
-        answers = [json.dumps(run() | {"run_id": name}).encode() for name in (RUN_ID, "stray")]
-        whole = [b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body) for body in answers]
-        exchange.wfile.write(b"".join(whole[: 1 + (len(server.seen) == 1)]))  # in one packet
-
-    def call(client: Any) -> Any:
-        return client.runs.start("hello") if starts else client.runs.get(RUN_ID)
-
-    async def call_after_another(client: Any) -> Any:
-        await client.models.list()
-        return await call(client)
-
-    after = call_after_another if face == "async" else lambda client: (client.models.list(), call(client))[1]
-    with Server(two_at_once) as server:
-        if starts:
-            with pytest.raises(APIConnectionError, match="may have started"):
-                FACES[face](server.origin, after)
-        else:
-            assert FACES[face](server.origin, after).run_id == RUN_ID

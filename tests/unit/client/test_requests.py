@@ -12,7 +12,7 @@ import pytest
 
 from agentsvc_nb import AgentService, AsyncAgentService
 from tests.unit.client.conftest import HOST, KEY, RUN_ID, V1, Call, Networks, Scripted, answer
-from tests.unit.client.cutting import events, frames, sse
+from tests.unit.client.streams import events, frames, sse
 
 R = f"/runs/{RUN_ID}"
 IN = {"chat": "chat_1"}
@@ -133,14 +133,12 @@ REQUESTS: dict[str, Sent] = {
 def operations_of(client: AgentService | AsyncAgentService) -> set[str]:
     """The names of all that a client can do."""
     groups = {name: group for name, group in vars(client).items() if not name.startswith("_")}
-    return {f"{name}.{each}" for name, group in groups.items() for each in dir(group) if each[0] != "_"} | {
-        "ask",
-        "map",
-    }
+    named = {f"{name}.{each}" for name, group in groups.items() for each in dir(group) if each[0] != "_"}
+    return {*named, "ask", "map"}
 
 
 def test_the_table_has_every_operation_of_both_clients() -> None:
-    named = {name.partition(" ")[0] for name in REQUESTS} | {"feedback.from_last_error"}  # test_history.py
+    named = {name.partition(" ")[0] for name in REQUESTS} | {"feedback.from_last_error"}
     assert operations_of(AgentService(KEY)) == operations_of(AsyncAgentService(KEY)) == named
 
 

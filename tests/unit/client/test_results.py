@@ -14,7 +14,7 @@ from agentsvc_nb.client.models import Answer, FileSearch, Job, Listing, Run
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
 from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.tools import JobAccepted, ToolDescription
-from tests.unit.client.conftest import RUN_ID, Networks, answer
+from tests.unit.client.conftest import Networks, answer
 
 FILE = {"id": "a" * 64, "path": "out/a.png", "file_name": "a.png", "size_bytes": 12, "kind": "output"}
 
@@ -36,18 +36,6 @@ def test_a_listing_over_its_pages(network: Networks) -> None:
     assert list(table.columns)[-1] == "new"
     assert table["updated_at"][0] == pd.Timestamp("2026-11-21T06:00:00.123Z")
     assert table["new"][1] == {"x": 1}
-
-
-def test_a_value_that_a_column_cannot_hold_names_it(network: Networks) -> None:
-    listed = network(answer(200, {"files": [FILE | {"size_bytes": 2**70}]})).client.files.list("chat_1").all()
-    assert listed[0].size_bytes == 2**70
-    with pytest.raises(errors.StefanBrainError, match="`size_bytes`"):
-        listed.to_frame()
-    wrong = network(answer(200, {"files": [FILE | {"size_bytes": "many"}]}))
-    assert "`files.0.size_bytes`" in str(wrong.error(lambda client: client.files.list("chat_1")))
-
-
-# -- in a notebook -----------------------------------------------------------------------------------------------------
 
 
 def shown(value: Any) -> tuple[str, str]:
@@ -82,17 +70,6 @@ def test_whatever_the_service_says_is_text() -> None:
         assert not [tag for tag in ("<script", "<img", "</td></pre>") if tag in html], html
         assert "&lt;script&gt;" in html
         assert not {"\x1b", "\x07", "\u202e"} & {*plain, *html}
-
-
-def test_a_run_as_a_card() -> None:
-    done = Run(run_id=RUN_ID, status="completed", chat="chat_1", output="**42** <b>", steps=3)
-    plain, html = shown(done)
-    assert plain == f"Run completed\n  run: {RUN_ID}\n  chat: chat_1\n  steps: 3\n**42** <b>"
-    assert "<td>chat_1</td>" in html
-    assert "**42** &lt;b&gt;</pre>" in html
-    plain, html = shown(Run(run_id=RUN_ID, status="completed", output="x" * 9_000))
-    assert plain.endswith("(9,000 characters)")
-    assert max(len(plain), len(html)) < 2_500
 
 
 def test_a_table_shows_its_first_rows_and_how_many_there_are() -> None:

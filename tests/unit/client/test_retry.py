@@ -13,10 +13,9 @@ import pytest
 from agentsvc_nb import APIConnectionError
 from agentsvc_nb.wire import proof
 from agentsvc_nb.wire.codes import CODES, Code
-from tests.unit.client.conftest import FACES, KEY, RUN_ID, Call, Clock, Networks, Scripted, answer, failure, run
-from tests.unit.client.cutting import Exchange, Server
+from tests.unit.client.conftest import FACES, KEY, RESET, RUN_ID, Call, Clock, Networks, Scripted, answer, failure, run
+from tests.unit.client.test_deadlines import Exchange, Server
 
-RESET = httpx.ReadError("reset")
 MAY_HAVE_STARTED = "may have started"
 
 
@@ -28,8 +27,12 @@ def start(client: Any) -> Any:
     return client.runs.start("hello")
 
 
-def keyed(client: Any) -> Any:
-    return client.runs.start("hello", idempotency_key="k:1")
+def keyed(client: Any, key: str = "k:1") -> Any:
+    return client.runs.start("hello", idempotency_key=key)
+
+
+def with_an_empty_key(client: Any) -> Any:
+    return keyed(client, "")
 
 
 @pytest.mark.parametrize("row", CODES.values(), ids=lambda row: row.code)
@@ -63,10 +66,12 @@ def test_a_bare_status(network: Networks) -> None:
     ],
 )
 def test_a_keyless_start_without_an_answer_may_have_started(network: Networks, trouble: Scripted, hint: bool) -> None:
-    net = network(trouble)
-    error = net.error(start)
-    assert (MAY_HAVE_STARTED in str(error), len(net.requests)) == (hint, 1)
-    assert error.status == 504 or error.sent is hint
+    for call in (start, with_an_empty_key):
+        net = network(trouble)
+        error = net.error(call)
+        assert (MAY_HAVE_STARTED in str(error), len(net.requests)) == (hint, 1)
+        assert error.status == 504 or error.sent is hint
+        assert "idempotency-key" not in net.requests[0].headers
 
 
 def test_a_keyed_start_is_sent_again_with_its_key(both: Networks) -> None:
@@ -87,12 +92,6 @@ def test_a_keyed_start_is_not_sent_again_on_the_next_utc_day(network: Networks, 
     assert net.error(keyed).attempts == 1
 
 
-def test_an_empty_key_is_dropped(network: Networks) -> None:
-    net = network(RESET)
-    assert net.error(lambda client: client.runs.start("hello", idempotency_key="")).attempts == 1
-    assert "idempotency-key" not in net.requests[0].headers
-
-
 @pytest.mark.parametrize(("retries", "waits"), [(0, []), (2, [0.5, 1.0]), (8, [0.5, 1, 2, 4, 8, 16, 32, 60])])
 def test_a_random_wait_doubles_from_half_a_second(both: Networks, retries: int, waits: list[float]) -> None:
     net = both(*[RESET] * (retries + 1))
@@ -102,11 +101,9 @@ def test_a_random_wait_doubles_from_half_a_second(both: Networks, retries: int, 
 
 
 RETRY_AFTER: dict[str, float | None] = {
-    "0": 0, " 1.5 ": 1.5, "60": 60, "61": 61, "9" * 5_000: 1e9,
-    "Thu, 01 Jan 2026 00:00:09 GMT": 9, "Thu, 01 Jan 2026 00:01:01 GMT": 61,
+    "0": 0, " 1.5 ": 1.5, "60": 60, "61": 61, "9" * 5_000: 1e9, "Thu, 01 Jan 2026 00:00:09 GMT": 9,
     # Python reads these as numbers or dates, HTTP does not.
-    "1_0": None, "+5": None, "5e1": None, "nan": None, "-1": None, "soon": None, "": None,
-    "Wed, 31 Dec 2025 00:00:00 GMT": None, "Mon, 99 Foo 99999 00:00:00 +99999999": None,
+    "1_0": None, "5e1": None, "nan": None, "-1": None, "": None, "Mon, 99 Foo 99999 00:00:00 +99999999": None,
 }  # fmt: skip
 
 
@@ -122,38 +119,6 @@ def test_retry_after_is_waited_for_up_to_a_minute(header: str, seconds: float | 
     assert net.error(read, max_retries=0).retry_after_seconds == seconds
 
 
-# -- the embedded service comes back at another address, with another key ----------------------------------------------
-
-
-class Embedded:
-    """A service that proves its key on each connection. Its first address fails; `revive` gives a second and a key."""
-
-    def __init__(self, fault: Call) -> None:
-        self.revived = 0
-        self.calls: list[tuple[int, str]] = []
-        self.servers = [Server(partial(self.answer, at)) for at in (0, 1)]
-        self.fault = fault
-
-    def answer(self, at: int, exchange: Exchange) -> None:
-        url = urlsplit(exchange.path)
-        if url.path.endswith("/healthz"):
-            nonce, host = parse_qs(url.query)["nonce"][0], ("127.0.0.1", self.servers[at].server_port)
-            told = proof.proof(self.keys[at], nonce, "an-instance", proof.address(*host))
-            exchange.json({"instance": "an-instance", "proof": told})
-            return
-        self.calls.append((at, exchange.headers["authorization"]))
-        if at:
-            exchange.json(run())
-        else:
-            self.fault(exchange)
-
-    keys = (KEY, "svc_sk_new")
-
-    def revive(self) -> tuple[str, str]:
-        self.revived += 1
-        return self.servers[1].origin, self.keys[1]
-
-
 def lost(exchange: Exchange) -> None:
     exchange.close_connection = True
 
@@ -164,23 +129,30 @@ def refused(exchange: Exchange) -> None:
 
 @pytest.mark.parametrize(
     ("face", "fault", "call", "revived"),
-    [
-        ("blocking", lost, read, True),
-        ("async", lost, read, True),
-        ("blocking", lost, keyed, True),
-        ("blocking", refused, start, True),
-        ("blocking", lost, start, False),
-    ],
-)
+    [("async", lost, read, True), ("blocking", lost, keyed, True), ("blocking", refused, start, True),
+     ("blocking", lost, start, False)],
+)  # fmt: skip
 def test_what_may_be_is_repeated_at_the_new_address(face: str, fault: Call, call: Call, revived: bool) -> None:
-    """A request that was refused for its key has done nothing; one that was lost may have started its work."""
-    embedded = Embedded(fault)
-    with embedded.servers[0], embedded.servers[1]:
-        use = lambda: FACES[face](embedded.servers[0].origin, call, revive=embedded.revive, max_retries=0)  # noqa: E731
+    """The embedded service comes back elsewhere, with another key. A start that was lost may have started its work."""
+    seen: list[str] = []
+
+    def service(key: str, answers: Call, exchange: Exchange) -> None:
+        url = urlsplit(exchange.path)
+        if url.path.endswith("/healthz"):  # it proves that it holds the key
+            at = proof.address("127.0.0.1", exchange.server.server_port)
+            told = proof.proof(key, parse_qs(url.query)["nonce"][0], "an-instance", at)
+            exchange.json({"instance": "an-instance", "proof": told})
+        else:
+            seen.append(exchange.headers["authorization"])
+            answers(exchange)
+
+    good: Call = lambda exchange: exchange.json(run())  # noqa: E731
+    new_key = "svc_sk_new"
+    with Server(partial(service, KEY, fault)) as old, Server(partial(service, new_key, good)) as new:
+        use = partial(FACES[face], old.origin, call, revive=lambda: (new.origin, new_key), max_retries=0)
         if revived:
             assert use().run_id == RUN_ID
         else:
             with pytest.raises(APIConnectionError, match=MAY_HAVE_STARTED):
                 use()
-    assert embedded.revived == revived
-    assert embedded.calls == [(0, f"Bearer {KEY}"), (1, "Bearer svc_sk_new")][: 1 + revived]
+    assert seen == [f"Bearer {KEY}", f"Bearer {new_key}"][: 1 + revived]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agentsvc_nb.client import uploads
 from agentsvc_nb.wire.files import WorkspaceFile
 from tests.unit.client.conftest import Networks, answer
-from tests.unit.client.cutting import sse
+from tests.unit.client.streams import sse
 
 NASTY = st.text(st.sampled_from("./\\:~ aA\u202e\u200b\x00\n*%\ud800é…CONaux1$¹"), max_size=300)
 PATHS = st.one_of(st.text(max_size=300), NASTY)
@@ -30,26 +30,6 @@ def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:
     assert not name.endswith((".", " "))
     assert len(os.fsencode(name)) <= 201
     assert not {unicodedata.category(char) for char in name} & {"Cc", "Cs"}
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("out/plan.md", "plan.md"),
-        ("../../.bashrc", "_bashrc"),
-        ("...", "_"),
-        ("aux", "_aux"),
-        ("COM¹.txt", "_COM¹.txt"),
-        ("nul .txt", "_nul .txt"),
-        ("conout$", "_conout$"),
-        ("console.txt", "console.txt"),
-        ("a\u200bb.txt", "a_b.txt"),
-        ("C:\\Windows\\x.dll", "C__Windows_x.dll"),
-        ("x" * 300 + ".csv", "x" * 196 + ".csv"),
-    ],
-)
-def test_names(path: str, name: str) -> None:
-    assert uploads.safe_name(path) == name
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agentsvc_nb import AgentService
 from agentsvc_nb.wire.limits import EVENT_MAX_BYTES, MIB
 from tests.unit.client.conftest import HOST, KEY, RUN_ID, Networks, answer, run
-from tests.unit.client.cutting import events, sse
+from tests.unit.client.streams import events, sse
 
 ENDS = ("\n", "\r", "\r\n")
 NOISE = [": ping", ":", "news: x", "data2: {}", "retry: 5", "id", "id: x\0", "event", "nothing", "DATA: x"]
@@ -89,34 +89,6 @@ def test_any_bytes_in_any_chunks_read_as_the_standard_says(
     # As text, because NaN does not equal itself.
     values = [each["payload"].get("value") for each in expected]
     assert repr([event.payload.get("value") for event in got]) == repr(values)
-
-
-@settings(max_examples=50)
-@given(written(), st.data())
-def test_what_a_cut_leaves_unfinished_is_never_delivered(
-    made: tuple[list[dict[str, Any]], bytes], data: st.DataObject
-) -> None:
-    """The next connection begins after the last event that the standard finds in what came."""
-    expected, text = made
-    begun = text[: data.draw(st.integers(0, len(text)))]
-    whole = len(Standard(begun).events)
-    empty = [answer(200, {"data": [], "status": "running"})] * (whole == 0)
-    mark = b"\xef\xbb\xbf" * begun.startswith(b"\xef\xbb\xbf")
-    at_once = mark + b"retry: 0\n\n" + begun.removeprefix(mark)
-    got, requests = read(sse(at_once), *empty, sse(text))
-    assert [event.id for event in got] == [each["id"] for each in expected]
-    if whole < len(expected):
-        assert requests[-1].headers.get("last-event-id", "0") == str(whole)
-
-
-@pytest.mark.parametrize(
-    ("line", "seconds"), [(b"retry: 1500", 1.5), (b"retry: x", 0.5), (b"retry: -1", 0.5), (b"retry:0", 0)]
-)
-def test_the_service_says_when_to_come_back(network: Networks, line: bytes, seconds: float) -> None:
-    whole = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events(2))
-    net = network(answer(200, run()), sse(line + b"\n\n", b'data: {"id": 1, "type": "x"}\n\n'), sse(whole))
-    assert [event.id for event in net.call(lambda client: client.runs.attach(RUN_ID))] == [1, 2]
-    assert net.slept == [seconds]
 
 
 @pytest.mark.parametrize("begin", [b"data: ", b": ", b""], ids=["line", "comment", "event"])

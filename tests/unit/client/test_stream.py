@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -11,23 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, JobTimeoutError, StefanBrainError
+from agentsvc_nb import APIConnectionError, AsyncAgentService, JobTimeoutError, StefanBrainError
 from agentsvc_nb.client.events import parse_event
-from tests.unit.client.conftest import FACES, HOST, KEY, RUN_ID, Networks, answer, failure, run
-from tests.unit.client.cutting import Body, events, frames, sse
-
-RESET = httpx.ReadError("reset")
+from tests.unit.client.conftest import FACES, HOST, KEY, RESET, RUN_ID, Networks, answer, failure, run
+from tests.unit.client.streams import Body, events, frames, sse
 
 
 def attach(client: Any) -> Any:
     return client.runs.attach(RUN_ID)
-
-
-def ids(got: Any) -> list[int]:
-    return [event.id for event in got]
-
-
-# -- cuts ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -82,28 +72,6 @@ def test_events_come_once_and_in_order_however_they_are_sent(order: str, network
     assert net.call(attach) == [parse_event(event) for event in S]
 
 
-# -- leaving ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("leave", ["close", "with", "drop"])
-def test_leaving_early_leaves_nothing_open(leave: str) -> None:
-    body = Body(frames(S[:1]), frames(S[1:]))
-    open_ = httpx.Response(200, stream=body, headers={"content-type": "text/event-stream"})
-    replies = iter([answer(200, run()), open_])
-    client = AgentService(KEY, HOST, transport=httpx.MockTransport(lambda request: next(replies)))
-    stream = client.runs.attach(RUN_ID)
-    assert next(stream).id == 1
-    if leave == "close":
-        stream.close()
-        assert list(stream) == []
-    elif leave == "with":
-        with stream:
-            pass
-    del stream
-    gc.collect()
-    assert body.closed
-
-
 def test_a_cancelled_wait_loses_nothing() -> None:
     """`asyncio.wait_for` around the next event gives up on the wait, not on the stream."""
 
@@ -124,19 +92,6 @@ def test_a_cancelled_wait_loses_nothing() -> None:
             return got + [event.id async for event in stream]
 
     assert asyncio.run(read()) == [1, 2, 3, 4, 5, 6]
-
-
-def test_an_interrupt_between_two_events_loses_nothing(network: Networks) -> None:
-    """Ctrl-C within a chunk of two events; reading on gives the second all the same."""
-    cut = sse(frames(S[:2]), KeyboardInterrupt())
-    stream = network(answer(200, run()), cut, sse(frames(S[2:]))).client.runs.attach(RUN_ID)
-    got: list[int] = []
-    with pytest.raises(KeyboardInterrupt):
-        got.extend(event.id for event in stream)
-    assert (got, ids(stream)) == ([1, 2], [3, 4, 5, 6])
-
-
-# -- the record of the run -------------------------------------------------------------------------------------------
 
 
 def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
@@ -164,9 +119,6 @@ def test_an_end_that_was_too_large_gets_its_record(network: Networks) -> None:
     (end,) = stream
     assert (end.type, end.payload["run"]["output"]) == ("run.ended", "beginning and end")
     assert stream.final_status().output == "beginning and end"
-
-
-# -- failures --------------------------------------------------------------------------------------------------------
 
 
 def test_failures_in_a_row_are_counted_anew_after_progress(network: Networks) -> None:
@@ -223,13 +175,3 @@ def test_the_deadline(both: Networks) -> None:
     net = both(answer(202, run()), *[RESET] * 3)
     error = net.error(lambda client: client.runs.start_and_stream("hello", timeout=2, max_retries=3))
     assert (type(error), error.job_id, error.chat, sum(net.slept)) == (JobTimeoutError, RUN_ID, "chat_1", 2)
-
-
-def test_a_deadline_that_passes_between_two_connections_is_raised(network: Networks) -> None:
-    """It is not taken for the end of the run."""
-    net = network(answer(200, run("running")))
-    stream = net.client.runs.attach(RUN_ID, deadline=1)
-    net.clock.skipped += 5
-    with pytest.raises(JobTimeoutError) as caught:
-        next(stream)
-    assert caught.value.last_event_id == 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field
 
 from agentsvc_nb.client import errors
 from agentsvc_nb.client.models import Run
@@ -22,13 +23,6 @@ class Item(BaseModel):
 class Offer(BaseModel):
     items: list[Item]
 
-    @field_validator("items")
-    @classmethod
-    def _any(cls, items: list[Item]) -> list[Item]:
-        if not items:
-            raise ValueError("an offer has items")
-        return items
-
 
 @dataclass
 class Plain:
@@ -36,21 +30,10 @@ class Plain:
     count: int = 0
 
 
-class Tree(BaseModel):
-    children: list[Tree] = []
-
-
-def finished(data: dict[str, Any]) -> dict[str, Any]:
-    return run("completed", structured_output=data, output="{}")
-
-
-OFFER = {"items": [{"name": "lamp", "price": 12}]}
-
-
 @pytest.mark.parametrize(
     ("shape", "given", "read"),
     [
-        (Offer, OFFER, Offer(items=[Item(name="lamp", price=12)])),
+        (Offer, {"items": [{"name": "lamp", "price": 12}]}, Offer(items=[Item(name="lamp", price=12)])),
         (Plain, {"name": "a"}, Plain("a")),
         ({"type": "object"}, {"x": 1}, {"x": 1}),
         (None, {"x": 1}, {"x": 1}),
@@ -59,28 +42,23 @@ OFFER = {"items": [{"name": "lamp", "price": 12}]}
 def test_the_answer_is_read_into_the_shape_that_was_asked_for(
     network: Networks, shape: Any, given: dict[str, Any], read: Any
 ) -> None:
-    net = network(answer(200, finished(given)))
+    net = network(answer(200, run("completed", structured_output=given, output="{}")))
     done = net.client.runs.start("go", sync=True, output_config=shape)
     assert done.data == read
     assert type(done.data) is type(read)
-    sent = net.bodies[0].get("output_config")
+    sent = json.loads(net.requests[0].content).get("output_config")
     assert sent is None if shape is None else sent["type"] == "object"
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        ({"items": [{"name": "lamp", "price": -1}]}, r"items\.0\.price"),
-        ({"items": []}, "an offer has items"),
-        ({}, "items"),
-    ],
+    ("data", "said"), [({"items": [{"name": "lamp", "price": -1}]}, r"items\.0\.price"), ({}, "items")]
 )
 def test_what_does_not_fit_is_named(data: dict[str, Any], said: str) -> None:
     with pytest.raises(errors.StefanBrainError, match=f"Offer: .*{said}"):
         Run(run_id=RUN_ID, status="completed", structured_output=data).parse(Offer)
 
 
-@pytest.mark.parametrize("shape", [Tree, int, Callable])
+@pytest.mark.parametrize("shape", [int, Callable])
 def test_a_shape_that_no_answer_can_have_is_not_sent(network: Networks, shape: Any) -> None:
     net = network()
     error = net.error(lambda client: client.runs.start("go", output_config=shape))

@@ -14,7 +14,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 
-ROOT: Final = Path(__file__).parents[3]
+ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "interop.md").read_text()
 LOAD: Final = "%load_ext agentsvc_nb"
 WEB: Final = "A web service of yours (FastAPI, Starlette)"
