@@ -24,12 +24,12 @@ SECRETS: Final = (b"svc_sk_", b"bearer", b"authorization", b"x-api-key", b"post 
 
 
 class Stranger:
-    """A server on `port` of `host` (0: any free port) until `close`. With `byte_seconds` it pauses after each byte."""
+    """A server on `port` (0: any free port) until `close`."""
 
-    def __init__(self, says: Says, port: int = 0, host: str = "127.0.0.1", byte_seconds: float = 0.0) -> None:
+    def __init__(self, says: Says, port: int = 0) -> None:
         self.says, self.received = says, b""
-        self._byte_seconds, self._closed = byte_seconds, threading.Event()
-        listening = until(lambda: _listening(host, port), lambda made: made is not None)
+        self._closed = threading.Event()
+        listening = until(lambda: _listening(port), lambda made: made is not None)
         assert listening is not None
         self._socket = listening
         self.port: int = self._socket.getsockname()[1]
@@ -64,21 +64,13 @@ class Stranger:
                 said = self.says(request)
                 if said is None:
                     self._closed.wait()
-                elif self._byte_seconds:
-                    self._drip(connection, said)
                 else:
                     connection.sendall(said)
 
-    def _drip(self, connection: socket.socket, said: bytes) -> None:
-        for byte in said:
-            connection.sendall(bytes((byte,)))
-            self._closed.wait(self._byte_seconds)
 
-
-def _listening(host: str, port: int) -> socket.socket | None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def _listening(port: int) -> socket.socket | None:
     with contextlib.suppress(OSError):  # a connection of the port's previous owner may still be closing
-        return socket.create_server((host, port), family=family)
+        return socket.create_server(("127.0.0.1", port))
     return None
 
 

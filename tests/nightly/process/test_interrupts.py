@@ -11,10 +11,16 @@ import pytest
 
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.testing import RunningService
-from tests.service.cli.test_cli_ways import typed
-from tests.support.waiting import until
+from tests.service.cli.test_cli import ENV, command
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 READING: Final = re.compile(r"(0|63) 0x0 ")  # `read` of x86-64 or ARM64, from standard input
+
+
+def typed(*words: object) -> pexpect.spawn[str]:
+    """A command in a terminal, for Ctrl-C."""
+    program, *rest = command(*words)
+    return pexpect.spawn(program, rest, env=ENV, encoding="utf-8", timeout=PATIENCE_SECONDS)
 
 
 @pytest.mark.skipif(not Path("/proc/self/syscall").exists(), reason="Linux says what a process waits for")

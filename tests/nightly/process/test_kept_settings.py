@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,29 +16,62 @@ from agentsvc_nb import embedded
 from agentsvc_nb.cli import EXIT_USAGE, main
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.service.config import KeptSettings
+from agentsvc_nb.service.folder import DataFolder
 from tests.service.cli.test_cli import agentsvc
-from tests.service.process.test_kept_settings import (
-    ANSWER,
-    BARE,
-    CONTEXT,
-    HOSTED,
-    KEY,
-    PROVIDERS_KEY,
-    Ending,
-    ask,
-    end_by_idling,
-    end_by_killing,
-    keep,
-    kept,
-    refused,
-    restart,
-    serving,
-    set_up,
-)
+from tests.service.process.test_kept_settings import ANSWER, BARE, CONTEXT, MODEL, PROVIDERS_KEY, ask, kept, restart
 from tests.service.process.test_kept_settings import data as data
 from tests.service.process.test_kept_settings import server as server
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.agents.chat_server import ChatServer
+
+Ending = Callable[[Path], None]
+HOSTED = "anthropic:claude-sonnet-4-6"
+KEY = "sk-own-Kk7Qz0"
+
+
+def set_up(data: Path, server: ChatServer) -> None:
+    """As docs/models.md says."""
+    own = {"AGENTSVC_MODEL_URL": server.url, "AGENTSVC_MODEL_KEY": KEY, "AGENTSVC_MODEL_CONTEXT": str(CONTEXT)}
+    restart(data, "--model", MODEL, **own)
+
+
+def refused(data: Path, **env: str) -> str:
+    """The sentence of an ask that fails."""
+    done = agentsvc("ask", "hello", "--data", data, **env)
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr.rpartition("agentsvc: ")[2].strip()
+
+
+def keep(data: Path, settings: dict[str, str]) -> None:
+    """As a service leaves it that was served with these."""
+    KeptSettings(settings, provider=settings["AGENTSVC_MODEL"].partition(":")[0]).write(DataFolder(data))
+
+
+@contextlib.contextmanager
+def serving(data: Path, **env: str) -> Iterator[None]:
+    """With all the time that the library of a hosted model takes to load on a busy machine."""
+    command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--port", "0"]
+    with subprocess.Popen(command, env=BARE | env, stdout=subprocess.DEVNULL) as process:
+        try:
+            until(lambda: process.poll() is not None or embedded.status(data) is not None)
+            yield
+        finally:
+            process.kill()
+
+
+def end_by_idling(data: Path) -> None:
+    """Serve it with a short idle stop, from a process that knows nothing, and wait for that."""
+    embedded.stop(data)
+    command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--port", "0", "--idle-stop", "0.1"]
+    assert subprocess.run(command, env=BARE, stdout=subprocess.DEVNULL, timeout=PATIENCE_SECONDS).returncode == 0
+
+
+def end_by_killing(data: Path) -> None:
+    ready = embedded.status(data)
+    assert ready is not None
+    os.kill(ready.pid, signal.SIGKILL)
+    until(lambda: not embedded.is_held(DataFolder(data)))
 
 
 @pytest.mark.parametrize("end", [end_by_idling, end_by_killing])

@@ -29,7 +29,7 @@ from agentsvc_nb.service.folder import DataFolder, FolderHeld, Ready
 from agentsvc_nb.testing import RunningService, running_service
 from tests.docs.test_interop import LOAD, ROOT, blocks
 from tests.service.cli.test_cli import ENV, command
-from tests.service.process.test_proof import RESTART, kill
+from tests.service.process.test_proof import RESTART
 from tests.service.process.test_serve import ready_of, serving
 from tests.service.process.test_stop import answer, connected
 from tests.support import strangers
@@ -70,6 +70,15 @@ def data(tmp_path: Path) -> Iterator[Path]:
     yield folder
     with contextlib.suppress(EmbeddedError):
         embedded.stop(folder)
+
+
+def kill(data: Path) -> Ready:
+    """End the service as a crash does: its record stays, and says what it was."""
+    ready = Ready.read(DataFolder(data).ready)
+    assert ready is not None
+    os.kill(ready.pid, signal.SIGKILL)
+    until(lambda: not embedded.is_held(DataFolder(data)))
+    return ready
 
 
 FORKING = """

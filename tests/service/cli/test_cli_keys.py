@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import pytest
 
-from agentsvc_nb.cli import main, parser
+from agentsvc_nb.cli import main
 from agentsvc_nb.client.api import AgentService
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import ROUTES
-from docs.command_pages import commands
 
-WITHOUT: Final = {"completion", "docs", "lab", "mcp", "migrate", "serve", "sign-in", "stop", "worker"}
-"""Commands that print for people or for a shell."""
 Parsed = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def own_service() -> Iterator[RunningService]:
-    with running_service() as running:
-        yield running
 
 
 @pytest.fixture
@@ -38,30 +29,13 @@ def parsed(own_service: RunningService, capsys: pytest.CaptureFixture[str]) -> P
     return run
 
 
-def test_every_other_command_has_it() -> None:
-    found = {
-        name.removeprefix("agentsvc ")
-        for name, _, command in commands(parser(), "agentsvc")
-        if "--json" not in command.format_help()
-    }
-    assert found == WITHOUT
-
-
 def test_a_key_that_is_changed_is_shown_as_lists_show_it(own_service: RunningService, parsed: Parsed) -> None:
-    own_service.create_key("changed")
+    secret = own_service.create_key("changed")
     for verb, status in (("suspend", "suspended"), ("resume", "active"), ("revoke", "revoked")):
         key = parsed("keys", verb, "changed")
         assert (key["name"], key["status"]) == ("changed", status)
         assert key in parsed("keys", "list")
-
-
-def test_an_account_that_is_changed_is_shown(parsed: Parsed) -> None:
-    assert parsed("account", "throttle", "--minutes", 5)["state"] == "throttled"
-    assert parsed("account", "suspend")["state"] == "suspended"
-    assert parsed("account", "resume") == parsed("account", "show")
-    assert parsed("account", "plan", "off")["plan"] is False
-    assert parsed("account", "plan", "on")["plan"] is True
-    assert parsed("account", "reconcile")["review_since"] is None
+    assert secret not in str(parsed("keys", "list"))
 
 
 def test_files_that_are_got_are_told_with_their_places(
@@ -75,8 +49,7 @@ def test_files_that_are_got_are_told_with_their_places(
     both = ["files", "get", "a.txt", "--chat", str(chat), "--to", "-", "--json", "--data", str(own_service.data)]
     assert main(both) == 1
     said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == "agentsvc: The content can't go to stdout with --json: leave out one of --to - and --json.\n"
+    assert (said.out, "--json" in said.err) == ("", True)
 
 
 @pytest.mark.sqlite("`agentsvc backup` and `restore` are of a folder's own database")
@@ -115,16 +88,6 @@ def test_a_key_is_suspended_resumed_and_revoked(
     assert "No key has" in capsys.readouterr().err
 
 
-def test_keys_are_listed_without_their_secrets(own_service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
-    key = own_service.create_key("listed", scopes=("runs",), budget_cents=12)
-    assert agentsvc(own_service, "keys", "list") == 0
-    shown = capsys.readouterr().out
-    [line] = [line for line in shown.splitlines() if '"listed"' in line]
-    assert key[:12] in line
-    assert line.endswith("runs  12 cents a month")
-    assert key not in shown
-
-
 def test_two_keys_of_one_name_are_told_apart_by_id(
     own_service: RunningService, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,17 +110,11 @@ def test_two_keys_of_one_name_are_told_apart_by_id(
     ],
 )
 def test_an_account_is_barred_and_let_in_again(
-    words: tuple[str, ...], expected: tuple[int, str], own_service: RunningService
+    words: tuple[str, ...], expected: tuple[int, str], own_service: RunningService, parsed: Parsed
 ) -> None:
     assert agentsvc(own_service, "account", *words) == 0
     assert asked(own_service, own_service.api_key) == expected
     assert agentsvc(own_service, "account", "resume") == 0
     assert agentsvc(own_service, "account", "plan", "on") == 0
+    assert parsed("account", "show")["state"] == "active"
     assert asked(own_service, own_service.api_key) == (200, "")
-
-
-def test_a_key_may_be_made_before_the_service_first_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["keys", "create", "--name", "early", "--data", str(tmp_path / "new")]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("svc_sk_")
-    assert "No service has run" in said.err

@@ -15,17 +15,10 @@ from agentsvc_nb.testing import RunningService
 from tests.service.cli.test_cli import agentsvc
 
 
-def parsed(service: RunningService, *arguments: object) -> Any:
+def parsed(service: RunningService, *arguments: object, code: int = 0) -> Any:
     """The JSON that a command of the service prints."""
     done = agentsvc(*arguments, "--json", "--data", service.data)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def parsed_failure(service: RunningService, *arguments: object) -> Any:
-    """The JSON that a command prints whose run failed."""
-    done = agentsvc(*arguments, "--json", "--data", service.data)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == code, done.stderr
     return json.loads(done.stdout)
 
 
@@ -48,7 +41,7 @@ def test_a_question_comes_from_standard_input_and_its_run_as_json(
 
 def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningService) -> None:
     first = parsed(service, "ask", "say one")
-    failed = parsed_failure(service, "ask", "fail broken It broke.", "--chat", first["chat"])
+    failed = parsed(service, "ask", "fail broken It broke.", "--chat", first["chat"], code=1)
     of_chat = ("--chat", first["chat"])
     listed = parsed(service, "runs", "list", *of_chat)
     assert [run["run_id"] for run in listed] == [failed["run_id"], first["run_id"]]
@@ -58,8 +51,6 @@ def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningSe
     lines = agentsvc("runs", "list", *of_chat, "--data", service.data).stdout.splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [[run["run_id"], run["status"]] for run in listed]
     job = parsed(service, "jobs", "run", "echo_job", '{"steps": 0}', *of_chat)
-    words = agentsvc("jobs", "run", "echo_job", '{"steps": 0}', "--data", service.data)
-    assert words.stdout == f"{job['content'][0]['text']}\n"
     assert [each["job_id"] for each in parsed(service, "jobs", "list", *of_chat)] == [job["job_id"]]
     none = agentsvc("jobs", "list", *of_chat, "--status", "failed", "--data", service.data)
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no job.\n")
@@ -77,20 +68,12 @@ def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> N
         assert "`agentsvc runs list`" in refused.stderr
 
 
-def test_what_is_no_text_is_one_sentence(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
-    typed_in(monkeypatch, b"\xff\xfe\xfa")
-    done = agentsvc("ask", "-", "--data", service.data)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "UTF-8" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["ask", "x", "--schema", "[1]"], "The schema is no JSON object; nothing was sent."),
-        (["jobs", "run", "echo_job", "[" * 100_000], "The input is no JSON (it is nested too deeply)"),
-        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "The input is no JSON (1e400 is too large a number)"),
-        (["files", "put", "nope.csv", "--chat", "chat_1"], "There is no file nope.csv; nothing was sent."),
+        (["ask", "x", "--schema", "[1]"], "no JSON object"),
+        (["jobs", "run", "echo_job", "[" * 100_000], "nested too deeply"),
+        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "1e400 is too large a number"),
         (["files", "list", "--chat", "chat_000000000000000000000000"], "chat"),
     ],
 )
@@ -121,9 +104,6 @@ def test_files_go_in_are_found_and_come_back(service: RunningService, client: Ag
     assert sorted(file["file_name"] for file in staged) == sorted(names)
     listed = parsed(service, "files", "list", *at)
     assert len(listed) == 12
-    lines = agentsvc("files", "list", *at, "--data", service.data).stdout.splitlines()
-    assert lines[0].split() == ["path", "bytes", "type"]
-    assert len(lines) == 13
     path = listed[0]["path"]
     found = parsed(service, "files", "search", f'"{Path(path).stem}"', *at)
     assert path in [file["path"] for file in found]
@@ -131,8 +111,6 @@ def test_files_go_in_are_found_and_come_back(service: RunningService, client: Ag
     assert got.stdout == f"{tmp_path / 'got.txt'}\n"
     piped = agentsvc("files", "get", path, *at, "--to", "-", "--data", service.data)
     assert piped.stdout == (tmp_path / "got.txt").read_text() == f"words of {Path(path).name}"
-    several = agentsvc("files", "get", path, listed[1]["path"], *at, "--to", tmp_path / "all", "--data", service.data)
-    assert [Path(line).parent for line in several.stdout.splitlines()] == [tmp_path / "all"] * 2
     nothing = agentsvc("files", "search", "xylophone", *at, "--data", service.data)
     assert (nothing.returncode, nothing.stdout, nothing.stderr) == (1, "", "Nothing is found.\n")
 
@@ -162,14 +140,6 @@ def test_what_is_shown_is_json_for_programs(service: RunningService) -> None:
     assert service.api_key not in json.dumps(key)
     assert parsed(service, "account", "show")["state"] == "active"
     assert isinstance(parsed(service, "feedback", "list"), list)
-    # What it finds in a service that other tests use is theirs.
-    found = json.loads(agentsvc("doctor", "--json", "--data", service.data).stdout)
-    assert {"check", "level", "what", "fix"} == found[0].keys()
-
-
-def test_without_a_service_the_status_is_json_too(tmp_path: Path) -> None:
-    done = agentsvc("status", "--json", "--data", tmp_path)
-    assert (done.returncode, json.loads(done.stdout)["base_url"]) == (1, None)
 
 
 def test_the_script_of_bash_completes_commands() -> None:

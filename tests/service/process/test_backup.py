@@ -10,9 +10,8 @@ import re
 import sqlite3
 import stat
 import tarfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +31,6 @@ from agentsvc_nb.service.store.migrations import steps
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.runs import Run
 from tests.service.cli.test_cli import agentsvc
 from tests.support.waiting import until
 
@@ -51,39 +49,16 @@ def restore(file: Path, folder: DataFolder) -> Backup:
     return backups.restore(file, Settings(folder.path), quiet, quiet)
 
 
-@contextmanager
-def writing(service: RunningService) -> Iterator[list[Run]]:
-    """Runs that write files, one after the other; those acknowledged so far."""
-    acknowledged: list[Run] = []
-    enough = threading.Event()
-
-    def write() -> None:
-        with AgentService(service.api_key, service.base_url) as client:
-            while not enough.is_set():
-                staged = [("a.txt", b"mine")]
-                script = f"write uploads/a.txt text {len(acknowledged)}\nsay done"
-                acknowledged.append(client.runs.start(script, files=staged, sync=True))
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        yield acknowledged
-    finally:
-        enough.set()
-        writer.join()
-
-
 def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path: Path) -> None:
-    """With runs being written all the time: records, events and files, each with its right hash; no key, no lock."""
+    """Beside a run that goes on: records, events and files, each with its right hash; no key, no lock. The start of the
+    restored service removes an old content without a row."""
     file, data = tmp_path / "backup.tar", tmp_path / "restored"
-    with running_service() as running:
+    with running_service() as running, AgentService(running.api_key, running.base_url) as client:
         earlier = running.create_key()
-        with writing(running) as acknowledged:
-            until(lambda: len(acknowledged) >= 10)
-            before = list(acknowledged)
-            made = agentsvc("backup", file, "--data", running.data)
-            after = len(acknowledged)
-            until(lambda: len(acknowledged) > after)
+        script = "write uploads/a.txt text {}\nsay done"
+        before = [client.runs.start(script.format(n), files=[("a.txt", b"mine")], sync=True) for n in (0, 1)]
+        open_run = client.runs.start("wait 1\nsay done").run_id
+        made = agentsvc("backup", file, "--data", running.data)
         later = running.create_key()
     assert made.returncode == 0, made.stderr
     assert re.match(rf"Wrote {file}: [\d,]+ rows and [\d,]+ contents of files", made.stdout)
@@ -92,14 +67,20 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path
     assert done.returncode == 0, done.stderr
     assert f"agentsvc serve --data {data}" in done.stdout
     assert sorted(path.name for path in data.iterdir()) == ["blobs", "lock", "service.sqlite3"]
+    blobs = LocalBlobs(data / "blobs")
+    unused = blobs.path(blobs.put(b"unused").sha256)
+    for path in (unused, blobs.path(hashlib.sha256(b"mine").hexdigest())):
+        os.utime(path, (0, 0))
     again = RunningService(data, "scripted", {})
     again.start()
     try:
         with AgentService(earlier, again.base_url) as client:
+            until(lambda: not unused.exists())
             for number, run in enumerate(before):
                 assert client.runs.get(run.run_id).status == "completed"
                 versions = client.files.versions("uploads/a.txt", chat=run.chat or "")
                 assert [client.files.download(each) for each in versions] == [f"text {number}".encode(), b"mine"]
+            assert client.runs.wait(open_run, poll=0.05).output == "done"
         with AgentService(later, again.base_url) as client, pytest.raises(AuthenticationError):
             client.runs.get(before[0].run_id)
     finally:
@@ -255,12 +236,9 @@ DAMAGE: dict[str, Change] = {
     "content": flipped("contents/"),
     "rows": replaced("rows/", b"one.txt", b"six.txt"),
     "no end": without("end.json"),
-    "no manifest": without("manifest.json"),
     "manifest": flipped("manifest.json"),
-    "manifest with endless numbers": replaced("manifest.json", b'"format": 2', b'"format": 1e400'),
     "later format": replaced("manifest.json", b'"format": 2', b'"format": 3'),
     "path outside": renamed("contents/", "contents/../../"),
-    "absolute path": renamed("contents/", "/tmp/"),
     "other servers": replaced("mcp.json", b"tickets", b"strange"),
 }
 
@@ -306,8 +284,6 @@ FORGED: dict[str, tuple[Change, str]] = {
     "unknown column": (replaced("manifest.json", b'"sha256"', b'"sha256, 1"'), "no table"),
     "hash that is a path": (replaced("rows/", HASH, b"../../../etc/passwd"), "a row of the table file"),
     "text for a number": (replaced("rows/", b",3,", b',"3",'), "a row of the table file"),
-    "large number": (replaced("rows/", b",3,", b",9223372036854775808,"), "a row of the table file"),
-    "value too many": (replaced("rows/", b"]\n", b",1]\n"), "a row of the table file"),
     "newer schema": (replaced("manifest.json", b'"schema_version": ', b'"schema_version": 9'), "upgrade agentsvc-nb"),
 }
 
@@ -321,11 +297,10 @@ def test_a_forged_backup_is_refused(backup: Path, tmp_path: Path, forgery: str) 
     assert not any(path.is_file() for path in target.path.rglob("*") if path.name != "lock")
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path, kind: bytes) -> None:
+def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path) -> None:
     with tarfile.open(backup, "a") as tar:
         member = tarfile.TarInfo("contents/" + "a" * 64)
-        member.type, member.linkname = kind, "/etc/passwd"
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(member)
     with pytest.raises(BackupError, match="no plain file"):
         restore(backup, DataFolder(tmp_path / "new"))

@@ -17,13 +17,14 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from agentsvc_nb import embedded
+from agentsvc_nb import __version__, embedded
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.embedded import EmbeddedError, find_or_start
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.service.keyring import create_key
+from tests.service.cli.test_cli import agentsvc
 from tests.support import strangers
 from tests.support.strangers import Stranger
 
@@ -69,17 +70,11 @@ def test_starts_one_and_finds_it_again(shared: Path) -> None:
     assert stat.S_IMODE(shared.stat().st_mode) == 0o700
     assert first.api_key not in (shared / "serve.log").read_text()
 
+    async def ask() -> str:
+        async with embedded.local(shared) as client:
+            return (await client.runs.wait(await client.runs.start("hello"), poll=0.05)).status
 
-def test_two_starters_get_one_server(data: Path) -> None:
-    """It outlives them."""
-    program = f"from agentsvc_nb.embedded import find_or_start; print(find_or_start({str(data)!r}).instance)"
-    command = [sys.executable, "-c", program]
-    starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    instances = {starter.communicate(timeout=60)[0].strip() for starter in starters}
-    assert len(instances) == 1
-    ready = embedded.status(data)
-    assert ready is not None
-    assert instances == {ready.instance}
+    assert asyncio.run(ask()) == "completed"
 
 
 def test_service_is_in_a_session_of_its_own(shared: Path) -> None:
@@ -90,65 +85,56 @@ def test_service_is_in_a_session_of_its_own(shared: Path) -> None:
     assert os.getsid(ready.pid) == ready.pid != os.getsid(0)
 
 
-@pytest.mark.parametrize("says", [strangers.repeats("dead"), lambda request: b"SSH-2.0-OpenSSH_9.6\r\n\r\n\r\n"])
-def test_stranger_on_the_stale_port_gets_no_key(data: Path, says: strangers.Says) -> None:
-    """A stale record's port may be anybody's: it is asked for its health without a key, and not trusted."""
-    stranger = Stranger(says)
+def test_a_folder_keeps_its_model_and_so_do_its_runs(data: Path) -> None:
+    """Two starters get one server, which outlives them. After a kill and after a stop whoever asks gets a new one, at
+    the old address with the old key, and with the model that it had: with another, its runs would end."""
+    program = (
+        f"from agentsvc_nb import embedded; print(embedded.find_or_start({str(data)!r}, model='scripted').instance)"
+    )
+    command = [sys.executable, "-c", program]
+    starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    instances = {starter.communicate(timeout=60)[0].strip() for starter in starters}
+    ready = embedded.status(data)
+    assert ready is not None
+    assert instances == {ready.instance}
+    before = find_or_start(data)
+    with embedded.local(data) as client:
+        run = client.runs.start("wait 1\nsay done")
+        os.kill(ready.pid, signal.SIGKILL)
+        after = find_or_start(data)
+        assert after.instance != before.instance
+        assert (after.base_url, after.api_key, after.notice) == (before.base_url, before.api_key, None)
+        assert client.runs.wait(run, poll=0.05).output == "done"
+        shown = agentsvc("status", "--data", data).stdout
+        for what in (after.base_url, data, data / "serve.log", "scripted", __version__, "since"):
+            assert str(what) in shown
+        assert agentsvc("stop", "--data", data).stdout == "Stopped.\n"
+        assert not (data / "ready.json").exists()
+        assert embedded.status(data) is None
+        assert embedded.stop(data) is False
+        assert agentsvc("status", "--data", data).returncode == 1
+        assert client.runs.get(run.run_id).ended, "the client starts it again"
+
+
+def test_stranger_on_the_stale_port_gets_no_key(data: Path) -> None:
+    """A stale record's port may be anybody's: it is asked for its health without a key, and not trusted. The link that
+    signs in goes nowhere, either."""
+    stranger = Stranger(strangers.repeats("dead"))
     stale(data, stranger.port)
     secret = "svc_sk_of-the-dead-server"
     create_key(DataFolder(data), name="other")
     write_private(data / "key", secret)
-    found = find_or_start(data)
+    assert embedded.status(data) is None
+    signed = agentsvc("sign-in", "--data", data)
+    assert (signed.returncode, "token" in signed.stdout) == (1, False)
+    asked = agentsvc("ask", "say A secret question", "--data", data, AGENTSVC_MODEL="scripted")
+    assert (asked.returncode, asked.stdout) == (0, "A secret question\n")
     stranger.close()
+    found = find_or_start(data)
     assert found.base_url != f"http://127.0.0.1:{stranger.port}"
     assert stranger.received.startswith(b"GET /healthz?nonce=")
     assert stranger.leaks(found.api_key) == stranger.leaks(secret) == []
     assert found.api_key != secret, "a key that the database does not know is replaced"
-
-
-def test_found_again_after_a_crash_at_the_same_address(data: Path) -> None:
-    """kill -9 leaves a stale record; the next one who asks gets a new server, at the old address, with the old key."""
-    before = find_or_start(data)
-    ready = embedded.status(data)
-    assert ready is not None
-    os.kill(ready.pid, signal.SIGKILL)
-    after = find_or_start(data)
-    assert after.instance != before.instance
-    assert (after.base_url, after.api_key) == (before.base_url, before.api_key)
-
-
-def test_client_revives_a_dead_service(data: Path) -> None:
-    """A client that finds its connection refused starts the service again, and the read goes through."""
-    with embedded.local(data) as client:
-        run = client.runs.start("hello")
-        client.runs.wait(run.run_id, poll=0.05)
-        assert embedded.stop(data) is True
-        assert not (data / "ready.json").exists()
-        assert embedded.status(data) is None
-        assert embedded.stop(data) is False
-        assert client.runs.get(run.run_id).ended
-
-
-def test_a_folder_keeps_its_model_and_so_do_its_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who starts the service again and names no model gets the one that it had: with another, runs would end."""
-    with embedded.local(data, model="scripted") as client:
-        run_id = client.runs.start("wait 1\nsay done").run_id
-    embedded.stop(data)
-    with embedded.local(data) as client:
-        assert client.runs.wait(run_id, poll=0.05).output == "done"
-    assert find_or_start(data).notice is None
-    assert main(["restart", "--data", str(data)]) == 0
-    assert model_of(data) == "scripted"
-    embedded.stop(data)
-    monkeypatch.setenv("AGENTSVC_MODEL", "offline")
-    find_or_start(data)
-    assert model_of(data) == "offline", "one that is named counts, and is kept from then on"
-
-
-def model_of(data: Path) -> str:
-    ready = embedded.status(data)
-    assert ready is not None
-    return ready.model
 
 
 def test_a_deleted_key_is_replaced_beside_the_running_service(shared: Path) -> None:
@@ -196,33 +182,19 @@ def test_failed_start_shows_the_last_lines(data: Path) -> None:
         find_or_start(data)
 
 
-def test_another_version_is_told(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The running service is taken as it is, with one line that says how to get the other."""
+def test_another_version_is_told(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The running service is taken as it is, with one line that says how to get the other; other settings, too."""
     first = find_or_start(shared)
+    with embedded.local(shared, model="scripted"):
+        assert [record.message for record in caplog.records if "other settings" in record.message]
     monkeypatch.setattr(embedded, "__version__", "99.0")
     other = find_or_start(shared)
     assert other.instance == first.instance
     assert other.notice is not None
     assert "has version" in other.notice
     assert other.notice.endswith(f" restart --data {shared}")
-
-
-def test_notice_is_logged_by_local(shared: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """`local()` hands out a client; what the user should know goes to the log, once."""
-    find_or_start(shared)
-    with embedded.local(shared, model="scripted"):
-        assert [record.message for record in caplog.records if "other settings" in record.message]
-
-
-def test_async_face(shared: Path) -> None:
-    """`async with local()` gives the asyncio client of the same service."""
-
-    async def ask() -> str:
-        async with embedded.local(shared) as client:
-            run = await client.runs.start("hello")
-            return (await client.runs.wait(run.run_id, poll=0.05)).status
-
-    assert asyncio.run(ask()) == "completed"
 
 
 def test_folder_that_cannot_be_used_is_one_sentence(data: Path) -> None:

@@ -7,27 +7,18 @@ import contextlib
 import json
 import os
 import re
-import signal
 import stat
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from agentsvc_nb import embedded
 from agentsvc_nb.embedded import EmbeddedError
-from agentsvc_nb.service.config import KeptSettings
-from agentsvc_nb.service.folder import DataFolder
 from tests.service.cli.test_cli import agentsvc
-from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 
-Ending = Callable[[Path], None]
 MODEL = "openai-chat:stand-in"
-HOSTED = "anthropic:claude-sonnet-4-6"
-KEY = "sk-own-Kk7Qz0"
 PROVIDERS_KEY = "sk-of-the-provider-Zz3"
 ANSWER = "Hello from your own server."
 CONTEXT = 4096
@@ -59,25 +50,12 @@ def restart(data: Path, *arguments: str, **env: str) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
-def set_up(data: Path, server: ChatServer) -> None:
-    """As docs/models.md says."""
-    own = {"AGENTSVC_MODEL_URL": server.url, "AGENTSVC_MODEL_KEY": KEY, "AGENTSVC_MODEL_CONTEXT": str(CONTEXT)}
-    restart(data, "--model", MODEL, **own)
-
-
 def ask(data: Path, **env: str) -> str:
     """What a new process that asks is answered; it is told nothing but which run it was."""
     done = agentsvc("ask", "hello", "--data", data, **env)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"\[run \S+, chat \S+: completed\]\n", done.stderr), done.stderr
     return done.stdout.strip()
-
-
-def refused(data: Path, **env: str) -> str:
-    """The sentence of an ask that fails."""
-    done = agentsvc("ask", "hello", "--data", data, **env)
-    assert (done.returncode, done.stdout) == (1, "")
-    return done.stderr.rpartition("agentsvc: ")[2].strip()
 
 
 def kept(data: Path) -> dict[str, str]:
@@ -91,43 +69,12 @@ def files_with(data: Path, *texts: str) -> list[Path]:
     return [file for file, content in files if any(text.encode() in content for text in texts)]
 
 
-def keep(data: Path, settings: dict[str, str]) -> None:
-    """As a service leaves it that was served with these."""
-    KeptSettings(settings, provider=settings["AGENTSVC_MODEL"].partition(":")[0]).write(DataFolder(data))
-
-
-@contextlib.contextmanager
-def serving(data: Path, **env: str) -> Iterator[None]:
-    """With all the time that the library of a hosted model takes to load on a busy machine."""
-    command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--port", "0"]
-    with subprocess.Popen(command, env=BARE | env, stdout=subprocess.DEVNULL) as process:
-        try:
-            until(lambda: process.poll() is not None or embedded.status(data) is not None)
-            yield
-        finally:
-            process.kill()
-
-
-def end_by_idling(data: Path) -> None:
-    """Serve it with a short idle stop, from a process that knows nothing, and wait for that."""
-    embedded.stop(data)
-    command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(data), "--port", "0", "--idle-stop", "0.1"]
-    assert subprocess.run(command, env=BARE, stdout=subprocess.DEVNULL, timeout=PATIENCE_SECONDS).returncode == 0
-
-
-def end_by_killing(data: Path) -> None:
-    ready = embedded.status(data)
-    assert ready is not None
-    os.kill(ready.pid, signal.SIGKILL)
-    until(lambda: not embedded.is_held(DataFolder(data)))
-
-
 def test_no_secret_is_anywhere_in_the_folder(data: Path, server: ChatServer) -> None:
-    """Not in the kept settings, the database or the log; and not those within addresses."""
+    """Not in the kept settings, the database or the log; and not those within addresses. A provider's key goes to no
+    address that only the folder names: it is for other programs, too, and perhaps of another user."""
     secret = "pass-Ww9-word"
     env = {
         "AGENTSVC_MODEL_URL": server.url,
-        "AGENTSVC_MODEL_KEY": KEY,
         "OPENAI_API_KEY": PROVIDERS_KEY,
         "AGENTSVC_IMAGE_URL": f"http://127.0.0.1:9/v1?key={secret}",
         "AGENTSVC_META_TOKEN": f"meta-{secret}",
@@ -136,21 +83,10 @@ def test_no_secret_is_anywhere_in_the_folder(data: Path, server: ChatServer) -> 
         "AGENTSVC_MAIL_FROM": "ads@example.com",
     }
     restart(data, "--model", MODEL, **env)
-    ask(data, **env)
-    restart(data)
-    ask(data)
-    assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL", "AGENTSVC_MAIL_FROM"}
-    assert stat.S_IMODE((data / "settings.json").stat().st_mode) == 0o600
-    assert files_with(data, secret, KEY, PROVIDERS_KEY) == []
-
-
-def test_a_providers_key_goes_to_no_address_that_only_the_folder_names(data: Path, server: ChatServer) -> None:
-    """It is for other programs, too, and perhaps of another who does not know of the address."""
-    restart(data, "--model", MODEL, AGENTSVC_MODEL_URL=server.url, OPENAI_API_KEY=PROVIDERS_KEY)
-    assert ask(data) == ANSWER
-    restart(data, OPENAI_API_KEY=PROVIDERS_KEY)
+    assert ask(data, **env) == ANSWER
+    restart(data, OPENAI_API_KEY=PROVIDERS_KEY, AGENTSVC_MODEL_CONTEXT=str(CONTEXT))
     assert ask(data, OPENAI_API_KEY=PROVIDERS_KEY) == ANSWER
     assert server.keys == [PROVIDERS_KEY, "none"]
-    restart(data, OPENAI_API_KEY=PROVIDERS_KEY, AGENTSVC_MODEL_URL=server.url)
-    ask(data)
-    assert server.keys[-1] == PROVIDERS_KEY
+    assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL", "AGENTSVC_MAIL_FROM", "AGENTSVC_MODEL_CONTEXT"}
+    assert stat.S_IMODE((data / "settings.json").stat().st_mode) == 0o600
+    assert files_with(data, secret, PROVIDERS_KEY) == []

@@ -139,12 +139,20 @@ def test_what_anybody_can_have_logged_is_counted(caplog: pytest.LogCaptureFixtur
     def told() -> list[object]:
         return [getattr(record, "fields", {}).get("more", "first") for record in caplog.records]
 
+    async def later() -> None:
+        """Wait for a timer that begins after the one of the tally, with its seconds."""
+        over = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.05, over.set)
+        await over.wait()
+
     async def note() -> None:
         tally = Tally(logging.getLogger("agentsvc_nb.test"), seconds=0.05)
         for _ in range(1_000):
             tally.note("401", "request", status=401)
         assert told() == ["first"]
-        await asyncio.sleep(0.5)
+        await later()
+        assert told() == ["first", 999]
+        await later()
         tally.note("401", "request", status=401)
 
     asyncio.run(note())

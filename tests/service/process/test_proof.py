@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from agentsvc_nb import AgentService, APIConnectionError, AsyncAgentService, embedded
@@ -25,29 +21,10 @@ from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.wire import proof
 from tests.support import strangers
 from tests.support.strangers import Stranger, key_of, port_of
-from tests.support.waiting import until
 
 QUESTION = "say A secret question"
 #: The program as a terminal finds it: by its name, or, where that is not on the path, as a module.
 RESTART = r"(agentsvc|-m agentsvc_nb) restart"
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Iterator[Path]:
-    """A data folder; whatever service holds it at the end is ended."""
-    folder = tmp_path / "data"
-    yield folder
-    with contextlib.suppress(EmbeddedError):
-        embedded.stop(folder)
-
-
-def kill(data: Path) -> Ready:
-    """End the service as a crash does: its record stays, and says what it was."""
-    ready = Ready.read(DataFolder(data).ready)
-    assert ready is not None
-    os.kill(ready.pid, signal.SIGKILL)
-    until(lambda: not embedded.is_held(DataFolder(data)))
-    return ready
 
 
 @dataclass
@@ -60,8 +37,13 @@ class Moved:
     """Of the service that had that port."""
     old_proof: strangers.Says
     stranger: Stranger
-    now: Connection
     chat: str
+    leaked: list[bytes]
+    """What the stranger got of a client that had been connected to the service before."""
+
+    @property
+    def now(self) -> Connection:
+        return find_or_start(self.data)
 
     def says(self, how: str) -> strangers.Says:
         instance, real = self.before.instance, port_of(self.now.base_url)
@@ -88,13 +70,15 @@ def moved_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moved]:
     data = tmp_path_factory.mktemp("moved") / "data"
     with embedded.local(data, model="scripted") as client:
         chat = client.runs.start("write a.txt hello", sync=True).chat
-    before = embedded.status(data)
-    assert before is not None
-    old_proof = strangers.replays(port_of(before.base_url))
-    embedded.stop(data)
-    stranger = Stranger(strangers.silent, port_of(before.base_url))
-    assert chat is not None
-    yield Moved(data, before.base_url, before, old_proof, stranger, find_or_start(data), chat)
+        before = embedded.status(data)
+        assert before is not None
+        old_proof = strangers.replays(port_of(before.base_url))
+        embedded.stop(data)
+        stranger = Stranger(strangers.repeats(before.instance), port_of(before.base_url))
+        assert client.runs.start(QUESTION, sync=True).output == "A secret question"
+        assert client.base_url != before.base_url
+    assert stranger.visits > 0
+    yield Moved(data, before.base_url, before, old_proof, stranger, str(chat), stranger.leaks(key_of(data)))
     stranger.close()
     embedded.stop(data)
 
@@ -125,9 +109,6 @@ WORKS: dict[str, Work] = {
     "a stream": _streamed,
     "an upload": lambda client, moved: client.files.upload(("plan.txt", b"A secret question" * 100_000)),
     "a download": lambda client, moved: client.files.download("a.txt", chat=moved.chat, to=moved.data.parent / "a.txt"),
-    "rows": lambda client, moved: client.map(
-        pd.DataFrame({"n": [1, 2, 3]}), QUESTION + " {{n}}", salt=os.urandom(8).hex()
-    ),
 }
 
 
@@ -149,14 +130,12 @@ FACES = pytest.mark.parametrize("face", [sync_face, async_face])
 
 
 @pytest.mark.parametrize(
-    ("face", "what"),
-    [*((sync_face, what) for what in WORKS), *((async_face, what) for what in ("a start", "a stream", "an upload"))],
+    ("face", "what"), [*((sync_face, what) for what in WORKS), (async_face, "a stream"), (async_face, "an upload")]
 )
 def test_a_stranger_is_sent_nothing_whatever_is_done(moved: Moved, face: Callable[..., Any], what: str) -> None:
     """A relay has the answer of the real service, at another port; the work is done by that one in the end."""
     done = face(moved, WORKS[what])
     assert done is not None
-    assert "error" not in getattr(done, "columns", ()) or not done["error"].notna().any()
     assert moved.stranger.visits
     assert moved.stranger.leaks(moved.now.api_key) == []
 
@@ -201,43 +180,14 @@ def test_an_ordinary_service_proves_nothing(moved: Moved) -> None:
     assert b"svc_sk_of-an-ordinary-one" in moved.stranger.received
 
 
-def test_who_takes_the_port_after_the_proof_gets_nothing(data: Path) -> None:
-    with embedded.local(data, model="scripted") as client:
-        assert client.runs.start("say hello", sync=True).output == "hello"
-        before = embedded.status(data)
-        assert before is not None
-        embedded.stop(data)
-        stranger = Stranger(strangers.repeats(before.instance), port_of(before.base_url))
-        assert client.runs.start(QUESTION, sync=True).output == "A secret question"
-        assert client.base_url != before.base_url
-    stranger.close()
-    assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
+def test_who_takes_the_port_after_the_proof_gets_nothing(moved: Moved) -> None:
+    assert moved.leaked == []
 
 
-def test_who_repeats_the_instance_of_a_killed_service_gets_nothing(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """New clients read of it in the record that it left; the link that signs in goes nowhere, either."""
-    find_or_start(data, model="scripted")
-    before = kill(data)
-    stranger = Stranger(strangers.repeats(before.instance), port_of(before.base_url))
-    assert embedded.status(data) is None
-    assert main(["sign-in", "--data", str(data)]) == 1
-    assert "token" not in capsys.readouterr().out
-    assert main(["ask", QUESTION, "--data", str(data)]) == 0
-    assert "A secret question" in capsys.readouterr().out
-    stranger.close()
-    assert find_or_start(data).base_url != before.base_url
-    assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of an embedded service that runs, for tests that leave it running."""
-    folder = tmp_path_factory.mktemp("shared") / "data"
-    find_or_start(folder)
-    yield folder
-    embedded.stop(folder)
+@pytest.fixture
+def shared(moved_once: Moved) -> Path:
+    """The folder of an embedded service that runs."""
+    return moved_once.data
 
 
 def test_a_key_that_was_replaced_is_the_key_of_the_proof(shared: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.documents.engine.process import TableProcess
 from agentsvc_nb.service.accounts import idempotency
 from agentsvc_nb.service.accounts.idempotency import IdempotencyScope
@@ -23,10 +21,8 @@ from agentsvc_nb.service.runner.maintenance import BATCH, DAY_MS, HOUR_MS, Reten
 from agentsvc_nb.service.runner.storage import Readings, Storage, SystemClock
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.times import utc_day
-from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.limits import FILE_VERSIONS_MAX
 from tests.support import databases
-from tests.support.waiting import until
 from tests.unit.service.contexts import SetClock, use_case
 
 
@@ -150,17 +146,3 @@ def test_every_table_that_names_contents_is_asked(store: Store) -> None:
         return [table for table in tables if tx.one(columns, table=table)]
 
     assert store.database.read(with_contents) == sorted(file_records.WITH_CONTENTS)
-
-
-def test_a_start_sweeps() -> None:
-    """The real service: an old content without a row is gone after a restart, one of a chat is not."""
-    with running_service() as running, AgentService(running.api_key, running.base_url) as client:
-        chat = client.runs.start("write kept.txt kept", sync=True).chat or ""
-        blobs = LocalBlobs(running.data / "blobs")
-        unused, kept = blobs.put(b"unused"), hashlib.sha256(b"kept").hexdigest()
-        for sha256 in (unused.sha256, kept):
-            os.utime(blobs.path(sha256), (0, 0))
-        running.stop()
-        running.start()
-        until(lambda: not blobs.path(unused.sha256).exists())
-        assert client.files.download("kept.txt", chat=chat) == b"kept"

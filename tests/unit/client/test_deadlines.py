@@ -163,4 +163,4 @@ def test_it_ends_an_upload_that_nobody_takes(face: str, tmp_path: Path) -> None:
             FACES[face](server.origin, lambda client: client.files.upload(tmp_path / "a.bin", deadline=SECONDS))
         done.set()
         assert caught.value.late
-        assert len(server.seen) == 1
+        assert len(server.seen) <= 1, "it is not sent again"
