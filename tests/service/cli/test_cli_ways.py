@@ -19,6 +19,7 @@ from filelock import FileLock
 from agentsvc_nb.cli import EXIT_CODES, main
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.testing import RunningService
+from tests.service.process.test_serve import ended
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
@@ -85,7 +86,7 @@ def timed_out(service: RunningService, folder: Path) -> int:
 def held(service: RunningService, folder: Path) -> int:
     (folder / "data").mkdir()
     with FileLock(folder / "data" / "lock"):
-        return main(["serve", "--port", "0", "--data", str(folder / "data")])
+        return ended(folder / "data")
 
 
 def press_once(begun: Callable[[], object]) -> None:

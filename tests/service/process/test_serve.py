@@ -18,6 +18,7 @@ from filelock import FileLock
 from agentsvc_nb import __version__
 from agentsvc_nb.cli import main
 from agentsvc_nb.client.api import AgentService
+from agentsvc_nb.service import logs
 from agentsvc_nb.service.disk import write_private
 from agentsvc_nb.service.folder import DataFolder, Ready
 from agentsvc_nb.settings import Settings
@@ -113,8 +114,10 @@ def test_signal_ends_it_with_a_run_and_a_stream_open(tmp_path: Path) -> None:
 
 
 def ended(data: Path, *arguments: str) -> int:
-    """The exit code of a server that ends before it serves."""
-    return main(["serve", "--data", str(data), "--port", "0", *arguments])
+    """The exit code of a server that ends before it serves, in this process, whose log it leaves alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs, "log_to_stderr", lambda *given: None)
+        return main(["serve", "--data", str(data), "--port", "0", *arguments])
 
 
 def test_second_server_gives_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
