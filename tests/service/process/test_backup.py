@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import tarfile
@@ -87,10 +88,10 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path
         again.stop()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> DataFolder:
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data of a service with two files, in one chat."""
-    made = DataFolder(tmp_path / "data")
+    made = DataFolder(tmp_path_factory.mktemp("prepared") / "data")
     made.make()
     blobs = LocalBlobs(made.path / "blobs")
     database = SqliteDatabase(made.database).open()
@@ -100,7 +101,12 @@ def folder(tmp_path: Path) -> DataFolder:
         database.write_now(lambda tx, c=content: file_records.put(tx, "chat_a", c.file_name, c, Author("upload"), 1))  # type: ignore[misc]
     database.close()
     made.key.write_text("svc_sk_secret")
-    return made
+    return made.path
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path) -> DataFolder:
+    return DataFolder(shutil.copytree(prepared, tmp_path / "data"))
 
 
 @pytest.fixture
