@@ -101,7 +101,6 @@ class Network:
         return FACES[self._face](HOST, call, transport=self.transport, **options)
 
     def error(self, call: Call, **options: Any) -> Any:
-        """Make a call that must fail; return its error."""
         with pytest.raises(StefanBrainError) as caught:
             self.call(call, **options)
         return caught.value
