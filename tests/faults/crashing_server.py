@@ -18,19 +18,15 @@ import httpx
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.wire.routes import V1
 from agentsvc_nb.wire.runs import TERMINAL
-from tests.faults.effects import STAMPS
+from tests.faults.launcher import STAMPS
 from tests.support import databases
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
-DAY_MS = 24 * 3600 * 1000
 
 
 class CrashingServer:
-    """A launcher process on one data folder, and one database; after it died, `start` reuses folder, port and key.
-
-    `days` is how many days its clock is ahead.
-    """
+    """A launcher process on one data folder, and one database; after it died, `start` reuses folder, port and key."""
 
     def __init__(self, data: Path, *arguments: str) -> None:
         self.data = data
@@ -40,7 +36,6 @@ class CrashingServer:
             self.folder = DataFolder(data, str(given["database"]), str(given["secret"]))
         else:
             self.folder = DataFolder(data)
-        self.days = 0
         self._arguments = [
             *arguments,
             *(part for name, value in given.items() for part in ("--set", f"{name}={value}")),
@@ -87,13 +82,6 @@ class CrashingServer:
         """Wait until the process has died at its point."""
         until(self.has_died)
 
-    def next_day(self) -> None:
-        """Move the service's clock forward by a day."""
-        self.days += 1
-        new = self.data / "clock-offset.new"
-        new.write_text(str(self.days * DAY_MS))
-        new.replace(self.data / "clock-offset")
-
     def get(self, path: str, **params: Any) -> dict[str, Any]:
         answer = self.http.get(path, params=params or None)
         assert answer.status_code == 200, answer.text
@@ -118,16 +106,16 @@ class CrashingServer:
         return until(lambda: self.get(f"/runs/{run_id}"), lambda run: run["status"] in TERMINAL)
 
     def cut_off(self, script: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Start a run, whose service dies and is started again; the run, which completes, and its events."""
+        """Start a run in which the service dies, restart it, and return the completed run and its events."""
         run_id = self.post("/runs", {"message": script}).json()["run_id"]
         self.see_it_die()
-        self.start("--point", "never never 0")
+        self.start()
         run = self.ended(run_id)
         assert run["status"] == "completed", run
         return run, self.events(run_id)
 
     def stamps(self) -> list[str]:
-        """What the tools of `effects` have done, a line each."""
+        """What the tools of the launcher have done, a line each."""
         log = self.data / STAMPS
         return log.read_text().splitlines() if log.exists() else []
 

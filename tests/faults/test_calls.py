@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -25,69 +26,66 @@ def last_result(events: list[dict[str, Any]]) -> dict[str, Any]:
     return payload
 
 
-@TOOLS
-def test_an_effect_whose_record_is_missing_is_reported_and_not_repeated(tool: str) -> None:
-    with crashing_server() as service:
-        service.start()
-        result = last_result(service.cut_off(call(tool, "after"))[1])
-        assert result["is_error"] is True
-        assert "not known" in result["content"][0]["text"]
-        assert len(service.stamps()) == 1
+@pytest.fixture
+def service() -> Iterator[CrashingServer]:
+    with crashing_server() as made:
+        yield made
 
 
 @TOOLS
-def test_what_may_have_had_an_effect_is_not_repeated(tool: str) -> None:
-    with crashing_server() as service:
-        service.start()
-        assert last_result(service.cut_off(call(tool, "before"))[1])["is_error"] is True
-        assert service.stamps() == []
+@pytest.mark.parametrize(("dies", "stamps"), [("before", 0), ("after", 1)])
+def test_what_may_have_had_an_effect_is_reported_and_not_repeated(
+    tool: str, dies: str, stamps: int, service: CrashingServer
+) -> None:
+    service.start()
+    result = last_result(service.cut_off(call(tool, dies))[1])
+    assert result["is_error"] is True
+    assert "not known" in result["content"][0]["text"]
+    assert len(service.stamps()) == stamps
 
 
-def test_a_call_that_had_ended_is_answered_with_its_result() -> None:
-    with crashing_server() as service:
-        service.start("--point", "after calls.move 2")
-        _, events = service.cut_off(call("stamp"))
-        assert last_result(events)["content"] == [{"type": "text", "text": "stamped x"}]
-        assert len(service.stamps()) == 1
-        ids = {event["payload"]["call_id"] for event in events if event["type"] == "tool.call"}
-        assert len(ids) == 1, "both attempts made the same call"
+def test_a_call_that_had_ended_is_answered_with_its_result(service: CrashingServer) -> None:
+    service.start("--point", "after calls.move 2")
+    _, events = service.cut_off(call("stamp"))
+    assert last_result(events)["content"] == [{"type": "text", "text": "stamped x"}]
+    assert len(service.stamps()) == 1
+    ids = {event["payload"]["call_id"] for event in events if event["type"] == "tool.call"}
+    assert len(ids) == 1, "both attempts made the same call"
 
 
-def test_a_call_without_an_effect_is_made_again_under_its_key() -> None:
-    with crashing_server() as service:
-        service.start()
-        assert last_result(service.cut_off(call("look", "after"))[1])["is_error"] is False
-        first, second = service.stamps()
-        assert first == second, "the key of the work is that of the first time"
+def test_a_call_without_an_effect_is_made_again_under_its_key(service: CrashingServer) -> None:
+    service.start()
+    assert last_result(service.cut_off(call("look", "after"))[1])["is_error"] is False
+    first, second = service.stamps()
+    assert first == second, "the key of the work is that of the first time"
 
 
-def test_equal_calls_of_one_step_are_calls_of_their_own() -> None:
-    with crashing_server() as service:
-        service.start("--point", "after calls.move 4")
-        service.cut_off(call("stamp") + "\n" + call("stamp"))
-        assert len(service.stamps()) == len(set(service.stamps())) == 2
+def test_equal_calls_of_one_step_are_calls_of_their_own(service: CrashingServer) -> None:
+    service.start("--point", "after calls.move 4")
+    service.cut_off(call("stamp") + "\n" + call("stamp"))
+    assert len(service.stamps()) == len(set(service.stamps())) == 2
 
 
-def test_a_run_follows_the_job_that_it_had_submitted() -> None:
-    with crashing_server() as service:
-        service.start("--point", "in jobs.finish 1")
-        _, events = service.cut_off('call echo_job {"steps": 1}')
-        assert last_result(events)["is_error"] is False
-        jobs = [event["payload"]["job_id"] for event in events if event["type"] == "job.submitted"]
-        assert len(jobs) == 2
-        assert len(set(jobs)) == 1
-        assert len((service.data / "effects.log").read_text().splitlines()) == 1
+def test_a_run_follows_the_job_that_it_had_submitted(service: CrashingServer) -> None:
+    service.start("--point", "in jobs.finish 1")
+    _, events = service.cut_off('call echo_job {"steps": 1}')
+    assert last_result(events)["is_error"] is False
+    jobs = [event["payload"]["job_id"] for event in events if event["type"] == "job.submitted"]
+    assert len(jobs) == 2
+    assert len(set(jobs)) == 1
+    assert len((service.data / "effects.log").read_text().splitlines()) == 1
 
 
-LOOK_UP: dict[str, Any] = {"name": "look_up", "description": "Looks up.", "input_schema": {"type": "object"}}
+# -- calls of the caller's own tools -----------------------------------------------------------------------------------
+
+LOOK_UP = {"name": "look_up", "description": "Looks up.", "input_schema": {"type": "object"}, "effect": True}
 ANSWER = {"content": [{"type": "text", "text": "lamps"}]}
 
 
-def asked(service: CrashingServer) -> tuple[str, str]:
-    """A run and its call that waits for its caller."""
-    start = {"message": "call look_up {}\nsay done", "client_tools": [{**LOOK_UP, "effect": True}]}
-    run_id = service.post("/runs", start).json()["run_id"]
-    return run_id, until(lambda: waiting(service, run_id))[-1]
+def asking(service: CrashingServer) -> str:
+    """A run that calls a tool of its caller."""
+    start = {"message": "call look_up {}\nsay done", "client_tools": [LOOK_UP]}
+    return str(service.post("/runs", start).json()["run_id"])
 
 
 def waiting(service: CrashingServer, run_id: str) -> list[str]:
@@ -96,31 +94,31 @@ def waiting(service: CrashingServer, run_id: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("moment", "asks"), [("in", 2), ("after", 1)])
-def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(moment: str, asks: int) -> None:
-    with crashing_server() as service:
-        service.start("--point", f"{moment} calls.answer 1")
-        run_id, call_id = asked(service)
-        path = f"/runs/{run_id}/calls/{call_id}/result"
-        with pytest.raises(httpx.TransportError):
-            service.post(path, ANSWER)
-        service.see_it_die()
-        service.start("--point", "never never 0")
-        if asks == 2:
-            until(lambda: len(waiting(service, run_id)) == asks)
-        assert service.post(path, ANSWER).json()["accepted"] is True
-        service.ended(run_id)
-        assert waiting(service, run_id) == [call_id] * asks, "what is answered is never asked again"
-        assert last_result(service.events(run_id))["content"] == ANSWER["content"]
+def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(
+    moment: str, asks: int, service: CrashingServer
+) -> None:
+    service.start("--point", f"{moment} calls.answer 1")
+    run_id = asking(service)
+    [call_id] = until(lambda: waiting(service, run_id))
+    path = f"/runs/{run_id}/calls/{call_id}/result"
+    with pytest.raises(httpx.TransportError):
+        service.post(path, ANSWER)
+    service.see_it_die()
+    service.start()
+    if asks == 2:
+        until(lambda: len(waiting(service, run_id)) == asks)
+    assert service.post(path, ANSWER).json()["accepted"] is True
+    service.ended(run_id)
+    assert waiting(service, run_id) == [call_id] * asks, "what is answered is never asked again"
+    assert last_result(service.events(run_id))["content"] == ANSWER["content"]
 
 
-def test_a_service_that_dies_when_it_asks_asks_again() -> None:
-    with crashing_server() as service:
-        service.start("--point", "after calls.ask 1")
-        start = {"message": "call look_up {}\nsay done", "client_tools": [{**LOOK_UP, "effect": True}]}
-        run_id = service.post("/runs", start).json()["run_id"]
-        service.see_it_die()
-        service.start("--point", "never never 0")
-        [call_id] = until(lambda: waiting(service, run_id))
-        assert service.post(f"/runs/{run_id}/calls/{call_id}/result", ANSWER).status_code == 200
-        service.ended(run_id)
-        assert last_result(service.events(run_id))["is_error"] is False
+def test_a_service_that_dies_when_it_asks_asks_again(service: CrashingServer) -> None:
+    service.start("--point", "after calls.ask 1")
+    run_id = asking(service)
+    service.see_it_die()
+    service.start()
+    [call_id] = until(lambda: waiting(service, run_id))
+    assert service.post(f"/runs/{run_id}/calls/{call_id}/result", ANSWER).status_code == 200
+    service.ended(run_id)
+    assert last_result(service.events(run_id))["is_error"] is False

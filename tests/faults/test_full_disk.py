@@ -1,28 +1,29 @@
 """A disk without room: refusals are envelopes, nothing acknowledged is lost, and work goes on when there is room.
 
-The disk is "full" by RLIMIT_FSIZE: no file of the process may grow beyond so many bytes.
+The disk is "full" by RLIMIT_FSIZE: no file of the process may grow beyond so many bytes. `/readyz` tells it to a proxy.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
 from agentsvc_nb.client.errors import StefanBrainError
-from agentsvc_nb.wire.runs import TERMINAL
 from tests.faults.crashing_server import CrashingServer, crashing_server
-from tests.faults.scenario import CONTENT, Morning
 from tests.service.process.test_serve import ENV, client_of, command, serving
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.sqlite("fills the disk under the folder's own database")
+CONTENT = bytes(range(256)) * 1024
 NO_ROOM = 4096
 """Less than any database or log has already."""
 
@@ -34,31 +35,38 @@ def service() -> Iterator[CrashingServer]:
         yield made
 
 
-def room(service: CrashingServer, size: int) -> None:
+def room(service: CrashingServer, size: int = resource.RLIM_INFINITY) -> None:
     resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def refused(answer: httpx.Response) -> bool:
-    return answer.status_code >= 500 and "code" in answer.json()["error"]
-
-
-def incoming(service: CrashingServer) -> list[str]:
-    return [path.name for path in (service.data / "blobs" / "incoming").iterdir()]
+def readiness(service: CrashingServer, day: int) -> tuple[int, str]:
+    """The answer on that day: the service repeats one for a while."""
+    (service.data / "clock-offset").write_text(str(day * 24 * 3600 * 1000))
+    answer = httpx.get(service.http.base_url.join("/readyz"), timeout=30)
+    return answer.status_code, str(answer.json()["reason"])
 
 
 def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: CrashingServer) -> None:
-    morning = Morning(service)
-    morning.work()
+    kept = service.post("/runs", {"message": "say kept", "sync": True}).json()
+    assert readiness(service, 0)[0] == 200
     room(service, NO_ROOM)
-    assert refused(service.post("/runs", {"message": "say lost"}, "lost"))
-    for content in (CONTENT, CONTENT[:6000]):  # the smaller one is in a buffer until it is kept
-        assert refused(service.http.post("/files", files={"files": ("bytes.bin", content)}))
-        assert incoming(service) == [], "a refused upload takes up the room that is missing"
-    assert refused(service.post("/jobs", {"tool": "echo_job", "input": {}}))
-    assert service.get(f"/runs/{morning.runs['first']}")["output"] == "morning\none\ntwo\nthree", "reads go on"
-    room(service, resource.RLIM_INFINITY)
-    morning.see_to_the_rest()
+    refused = [
+        service.post("/runs", {"message": "say lost"}, "lost"),
+        service.post("/jobs", {"tool": "echo_job", "input": {}}),
+        # The second is in a buffer until it is kept.
+        *(service.http.post("/files", files={"files": ("a.bin", content)}) for content in (CONTENT, CONTENT[:6000])),
+    ]
+    for answer in refused:
+        assert answer.status_code >= 500
+        assert "disk is full" in answer.json()["error"]["message"]
+        assert str(service.data) not in answer.text
+    assert not list((service.data / "blobs" / "incoming").iterdir()), "it takes up the room that is missing"
+    assert readiness(service, 1) == (503, "It can't write: the disk is full.")
+    assert service.get(f"/runs/{kept['run_id']}") == kept, "reads go on"
+    room(service)
+    assert readiness(service, 2)[0] == 200
     assert service.post("/runs", {"message": "say now", "sync": True}, "lost").json()["output"] == "now"
+    assert service.http.post("/files", files={"files": ("a.bin", CONTENT)}).status_code == 200
 
 
 def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) -> None:
@@ -67,75 +75,58 @@ def test_a_run_at_work_ends_when_there_is_room_again(service: CrashingServer) ->
     room(service, NO_ROOM)
     until(lambda: "disk" in service.log() or "I/O" in service.log())
     assert service.get(f"/runs/{run['run_id']}")["status"] == "running", "no end that is not stored"
-    room(service, resource.RLIM_INFINITY)
-    ended = until(lambda: service.get(f"/runs/{run['run_id']}"), lambda seen: seen["status"] in TERMINAL)
+    room(service)
+    ended = service.ended(run["run_id"])
     assert service.events(run["run_id"])[-1]["payload"]["run"] == ended
     assert service.post("/runs", {"message": "say free", "chat": run["chat"]}).status_code == 202
 
 
-def test_an_upload_that_finds_no_room_leaves_nothing() -> None:
-    with crashing_server() as service:
-        service.start("--point", "full write 2")
-        assert refused(service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}))
-        assert incoming(service) == []
-        assert service.http.post("/files", files={"files": ("bytes.bin", CONTENT)}).status_code == 200
+def test_the_log_says_so_in_a_line(tmp_path: Path) -> None:
+    with serving(tmp_path, "--port", 0, stderr=subprocess.PIPE) as process, client_of(tmp_path) as client:
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (NO_ROOM, resource.RLIM_INFINITY))
+        with pytest.raises(StefanBrainError, match="the disk is full"):
+            client.runs.start("say lost")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        process.terminate()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert "the disk is full" in said
+    assert "Traceback" not in said
+
+
+def test_a_damaged_database_is_not_ready(service: CrashingServer) -> None:
+    """The page is one that a start does not read."""
+    service.kill()
+    path = service.data / "service.sqlite3"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        [(page,)] = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'feedback'")
+        [(size,)] = database.execute("PRAGMA page_size")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xa5" * size)
+    service.start()
+    until(lambda: readiness(service, 1) == (503, "Its database is damaged."))
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["serve", "--port", "0"],
-        ["keys", "create", "--name", "b"],
-        ["backup", "{}/another.tar"],
-        ["restore", "{}/backup.tar", "--data", "{}/restored"],
-    ],
-    ids=lambda arguments: arguments[0] + "-" + arguments[1].strip("-{}/"),
+    [["keys", "create", "--name", "b"], ["backup", "{}/b.tar"], ["restore", "{}/a.tar", "--data", "{}/restored"]],
+    ids=lambda arguments: arguments[0],
 )
-def test_a_command_says_so_in_a_sentence(arguments: list[str], kept: Path) -> None:
-    given = [argument.format(kept) for argument in arguments]
-    given += [] if "--data" in given else ["--data", str(kept / "data")]
-    done = subprocess.run(
-        [sys.executable, "-m", "agentsvc_nb", *given],
-        env=ENV,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
-    )
+def test_a_command_says_so_in_a_sentence(arguments: list[str], tmp_path: Path) -> None:
+    def agentsvc(*given: str, **options: object) -> subprocess.CompletedProcess[str]:
+        data = [] if "--data" in given else ["--data", str(tmp_path / "data")]
+        line = [sys.executable, "-m", "agentsvc_nb", *given, *data]
+        return subprocess.run(line, env=ENV, capture_output=True, text=True, **options)  # type: ignore[call-overload,no-any-return]
+
+    for given in (["keys", "create", "--name", "a"], ["backup", f"{tmp_path}/a.tar"]):
+        assert agentsvc(*given).returncode == 0
+    full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))}
+    done = agentsvc(*(argument.format(tmp_path) for argument in arguments), **full)
     assert done.returncode == 1, done.stdout
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2, done.stderr
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder and a backup of it."""
-    folder = tmp_path_factory.mktemp("kept")
-    for given in (["keys", "create", "--name", "a"], ["backup", f"{folder}/backup.tar"]):
-        made = [sys.executable, "-m", "agentsvc_nb", *given, "--data", f"{folder}/data"]
-        subprocess.run(made, env=ENV, capture_output=True, check=True)
-    return folder
-
-
-def test_the_log_says_so_in_a_line_and_the_answer_in_a_sentence(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with serving(data, "--port", 0, stderr=subprocess.PIPE) as process, client_of(data) as client:
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (NO_ROOM, resource.RLIM_INFINITY))
-        for refused in (
-            lambda: client.runs.start("say lost"),
-            lambda: client.files.upload(CONTENT),
-            lambda: client.jobs.submit("echo_job", {}),
-        ):
-            with pytest.raises(StefanBrainError, match="stored: at the service, the disk is full") as caught:
-                refused()
-            assert str(data) not in str(caught.value)
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        process.terminate()
-        assert process.wait(PATIENCE_SECONDS) == 0
-        assert process.stderr is not None
-        said = process.stderr.read()
-    assert "Traceback" not in said
-    assert "the disk is full" in said
 
 
 @pytest.mark.parametrize("full", ["standard output", "a first start"])
