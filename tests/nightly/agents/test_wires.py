@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.agents.test_wires import SCENARIOS, play
 from tests.unit.agents.wires.providers import LINE, MODELS_PAGE, PROVIDERS
-from tests.unit.agents.wires.scenarios import SCENARIOS, Scenario, play
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("form", PROVIDERS)
-def test_a_run_says_how_it_went(form: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play(form, scenario, tmp_path, monkeypatch)
+def test_a_run_says_how_it_went(form: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(form, name, tmp_path, monkeypatch)
 
 
 def test_each_recommended_line_is_one_that_is_run() -> None:

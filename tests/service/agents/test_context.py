@@ -8,7 +8,6 @@ from typing import Any
 from tests.service.agents.serving import LanguageService, language_service, serving
 from tests.unit.agents.chat_server import Reply
 from tests.unit.agents.wires.providers import PROVIDERS
-from tests.unit.agents.wires.reply import Reply as ClaudeReply
 
 ROWS = "date,channel,revenue\n" + "".join(f"2026-01-{day % 28 + 1:02},Search,{day}.5\n" for day in range(3_000))
 TOO_LONG = Reply(status=400, error="the request exceeds the available context size (4096 tokens), try increasing it")
@@ -123,15 +122,15 @@ def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
 
 def test_what_stays_the_same_is_marked_for_claude_to_cache() -> None:
     with serving(PROVIDERS["anthropic"], SONNET) as it:
-        read = ClaudeReply(("Let me see.",), calls=(("list_files", "{}"),))
-        first = it.ask("Which files?", read, ClaudeReply(("None.",)), max_cents=1_000)
+        read = Reply(("Let me see.",), calls=(("list_files", "{}"),))
+        first = it.ask("Which files?", read, Reply(("None.",)), max_cents=1_000)
         one, two = it.server.asked
         assert one["cache_control"] == {"type": "ephemeral", "ttl": "5m"}, "of the conversation so far"
         assert one["system"][-1]["cache_control"]["type"] == "ephemeral"
         assert one["tools"][-1]["cache_control"]["type"] == "ephemeral"
         assert one["max_tokens"] == 128_000
         assert two["messages"][: len(one["messages"])] == one["messages"]
-        it.ask("And now?", ClaudeReply(("None.",)), chat=first.chat)
+        it.ask("And now?", Reply(("None.",)), chat=first.chat)
         [later] = it.server.asked
         assert (later["system"], later["tools"]) == (one["system"], one["tools"])
 
@@ -153,11 +152,11 @@ def test_the_rules_of_a_project_and_of_uploaded_files_are_told() -> None:
 
 def test_what_goes_to_a_provider_is_said_once_and_shown() -> None:
     with serving(PROVIDERS["anthropic"], SONNET) as it:
-        look = ClaudeReply(("Let me see.",), calls=(("list_files", "{}"),))
-        run = it.ask("Which files?", look, ClaudeReply(("None.",)), files=[("sales.csv", ROWS.encode())])
+        look = Reply(("Let me see.",), calls=(("list_files", "{}"),))
+        run = it.ask("Which files?", look, Reply(("None.",)), files=[("sales.csv", ROWS.encode())])
         [said] = it.events(run, "warning")
         assert (said["code"], "http://127.0.0.1" in said["message"]) == ("leaves_machine", True)
-        again = it.ask("And now?", ClaudeReply(("None.",)))
+        again = it.ask("And now?", Reply(("None.",)))
         assert it.events(again, "warning") == []
         first, second = it.client.runs.sent(run)
         assert (first.hosted, first.model, first.place, second.place) == (True, "claude-sonnet-4-6", 1, 2)

@@ -17,7 +17,7 @@ from tests.service.agents.test_language import ANGLES, SCHEMA
 from tests.unit.agents.chat_server import Reply
 
 HALF = ("Once upon", " a time")
-BROKEN = Reply(HALF, reason=None, done=False, usage=None)
+BROKEN = Reply(HALF, end="lost")
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +49,14 @@ def test_after_an_answer_that_broke_off_the_wallet_is_open() -> None:
 
 
 def test_a_call_of_a_tool_that_breaks_off_is_not_made(it: LanguageService) -> None:
-    it.server.replies = [Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), reason=None, done=False)]
+    it.server.replies = [Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), end="lost")]
     run = it.ask("write a file")
     assert run.last_error == "model_unavailable"
     assert it.events(run, "tool.call") == []
 
 
 def test_a_stream_with_nothing_in_it_is_no_answer(it: LanguageService) -> None:
-    it.server.replies = [Reply(reason=None, done=False, usage=None)]
+    it.server.replies = [Reply(end="lost")]
     run = it.ask("Score it.", output_config=SCHEMA)
     assert run.last_error == "model_unavailable"
     assert "sent no answer" in (run.last_error_message or "")
@@ -72,13 +72,13 @@ def test_a_reason_or_done_is_an_end(it: LanguageService, reply: Reply) -> None:
 
 @pytest.mark.parametrize("pieces", [(), ('{"score": 3}',)])
 def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: LanguageService, pieces: tuple[str, ...]) -> None:
-    it.server.replies = [Reply(pieces, reason="content_filter")]
+    it.server.replies = [Reply(pieces, end="filtered")]
     assert it.ask("Score it.", output_config=SCHEMA).last_error == "content_filtered"
     assert len(it.server.asked) == 1
 
 
 def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
-    it.server.replies = [Reply(HALF, reason="length")]
+    it.server.replies = [Reply(HALF, end="length")]
     run = it.ask("a story")
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert [payload["code"] for payload in it.events(run, "warning")] == ["answer_cut"]
@@ -87,9 +87,9 @@ def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        (Reply(ANGLES.pieces, reason=None, done=False), "model_unavailable"),
-        (Reply(ANGLES.pieces, reason="content_filter"), "content_filtered"),
-        (Reply((json.dumps({"angles": []})[:5],), reason="length"), "output_schema_mismatch"),
+        (Reply(ANGLES.text, end="lost"), "model_unavailable"),
+        (Reply(ANGLES.text, end="filtered"), "content_filtered"),
+        (Reply((json.dumps({"angles": []})[:5],), end="length"), "output_schema_mismatch"),
     ],
 )
 def test_a_tool_that_asks_takes_no_half_of_an_answer(it: LanguageService, reply: Reply, code: str) -> None:

@@ -122,7 +122,7 @@ def test_a_cancel_cuts_the_call_off() -> None:
 
 
 def test_a_call_without_counts_needs_a_look() -> None:
-    with language_service(Reply(("x",), usage=None), wallet_cents=100) as it:
+    with language_service(Reply(("x",), counts=False), wallet_cents=100) as it:
         it.ask("hi")
         with pytest.raises(StefanBrainError) as refused:
             it.ask("hi again")

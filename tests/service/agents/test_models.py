@@ -15,7 +15,6 @@ from agentsvc_nb.wire.routes import V1
 from tests.service.agents.test_language import ANGLES
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
-from tests.unit.agents.wires.reply import Reply as ClaudeReply
 from tests.unit.agents.wires.server import ProviderServer, provider_server
 
 OURS, CLAUDE = "openai-chat:stand-in", "anthropic:claude-sonnet-4-6"
@@ -46,7 +45,7 @@ def two(**settings: object) -> Iterator[Two]:
     ):
         patch.setenv("ANTHROPIC_BASE_URL", claude.url)
         patch.setenv("ANTHROPIC_API_KEY", "any")
-        claude.answers(ClaudeReply(("Claude's.",)))
+        claude.answers(Reply(("Claude's.",)))
         with running_service(OURS, models=f"{OURS},{CLAUDE}", model_url=ours.url, **settings) as service:
             headers = {"Authorization": f"Bearer {service.api_key}"}
             with httpx.Client(base_url=service.base_url + V1, headers=headers, timeout=60) as http:
@@ -65,15 +64,15 @@ def test_each_run_is_answered_by_its_model() -> None:
         assert ours["usage"] == {"input_tokens": 100, "output_tokens": 10, "cost_microcents": 2_600}
         assert it.claude.refused == []
         assert "high" in json.dumps(it.claude.asked[-1].get("output_config"))
-        it.claude.answers(ClaudeReply(("Claude's.",)))
+        it.claude.answers(Reply(("Claude's.",)))
         it.finish("hi", model=CLAUDE)
         assert "thinking" not in it.claude.asked[-1]
 
 
 def test_a_runs_tools_ask_the_runs_model() -> None:
     with two() as it:
-        call = ClaudeReply(calls=(("find_angles", '{"product": "tea"}'),))
-        it.claude.answers(call, ClaudeReply(answer=json.loads("".join(ANGLES.pieces))), ClaudeReply(("Done.",)))
+        call = Reply(calls=(("find_angles", '{"product": "tea"}'),))
+        it.claude.answers(call, Reply(answer=json.loads("".join(ANGLES.text))), Reply(("Done.",)))
         assert it.finish("Find angles.", model=CLAUDE)["output"] == "Done."
         assert it.ours.asked == []
 

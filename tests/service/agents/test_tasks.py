@@ -16,6 +16,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.tools.programs import confinement
+from tests.support.waiting import until
 from tests.unit.agents.wires.providers import PROVIDERS
 from tests.unit.agents.wires.reply import Reply
 from tests.unit.agents.wires.server import ProviderServer, provider_server
@@ -93,7 +94,7 @@ def test_a_killed_task_goes_on_with_what_its_model_thought(
     saves = calls("query_tables", sql=sql, save_as="totals.csv")
     model.answers(saves, Reply(hangs=True), Reply(("Läden 4 leads.",)))
     run_id = client.runs.start("Which shop leads?", files=[("umsatz.csv", sent)], effort="medium").run_id
-    assert model.hanging.wait(60)
+    until(lambda: len(model.asked) == 2)
     service.kill()
     service.start()
     run = client.runs.wait(run_id, poll=0.05, timeout=120)

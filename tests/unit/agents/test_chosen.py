@@ -8,20 +8,17 @@ import os
 import re
 import subprocess
 import sys
-import typing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic_ai.models import KnownModelName
 
 from agentsvc_nb import agents
 from agentsvc_nb.agents.language import agent as answering
 from agentsvc_nb.agents.language import model_choice
+from agentsvc_nb.cli import main
 from agentsvc_nb.settings import Settings
 from tests.unit.service.site import as_json, serving
 
-ROOT = Path(__file__).parents[3]
 LOADED = """
 import sys
 from agentsvc_nb.service.app import create_app
@@ -41,11 +38,8 @@ def test_a_service_with_a_language_model_starts_without_loading_it_or_what_draws
     [
         ("openai-chat:x", "pydantic_ai", "pip install 'agentsvc-nb[agents]'"),
         ("openai-chat:x", None, "set OPENAI_API_KEY"),
-        ("anthropic:x", None, "set ANTHROPIC_API_KEY"),
         ("groq:x", None, "pip install 'pydantic-ai-slim[groq]'"),
-        ("nobody:x", None, "of no known provider"),
         ("antropic:x", None, "of no known provider: did you mean anthropic:x? Name that, or openai-chat:NAME"),
-        ("gguf:/nowhere/x.gguf", "xllamacpp", "pip install 'agentsvc-nb[local-model]'"),
         ("gguf:/nowhere/x.gguf", None, "agentsvc model pull smollm2"),
     ],
 )
@@ -60,28 +54,18 @@ def test_what_is_missing_is_one_sentence(
     fault = agents.fault(settings)
     assert fault is not None
     assert said in fault
-    assert len(fault) < 200
     with pytest.raises(ValueError, match=re.escape(said)):
         agents.choose(model, settings)
 
 
-def test_the_claudes_that_are_suggested_are_known_to_the_library() -> None:
-    written = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.ipynb")]
-    texts = [file.read_text() for file in (*written, *ROOT.glob("agentsvc_nb/**/*.py"))]
-    suggested = {name for text in texts for name in re.findall(r"\banthropic:claude[\w.-]*\w", text)}
-    assert suggested
-    assert suggested <= set(typing.get_args(KnownModelName.__value__))
-
-
-def test_a_model_that_cannot_answer_is_refused_at_start(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "agentsvc_nb", "serve", "--data", str(tmp_path), "--port", "0"]
-    done = subprocess.run(
-        command, env={**os.environ, "AGENTSVC_MODEL": "nobody:model"}, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert "The model nobody:model is of no known provider" in line
-    assert done.stdout == ""
+def test_a_model_that_cannot_answer_is_refused_at_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AGENTSVC_MODEL", "nobody:model")
+    assert main(["serve", "--data", str(tmp_path), "--port", "0"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "nobody:model is of no known provider" in said.err
 
 
 def test_at_start_a_key_and_an_ollama_are_named_and_nothing_is_switched(
@@ -101,7 +85,5 @@ def test_at_start_a_key_and_an_ollama_are_named_and_nothing_is_switched(
         assert model_choice.hint({}) is None
         ollama.pages["/v1/models"] = as_json({"data": [{"id": "qwen3:8b"}]})
         assert model_choice.hint({}) == "For a language model, start with --model ollama:qwen3:8b (Ollama runs here)."
-        unusable: tuple[Any, ...] = ({"data": []}, {"data": [{"id": "\x1b[2J"}]}, [], "x", {"data": [{"id": "a b"}]})
-        for strange in unusable:
-            ollama.pages["/v1/models"] = as_json(strange)
-            assert model_choice.hint({}) is None, strange
+        ollama.pages["/v1/models"] = as_json({"data": [{"id": "\x1b[2J"}]})
+        assert model_choice.hint({}) is None

@@ -15,6 +15,7 @@ from agentsvc_nb.agents.language.event_streams import repairing_client
 
 CHAT = "/v1/chat/completions"
 STOP = '"finish_reason": "stop"'
+PING = 'data: {"type": "ping"}\n\n'
 
 
 def event(text: str) -> str:
@@ -55,23 +56,16 @@ def received(pieces: Sequence[bytes], path: str = "/v1/messages", **headers: str
     [
         (event(r"\ud83c\udf75 \u00e9"), event("\U0001f375 \\u00e9")),
         (event(r"a\ud83c") + event(r"\udf75b"), event("a\U0001f375") + event("b")),
-        (event(r"a\ud83c") + 'data: {"type": "ping"}\n\n' + event(r"\udf75b"), None),
+        (event(r"a\ud83c") + PING + event(r"\udf75b"), event("a\U0001f375") + PING + event("b")),
         (event(r"\ud83c") + event(r"\udf75\ud83c") + event(r"\udf75"), event("\U0001f375") * 2 + event("")),
-        (event(r"a\ud83c") + event("b"), event("a\ufffd") + event("b")),
         (event(r"\udf75") + event(r"\"\udf75"), event("\ufffd") + event('\\"\ufffd')),
-        (event(r"a\ud83c"), event("a\ufffd")),
         (event(r"written \\ud83c"), event(r"written \\ud83c")),
         ("event: x\r\n" + event("tea").replace("\n", "\r\n"), "event: x\r\n" + event("tea").replace("\n", "\r\n")),
     ],
 )
-@pytest.mark.parametrize("size", [1, 10_000])
-def test_halves_of_pairs_are_joined_or_replaced(sent: str, found: str | None, size: int) -> None:
+def test_halves_of_pairs_are_joined_or_replaced(sent: str, found: str) -> None:
     body = sent.encode()
-    got = received([body[start : start + size] for start in range(0, len(body), size)])
-    if found is None:  # what stands between the halves stays
-        between = sent.split("\n\n")[1]
-        found = event("a\U0001f375") + between + "\n\n" + event("b")
-    assert got == found
+    assert received([body]) == received([body[at : at + 1] for at in range(len(body))]) == found
 
 
 def test_a_compressed_stream_is_repaired_too() -> None:
@@ -79,16 +73,14 @@ def test_a_compressed_stream_is_repaired_too() -> None:
     assert received([body[:9], body[9:]], Content_Encoding="gzip") == event("\U0001f375") + event("")
 
 
-@pytest.mark.parametrize("wrong", [b"\xff", "\U0001f375".encode()[:3]])
-def test_bytes_that_are_not_utf8_are_a_fault_of_the_transport(wrong: bytes) -> None:
+def test_bytes_that_are_not_utf8_are_a_fault_of_the_transport() -> None:
     with pytest.raises(httpx2.TransportError, match="not valid UTF-8"):
-        received([event("tea").encode(), b'data: {"text": "' + wrong + b'"}\n\n'])
+        received([event("tea").encode(), b'data: {"text": "\xff"}\n\n'])
 
 
 @pytest.mark.parametrize(
     ("sent", "path", "stops"),
     [
-        ("data: [DONE]\n\n", CHAT, 1),
         ('data: {"finish_reason": null}\n\ndata: [DONE]\n\n', CHAT, 1),
         ('data: {"finish_reason": "length"}\n\ndata: [DONE]\n\n', CHAT, 0),
         ("data: [DONE]\n\n", "/v1/responses", 0),

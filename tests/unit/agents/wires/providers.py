@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
-from tests.unit.agents.wires.chat_completions import ChatCompletions
+from tests.unit.agents.wires.chat_completions import ChatCompletions, OllamaChat
 from tests.unit.agents.wires.google_generate import GoogleGenerate
-from tests.unit.agents.wires.ollama_chat import OllamaChat
 from tests.unit.agents.wires.reply import Form
 from tests.unit.agents.wires.responses import Responses
 
@@ -20,10 +19,9 @@ LINE: Final = re.compile(r"^((?:AGENTSVC_\w+=\S+ )*)agentsvc restart --model (\S
 
 @dataclass(frozen=True)
 class Provider:
-    """`shown` is its name in the docs; `key` and `address` the variables of its key and of its address, which ends with
-    `path`. `line` begins the model of its recommended line."""
+    """`key` and `address` are the variables of its key and of its address, which ends with `path`. `line` begins the
+    model of its recommended line."""
 
-    shown: str
     form: Form
     line: str
     key: str
@@ -39,11 +37,9 @@ class Provider:
 
 
 PROVIDERS: Final = {
-    "responses": Provider("OpenAI", Responses(), "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"),
-    "completions": Provider(
-        "Chat completions", ChatCompletions(), "openai-chat", "AGENTSVC_MODEL_KEY", "AGENTSVC_MODEL_URL", "/v1"
-    ),
-    "anthropic": Provider("Anthropic", AnthropicMessages(), "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-    "google": Provider("Google", GoogleGenerate(), "google", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
-    "ollama": Provider("Ollama", OllamaChat(), "ollama", "OLLAMA_API_KEY", "OLLAMA_BASE_URL", "/v1"),
+    "responses": Provider(Responses(), "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"),
+    "completions": Provider(ChatCompletions(), "openai-chat", "AGENTSVC_MODEL_KEY", "AGENTSVC_MODEL_URL", "/v1"),
+    "anthropic": Provider(AnthropicMessages(), "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "google": Provider(GoogleGenerate(), "google", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+    "ollama": Provider(OllamaChat(), "ollama", "OLLAMA_API_KEY", "OLLAMA_BASE_URL", "/v1"),
 }

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 Body = dict[str, Any]
 Event = dict[str, Any]
 Headers = Mapping[str, str]
 
-End = Literal["done", "length", "filtered", "refused", "lost", "overloaded"]
-"""Why an answer stops: `lost` is without a word of why, `overloaded` an error in the middle of the stream."""
-Fault = Literal["no_key", "no_model", "limited", "spent", "broken", "too_long", "too_large"]
-"""Why a request is refused whatever is in it."""
-
 INPUT_TOKENS: Final = 100
 OUTPUT_TOKENS: Final = 10
-TOKENIZED: Final = ("instructions", "system", "systemInstruction", "tools", "messages", "input", "contents")
-"""The fields of requests that the model reads."""
-PIECE_CHARS: Final = 12
 REFUSAL: Final = "I can't help with that."
 UNFINISHED: Final = "(unfinished)"
 """Text after which an event ends, in the middle of its JSON."""
-NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What providers take as the name of a function or of a schema."""
 
 
 @dataclass(frozen=True)
@@ -40,63 +29,65 @@ class Refused:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer: its thinking and text in pieces, its calls of tools as (name, arguments in JSON).
+    """One answer: its text and thinking in pieces, its calls of tools as (name, arguments in JSON).
 
-    `answer` is an object, which Claude gives in the form that was asked for.
-    `hangs`: it says no more and keeps the connection. `fault`: the request is refused, with `retry_after` seconds, or
-    with exactly this document. `thinking` is said only where the request asks to see it, as providers do. `pause` are
-    the seconds between events. `repeats_usage`: each event repeats the tokens that the call has cost so far.
-    `writes`: it reports so many tokens, or as many as the request allows, and a token for each two characters of that.
+    `answer` is an object, which Claude gives in the form that was asked for. `end`: why it stops; `lost` is without a
+    word of why, `overloaded` an error in mid-stream. `hangs`: it says no more and keeps the connection. With another
+    `status` than 200 the request is refused with `error`, or with the document of `fault`. `repeats_usage`: each event
+    repeats the tokens so far; `counts`: the last one has them. `writes`: it reports so many tokens, or as many as the
+    request allows, and a token for each two characters of that.
     """
 
     text: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     answer: dict[str, Any] | None = None
-    end: End = "done"
+    end: Literal["done", "length", "filtered", "refused", "lost", "overloaded"] = "done"
     hangs: bool = False
-    fault: Fault | Refused | None = None
+    status: int = 200
+    error: str = "no such key"
     retry_after: int | None = None
-    pause: float = 0.0
+    fault: Refused | None = None
     repeats_usage: bool = False
+    counts: bool = True
     writes: int | None = None
+
+    @property
+    def breaks_off(self) -> bool:
+        return self.hangs or self.end in ("lost", "overloaded")
 
     def tokens(self, body: Body, longest: int | None) -> tuple[int, int]:
         """The tokens of the request and of the answer, of which the request allows `longest`."""
         if self.writes is None:
             return INPUT_TOKENS, OUTPUT_TOKENS
         made = self.writes if longest is None else min(self.writes, longest)
-        return len(json.dumps([body.get(name) for name in TOKENIZED], ensure_ascii=False)) // 2, made
+        return len(json.dumps(body, ensure_ascii=False)) // 2, made
 
 
-class Form(Protocol):
+class Form:
     """One provider's form. `last` are bytes after the last event of a stream that ended."""
 
-    last: bytes
-    media_type: str
+    last = b""
 
     def takes(self, path: str) -> bool:
-        """Whether requests come at this path."""
-        ...
+        raise NotImplementedError
 
     def complaint(self, path: str, headers: Headers, body: Body) -> str | None:
         """Why the provider would not take this request; None when it would. The names of headers are in lower case."""
-        ...
+        return None
 
     def wrong(self, why: str) -> Refused:
         """The answer to a request with a complaint."""
-        ...
+        return self.error(Reply(status=400, error=why))
 
-    def refused(self, reply: Reply, body: Body) -> Refused:
-        """The answer to a request that is refused whatever is in it (`reply.fault`)."""
-        ...
+    def error(self, reply: Reply) -> Refused:
+        """The answer to a request that is refused whatever is in it."""
+        headers = () if reply.retry_after is None else (("Retry-After", str(reply.retry_after)),)
+        return Refused(reply.status, {"error": {"message": reply.error, "type": "error"}}, headers)
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
         """What is streamed, in the provider's order."""
-        ...
+        raise NotImplementedError
 
-    def framed(self, event: Event) -> bytes: ...
-
-
-def pieces(text: str) -> list[str]:
-    return [text[start : start + PIECE_CHARS] for start in range(0, len(text), PIECE_CHARS)]
+    def framed(self, event: Event) -> bytes:
+        return f"data: {json.dumps(event)}\n\n".encode()

@@ -4,44 +4,43 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Headers, Refused, Reply
+from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
 
 
 class ProviderServer:
-    """`asked` are the requests that were taken, in order, `refused` says why others were not.
+    """`asked` are the requests that were taken, in order, `keys` those that came along; `refused` says why others were
+    not taken. Each request takes the next of the replies, and the last one stays. `certificate`: a file with one and
+    its key, for TLS."""
 
-    Each request takes the next of the replies, and the last one stays.
-    """
-
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, certificate: Path | None = None) -> None:
         self.form = form
         self.replies: list[Reply] = []
         self.asked: list[Body] = []
+        self.keys: list[str] = []
         self.refused: list[str] = []
         self.cut_off = threading.Event()
-        self.hanging = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        if certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
+        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self._http.server_port}"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def answers(self, *replies: Reply) -> None:
         """From now on; what was asked before is forgotten."""
         self.replies = list(replies)
-        self.asked.clear()
-        self.refused.clear()
+        for seen in (self.asked, self.keys, self.refused):
+            seen.clear()
         self.cut_off.clear()
-        self.hanging.clear()
-
-    def refuses(self, headers: Headers, body: Body) -> Reply | None:
-        """The answer to a request that is refused for what it asks for, or with which key; None when it is not."""
-        return None
 
     def next(self, body: Body) -> Reply:
         self.asked.append(body)
@@ -62,38 +61,34 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body: Body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            if not form.takes(self.path):
-                server.refused.append(f"{self.path} is not here")
-                self._refuse(form.wrong(server.refused[-1]))
-            elif why := form.complaint(self.path, headers, body):
-                server.refused.append(why)
-                self._refuse(form.wrong(why))
-            elif (reply := server.refuses(headers, body) or server.next(body)).fault is not None:
-                self._refuse(reply.fault if isinstance(reply.fault, Refused) else form.refused(reply, body))
+            server.keys.append(headers.get("authorization", "").removeprefix("Bearer "))
+            reply = Reply(status=404, error="Not Found")
+            if form.takes(self.path):
+                if why := form.complaint(self.path, headers, body):
+                    server.refused.append(why)
+                    self._refuse(form.wrong(why))
+                    return
+                reply = server.next(body)
+            if reply.fault is not None or reply.status != 200:
+                self._refuse(reply.fault or form.error(reply))
             else:
                 self._stream(reply, body)
 
         def _stream(self, reply: Reply, body: Body) -> None:
             self.send_response(200)
-            self.send_header("Content-Type", form.media_type)
+            self.send_header("Content-Type", "text/event-stream; charset=utf-8")
             self.end_headers()
             with contextlib.suppress(OSError):  # who asked may have left
                 for event in form.events(reply, self.path, body):
                     frame, unfinished, _ = form.framed(event).partition(UNFINISHED.encode())
-                    frame += b"\n\n" if unfinished else b""
-                    self.wfile.write(frame)
+                    self.wfile.write(frame + (b"\n\n" if unfinished else b""))
                     self.wfile.flush()
-                    time.sleep(reply.pause)
                 if reply.hangs:
-                    self._hang()
-                elif reply.end not in ("lost", "overloaded"):
+                    self.connection.settimeout(30)
+                    if not self.connection.recv(1):
+                        server.cut_off.set()
+                elif not reply.breaks_off:
                     self.wfile.write(form.last)
-
-        def _hang(self) -> None:
-            server.hanging.set()
-            self.connection.settimeout(30)
-            if not self.connection.recv(1):
-                server.cut_off.set()
 
         def _refuse(self, refused: Refused) -> None:
             text = json.dumps(refused.document).encode()
@@ -113,8 +108,5 @@ def _handler(server: ProviderServer) -> type[BaseHTTPRequestHandler]:
 
 @contextlib.contextmanager
 def provider_server(form: Form) -> Iterator[ProviderServer]:
-    server = ProviderServer(form)
-    try:
+    with contextlib.closing(ProviderServer(form)) as server:
         yield server
-    finally:
-        server.close()
