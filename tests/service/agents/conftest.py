@@ -1,10 +1,13 @@
-"""Leave what a service in the process of the tests leaves to be collected."""
+"""A service for the cases of a module; what it leaves in the process of the tests is left to be collected."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.service.agents.serving import LanguageService, language_service
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -12,3 +15,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+
+
+@pytest.fixture(scope="module")
+def language() -> Iterator[LanguageService]:
+    with language_service() as it:
+        yield it
+
+
+@pytest.fixture
+def it(language: LanguageService) -> LanguageService:
+    """A service whose model a test tells what to answer (`it.server.answers`)."""
+    language.server.answers()
+    return language

@@ -18,9 +18,9 @@ BOOK = "".join(SECTION.format(number) for number in range(1, 21))
 DONE = Reply(("Done.",), writes=50)
 
 
-@pytest.fixture(scope="module", params=["anthropic"])
-def it(request: pytest.FixtureRequest) -> Iterator[Serving]:
-    with serving(PROVIDERS[request.param], model_patience_seconds=0) as serves:
+@pytest.fixture(scope="module")
+def it() -> Iterator[Serving]:
+    with serving(PROVIDERS["anthropic"], model_patience_seconds=0) as serves:
         yield serves
 
 

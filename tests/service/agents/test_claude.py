@@ -44,7 +44,6 @@ def sonnet() -> Iterator[Serving]:
 @pytest.mark.parametrize(
     "model",
     [
-        "claude-haiku-4-5",
         pytest.param("claude-3-5-haiku-latest", id="one that takes no schemas"),
         pytest.param("claude-sonnet-5-5", id="one that can't be made to call a tool"),
     ],

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
-from pydantic_ai.messages import FinishReason, ModelResponse, TextPart
 
-from agentsvc_nb.agents.language import served
-from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.client.errors import JobFailedError
-from agentsvc_nb.tools.port import WorkFailure
 from tests.service.agents.serving import LanguageService, language_service
 from tests.service.agents.test_language import ANGLES, SCHEMA
 from tests.unit.agents.chat_server import Reply
@@ -20,20 +15,8 @@ HALF = ("Once upon", " a time")
 BROKEN = Reply(HALF, end="lost")
 
 
-@pytest.fixture(scope="module")
-def serving() -> Iterator[LanguageService]:
-    with language_service(Reply(("x",))) as it:
-        yield it
-
-
-@pytest.fixture
-def it(serving: LanguageService) -> LanguageService:
-    serving.server.asked.clear()
-    return serving
-
-
 def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
-    it.server.replies = [BROKEN]
+    it.server.answers(BROKEN)
     run = it.ask("a story")
     assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
     assert "broke off" in (run.last_error_message or "")
@@ -49,36 +32,28 @@ def test_after_an_answer_that_broke_off_the_wallet_is_open() -> None:
 
 
 def test_a_call_of_a_tool_that_breaks_off_is_not_made(it: LanguageService) -> None:
-    it.server.replies = [Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), end="lost")]
+    it.server.answers(Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), end="lost"))
     run = it.ask("write a file")
     assert run.last_error == "model_unavailable"
     assert it.events(run, "tool.call") == []
 
 
 def test_a_stream_with_nothing_in_it_is_no_answer(it: LanguageService) -> None:
-    it.server.replies = [Reply(end="lost")]
+    it.server.answers(Reply(end="lost"))
     run = it.ask("Score it.", output_config=SCHEMA)
     assert run.last_error == "model_unavailable"
     assert "sent no answer" in (run.last_error_message or "")
 
 
-@pytest.mark.parametrize("reply", [Reply(HALF, reason=None), Reply(HALF, done=False)])
-def test_a_reason_or_done_is_an_end(it: LanguageService, reply: Reply) -> None:
-    it.server.replies = [reply]
-    run = it.ask("a story")
-    assert (run.status, run.output) == ("completed", "Once upon a time")
-    assert it.events(run, "warning") == []
-
-
 @pytest.mark.parametrize("pieces", [(), ('{"score": 3}',)])
 def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: LanguageService, pieces: tuple[str, ...]) -> None:
-    it.server.replies = [Reply(pieces, end="filtered")]
+    it.server.answers(Reply(pieces, end="filtered"))
     assert it.ask("Score it.", output_config=SCHEMA).last_error == "content_filtered"
     assert len(it.server.asked) == 1
 
 
 def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
-    it.server.replies = [Reply(HALF, end="length")]
+    it.server.answers(Reply(HALF, end="length"))
     run = it.ask("a story")
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert [payload["code"] for payload in it.events(run, "warning")] == ["answer_cut"]
@@ -93,36 +68,9 @@ def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
     ],
 )
 def test_a_tool_that_asks_takes_no_half_of_an_answer(it: LanguageService, reply: Reply, code: str) -> None:
-    it.server.replies = [reply]
+    it.server.answers(reply)
     with pytest.raises(JobFailedError) as failed:
         it.client.jobs.submit_and_wait("find_angles", {"product": f"tea {code}"})
     assert failed.value.job.error is not None
     assert failed.value.job.error.code == code
     assert len(it.server.asked) == 1
-
-
-def ended(reason: str, *parts: TextPart, known: FinishReason | None = "error") -> ModelResponse:
-    return ModelResponse(list(parts), finish_reason=known, provider_details={"finish_reason": reason})
-
-
-def test_a_call_that_its_provider_could_not_read_is_no_end_of_an_answer() -> None:
-    """Gemini says so in place of the call; without a text the library asks again."""
-    half = TextPart("Let me see.")
-    with pytest.raises(Away, match="not readable"):
-        served.check(ended("MALFORMED_FUNCTION_CALL", half))
-    served.check(ended("MALFORMED_FUNCTION_CALL"))
-    assert served.is_malformed(ended("MALFORMED_FUNCTION_CALL"))
-
-
-def test_an_end_that_says_no_more_than_that_is_none() -> None:
-    with pytest.raises(WorkFailure, match="OTHER") as failed:
-        served.check(ended("OTHER", TextPart("Once"), known=None))
-    assert failed.value.code == "model_failed"
-    served.check(ended("eos", TextPart("Once"), known=None))
-
-
-def test_a_question_that_a_filter_held_back_has_its_reason() -> None:
-    blocked = ModelResponse([], finish_reason="content_filter", provider_details={"block_reason": "BLOCKLIST"})
-    with pytest.raises(WorkFailure, match="BLOCKLIST") as failed:
-        served.check(blocked)
-    assert failed.value.code == "content_filtered"

@@ -20,7 +20,7 @@ from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Usage
-from tests.service.agents.serving import MODEL, language_service
+from tests.service.agents.serving import MODEL, LanguageService, language_service
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply, chat_server
 
@@ -32,25 +32,25 @@ SCHEMA = {
 }
 
 
-def test_text_streams_and_tokens_are_counted() -> None:
-    with language_service(Reply(("Hello", ", ", "Ada."))) as it:
-        run = it.ask("hi")
-        assert (run.status, run.output) == ("completed", "Hello, Ada.")
-        assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == "Hello, Ada."
-        assert (run.steps, run.usage.input_tokens, run.usage.output_tokens) == (1, 100, 10)
-        assert it.last()[-1]["content"].startswith("hi")
+def test_text_streams_and_tokens_are_counted(it: LanguageService) -> None:
+    it.server.answers(Reply(("Hello", ", ", "Ada.")))
+    run = it.ask("hi")
+    assert (run.status, run.output) == ("completed", "Hello, Ada.")
+    assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == "Hello, Ada."
+    assert (run.steps, run.usage.input_tokens, run.usage.output_tokens) == (1, 100, 10)
+    assert it.last()[-1]["content"].startswith("hi")
 
 
-def test_tools_are_called_as_the_model_says_and_their_results_go_back() -> None:
+def test_tools_are_called_as_the_model_says_and_their_results_go_back(it: LanguageService) -> None:
     call = Reply(("Let me see.",), calls=(("review_copy", json.dumps({"copy": "x"})), ("nothing", "{}")))
-    with language_service(call, Reply(("Done.",))) as it:
-        run = it.ask("check this")
-        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
-        assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
-        results = [message for message in it.last() if message["role"] == "tool"]
-        assert len(results) == 2, "a tool that does not exist is answered, too"
-        said = "".join(payload["text"] for payload in it.events(run, "text.delta"))
-        assert said == "Let me see.\n\nDone."
+    it.server.answers(call, Reply(("Done.",)))
+    run = it.ask("check this")
+    assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+    assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
+    results = [message for message in it.last() if message["role"] == "tool"]
+    assert len(results) == 2, "a tool that does not exist is answered, too"
+    said = "".join(payload["text"] for payload in it.events(run, "text.delta"))
+    assert said == "Let me see.\n\nDone."
 
 
 def test_the_chat_is_remembered_and_trimmed_to_the_context() -> None:
@@ -65,60 +65,62 @@ def test_the_chat_is_remembered_and_trimmed_to_the_context() -> None:
         assert "Rex" not in json.dumps(it.last()), "what no longer fits is left out, the oldest first"
 
 
-def test_a_picture_is_seen_by_a_model_that_sees() -> None:
-    picture = io.BytesIO()
-    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+@pytest.fixture(scope="module")
+def picture() -> bytes:
+    made = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(made, "PNG")
+    return made.getvalue()
+
+
+def test_a_picture_is_seen_by_a_model_that_sees(picture: bytes) -> None:
     with language_service(Reply(("Red.",)), model_sees="yes") as it:
-        run = it.ask("Which colour?", files=[("red.png", picture.getvalue())])
-        content = it.last()[-1]["content"]
-        shown = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
-        assert base64.b64decode(shown[0].partition(",")[2]) == picture.getvalue()
+        run = it.ask("Which colour?", files=[("red.png", picture)])
+        shown = [part["image_url"]["url"] for part in it.last()[-1]["content"] if part["type"] == "image_url"]
+        assert base64.b64decode(shown[0].partition(",")[2]) == picture
         assert it.events(run, "warning") == []
 
 
-def test_a_picture_that_is_not_seen_is_told() -> None:
-    picture = io.BytesIO()
-    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
-    with language_service(Reply(("I can't see it.",))) as it:
-        run = it.ask("Which colour?", files=[("red.png", picture.getvalue()), ("note.txt", b"a note of mine")])
-        assert [payload["code"] for payload in it.events(run, "warning")] == ["images_not_seen"]
-        assert "a note of mine" in it.last()[-1]["content"]
+def test_a_picture_that_is_not_seen_is_told(it: LanguageService, picture: bytes) -> None:
+    it.server.answers(Reply(("I can't see it.",)))
+    run = it.ask("Which colour?", files=[("red.png", picture), ("note.txt", b"a note of mine")])
+    assert [payload["code"] for payload in it.events(run, "warning")] == ["images_not_seen"]
+    assert "a note of mine" in it.last()[-1]["content"]
 
 
-def test_an_answer_that_does_not_fit_the_schema_is_asked_again() -> None:
-    with language_service(Reply(('{"score": 9}',)), Reply(('{"score": 4}',))) as it:
-        run = it.ask("Score it.", output_config=SCHEMA)
-        assert run.structured_output == {"score": 4}
-        assert it.server.asked[0]["response_format"]["type"] == "json_schema"
-        assert "maximum" in json.dumps(it.last()), "the model is told what was wrong"
-        assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == run.output
+def test_an_answer_that_does_not_fit_the_schema_is_asked_again(it: LanguageService) -> None:
+    it.server.answers(Reply(('{"score": 9}',)), Reply(('{"score": 4}',)))
+    run = it.ask("Score it.", output_config=SCHEMA)
+    assert run.structured_output == {"score": 4}
+    assert it.server.asked[0]["response_format"]["type"] == "json_schema"
+    assert "maximum" in json.dumps(it.last()), "the model is told what was wrong"
+    assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == run.output
 
 
-def test_an_answer_that_never_fits_fails_the_run() -> None:
-    with language_service(Reply(('{"score": 9}',))) as it:
-        assert it.ask("Score it.", output_config=SCHEMA).last_error == "output_schema_mismatch"
-        assert len(it.server.asked) == 4
+def test_an_answer_that_never_fits_fails_the_run(it: LanguageService) -> None:
+    it.server.answers(Reply(('{"score": 9}',)))
+    assert it.ask("Score it.", output_config=SCHEMA).last_error == "output_schema_mismatch"
+    assert len(it.server.asked) == 4
 
 
 @pytest.mark.parametrize(
     ("status", "code"), [(401, "model_refused"), (404, "model_refused"), (503, "model_unavailable")]
 )
-def test_a_refusal_fails_the_run_with_its_reason(status: int, code: str) -> None:
-    with language_service(Reply(status=status), Reply(status=status)) as it:
-        run = it.ask("hi")
-        assert (run.status, run.last_error) == ("failed", code)
-        assert "no such key" in (run.last_error_message or "")
+def test_a_refusal_fails_the_run_with_its_reason(it: LanguageService, status: int, code: str) -> None:
+    it.server.answers(Reply(status=status), Reply(status=status))
+    run = it.ask("hi")
+    assert (run.status, run.last_error) == ("failed", code)
+    assert "no such key" in (run.last_error_message or "")
 
 
-def test_a_cancel_cuts_the_call_off() -> None:
-    with language_service(Reply(("Once", " upon"), hangs=True)) as it:
-        run = it.client.runs.start("a story")
-        until(lambda: it.said(run) == "Once upon")
-        it.client.runs.cancel(run.run_id)
-        ended = it.client.runs.wait(run.run_id, poll=0.02)
-        assert (ended.status, ended.output) == ("cancelled", "Once upon")
-        assert ended.usage.input_tokens > 0, "what was cut off has cost, too"
-        assert it.server.cut_off.wait(5), "the server is told"
+def test_a_cancel_cuts_the_call_off(it: LanguageService) -> None:
+    it.server.answers(Reply(("Once", " upon"), hangs=True))
+    run = it.client.runs.start("a story")
+    until(lambda: it.said(run) == "Once upon")
+    it.client.runs.cancel(run.run_id)
+    ended = it.client.runs.wait(run.run_id, poll=0.02)
+    assert (ended.status, ended.output) == ("cancelled", "Once upon")
+    assert ended.usage.input_tokens > 0, "what was cut off has cost, too"
+    assert it.server.cut_off.wait(5), "the server is told"
 
 
 def test_a_call_without_counts_needs_a_look() -> None:
@@ -151,30 +153,33 @@ ANGLES = Reply((json.dumps({"angles": [dict.fromkeys(Angle.model_fields, "x")]})
 CALL = Reply(calls=(("find_angles", json.dumps({"product": "tea"})),))
 
 
-def test_a_tool_asks_the_model_and_its_job_tells_what_that_took() -> None:
-    with language_service(ANGLES) as it:
-        assert it.client.tools.describe("find_angles").available is True
-        job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
-        assert job.data is not None
-        assert len(job.data["angles"]) == 1
-        assert "tea" in json.dumps(it.last())
-        assert job.usage == Usage(input_tokens=100, output_tokens=10)
-        assert billed(it.folder) == 110
+def test_a_tool_asks_the_model_and_its_job_tells_what_that_took(it: LanguageService) -> None:
+    it.server.answers(ANGLES)
+    before = billed(it.folder)
+    assert it.client.tools.describe("find_angles").available is True
+    job = it.client.jobs.submit_and_wait("find_angles", {"product": "tea", "count": 1})
+    assert job.data is not None
+    assert len(job.data["angles"]) == 1
+    assert "tea" in json.dumps(it.last())
+    assert job.usage == Usage(input_tokens=100, output_tokens=10)
+    assert billed(it.folder) - before == 110
 
 
-def test_what_a_runs_tools_asked_is_the_runs_and_billed_once() -> None:
-    with language_service(CALL, ANGLES, Reply(("Done.",))) as it:
-        run = it.ask("find angles")
-        assert run.usage == Usage(input_tokens=300, output_tokens=30)
-        assert billed(it.folder) == 330
+def test_what_a_runs_tools_asked_is_the_runs_and_billed_once(it: LanguageService) -> None:
+    it.server.answers(CALL, ANGLES, Reply(("Done.",)))
+    before = billed(it.folder)
+    run = it.ask("find angles")
+    assert run.usage == Usage(input_tokens=300, output_tokens=30)
+    assert billed(it.folder) - before == 330
 
 
-def test_a_question_of_a_tool_that_is_cut_off_has_cost_too() -> None:
-    with language_service(CALL, Reply(("{",), hangs=True), Reply(("Done.",))) as it:
-        run = it.client.runs.start("find angles")
-        until(lambda: len(it.server.asked) == 2)
-        it.client.runs.cancel(run.run_id)
-        until(lambda: billed(it.folder) > 110)
+def test_a_question_of_a_tool_that_is_cut_off_has_cost_too(it: LanguageService) -> None:
+    it.server.answers(CALL, Reply(("{",), hangs=True), Reply(("Done.",)))
+    before = billed(it.folder)
+    run = it.client.runs.start("find angles")
+    until(lambda: len(it.server.asked) == 2)
+    it.client.runs.cancel(run.run_id)
+    until(lambda: billed(it.folder) > before + 110)
 
 
 def billed(folder: DataFolder) -> int:
@@ -184,36 +189,37 @@ def billed(folder: DataFolder) -> int:
     return sum(line.quantity for line in lines if line.kind == "tokens")
 
 
-def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted() -> None:
-    with language_service(Reply(("x" * 1_000_000,) * 6)) as it:
-        run = it.ask("go on")
-        assert (run.status, run.last_error) == ("failed", "output_too_long")
-        assert run.output == "x" * OUTPUT_BYTES
-        assert run.usage.output_tokens > OUTPUT_BYTES // 10
+def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted(it: LanguageService) -> None:
+    it.server.answers(Reply(("x" * 1_000_000,) * 6))
+    run = it.ask("go on")
+    assert (run.status, run.last_error) == ("failed", "output_too_long")
+    assert run.output == "x" * OUTPUT_BYTES
+    assert run.usage.output_tokens > OUTPUT_BYTES // 10
 
 
 def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together(
+    it: LanguageService,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)
     calls = tuple(("look_up", json.dumps({"order": order})) for order in (7, 8))
-    with language_service(Reply(calls=calls), Reply(("Done.",))) as it:
-        waiting: list[str] = []
+    it.server.answers(Reply(calls=calls), Reply(("Done.",)))
+    waiting: list[str] = []
 
-        def look_up(order: int) -> str:
-            """Looks up an order."""
-            if not waiting:  # the other call is told that its caller still works, though it has not been read
-                until(lambda: len({one.path for one in it.client.history if one.path.endswith("/result")}) == 2)
-            waiting.append(f"{order} lamps")
-            return waiting[-1]
+    def look_up(order: int) -> str:
+        """Looks up an order."""
+        if not waiting:  # the other call is told that its caller still works, though it has not been read
+            until(lambda: len({one.path for one in it.client.history if one.path.endswith("/result")}) == 2)
+        waiting.append(f"{order} lamps")
+        return waiting[-1]
 
-        with it.client.runs.start_and_stream("how many?", client_tools=[look_up]) as stream:
-            run = stream.final_status()
-        assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
-        [offered] = [tool["function"] for tool in it.server.asked[0]["tools"] if tool["function"]["name"] == "look_up"]
-        assert (offered["description"], list(offered["parameters"]["properties"])) == ("Looks up an order.", ["order"])
-        results = [message["content"] for message in it.last() if message["role"] == "tool"]
-        assert results == ["7 lamps", "8 lamps"]
+    with it.client.runs.start_and_stream("how many?", client_tools=[look_up]) as stream:
+        run = stream.final_status()
+    assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
+    [offered] = [tool["function"] for tool in it.server.asked[0]["tools"] if tool["function"]["name"] == "look_up"]
+    assert (offered["description"], list(offered["parameters"]["properties"])) == ("Looks up an order.", ["order"])
+    results = [message["content"] for message in it.last() if message["role"] == "tool"]
+    assert results == ["7 lamps", "8 lamps"]
 
 
 def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:

@@ -71,9 +71,3 @@ def test_what_cannot_be_seen_is_told() -> None:
         assert "uploads/scan.pdf has 1 pages." in said[2]
         assert "uploads/broken.png is damaged" in said[3]
         assert seen(it) == []
-
-
-def test_a_model_that_reads_text_only_is_not_offered_it() -> None:
-    with language_service(DONE, model_sees=False) as it:
-        it.ask("Look.")
-        assert "look_at" not in {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}

@@ -10,11 +10,8 @@ from agentsvc_nb import agents
 from agentsvc_nb.settings import Settings
 from tests.service.agents.serving import language_service
 from tests.unit.agents.chat_server import Reply
-from tests.unit.service.site import as_json, serving
 from tests.unit.service.tooling import call, made, task
-from tests.unit.wire.test_proxies import BROKEN, NAMES, PROXY, setting
-
-WITHOUT_NO_PROXY = [variables for variables in BROKEN[:4] if "NO_PROXY" not in variables]
+from tests.unit.wire.test_proxies import BROKEN, NAMES, setting
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +22,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize("variables", [*BROKEN[::3], {"ALL_PROXY": PROXY}], ids=lambda variables: ",".join(variables))
+@pytest.mark.parametrize("variables", [BROKEN[0], BROKEN[-1]], ids=lambda variables: ",".join(variables))
 def test_a_model_on_this_machine_needs_no_variable(
     environment: pytest.MonkeyPatch, variables: dict[str, str], tmp_path: Path
 ) -> None:
@@ -33,33 +30,20 @@ def test_a_model_on_this_machine_needs_no_variable(
     with language_service(Reply(("Hello.",))) as it:
         run = it.ask("hi")
         assert (run.status, run.output) == ("completed", "Hello.")
-    with serving() as site:
-        site.pages["/search"] = as_json({"results": [{"url": "https://shop.example/", "title": "Tents"}]})
-        outcome = call(
-            made(tmp_path, "web_search", web_search="searxng", web_search_url=site.url), task(tmp_path), query="tents"
-        )
-        assert outcome.error is None
 
 
-@pytest.mark.parametrize("model", ["openai:gpt-5.2", "google:gemini-2.5-flash"])
-@pytest.mark.parametrize("variables", WITHOUT_NO_PROXY, ids=lambda variables: ",".join(variables))
+@pytest.mark.parametrize("variables", BROKEN[:4], ids=lambda variables: ",".join(variables))
 def test_a_variable_that_keeps_a_provider_away_is_named(
-    environment: pytest.MonkeyPatch, variables: dict[str, str], model: str, tmp_path: Path
+    environment: pytest.MonkeyPatch, variables: dict[str, str], tmp_path: Path
 ) -> None:
-    for name in ("OPENAI", "ANTHROPIC", "GOOGLE"):
-        environment.setenv(f"{name}_API_KEY", "sk-x")
-        environment.delenv(f"{name}_BASE_URL", raising=False)
-    assert agents.fault(Settings(tmp_path, model=model)) is None
+    environment.setenv("OPENAI_API_KEY", "sk-x")
+    environment.delenv("OPENAI_BASE_URL", raising=False)
+    settings = Settings(tmp_path, model="openai:gpt-5.2")
+    assert agents.fault(settings) is None
     setting(environment, variables)
-    fault = agents.fault(Settings(tmp_path, model=model)) or ""
+    fault = agents.fault(settings) or ""
     assert fault.startswith("The model's server can't be reached. ")
     assert any(name in fault for name in variables)
-
-
-def test_a_variable_that_keeps_ones_own_server_away_is_named(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    environment.setenv("HTTPS_PROXY", "http://[")
-    far = Settings(tmp_path, model="openai-chat:x", model_url="https://models.test/v1")
-    assert "HTTPS_PROXY is not the address of a proxy" in (agents.fault(far) or "")
 
 
 def test_a_variable_that_keeps_a_search_away_is_named(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -73,14 +73,9 @@ def test_without_skills_nothing_is_told_of_them_and_what_a_run_wrote_is_none() -
         assert "read_skill" not in said
 
 
-def test_who_chooses_among_no_tools_says_that_skills_are_not_followed(tmp_path: Path) -> None:
+def test_who_chooses_among_no_tools_says_that_skills_are_not_followed() -> None:
     with language_service(DONE, model_tools="no") as it:
         run = it.ask("A headline, please.", project=with_skills(it))
         [warning] = it.events(run, "warning")
         assert warning["code"] == "skills_not_used"
         assert "How we write" not in it.last()[0]["content"]
-    with service_here("offline", tmp_path) as client:
-        it = LanguageService(DataFolder(tmp_path), client, ChatServer([DONE]))
-        run = it.ask("A headline, please.", project=with_skills(it))
-        assert "skills_not_used" in [one["code"] for one in it.events(run, "warning")]
-        it.server.close()

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import io
 import json
-import random
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import openpyxl
 import pandas as pd
@@ -20,16 +19,6 @@ from tests.support.waiting import until
 from tests.unit.agents.wires.providers import PROVIDERS
 from tests.unit.agents.wires.reply import Reply
 from tests.unit.agents.wires.server import ProviderServer, provider_server
-
-RANDOM: Final = random.Random(43)
-ORDERS: Final = pd.DataFrame(
-    [[f"C{at % 12}", f"P{at % 7}", RANDOM.randint(1, 40)] for at in range(150)],
-    columns=["customer", "article", "pieces"],
-)
-CUSTOMERS: Final = pd.DataFrame(
-    {"no": [f"C{at}" for at in range(12)], "region": RANDOM.choices(["Nord", "Süd", "West"], k=12)}
-)
-PRICES: Final = pd.DataFrame({"no": [f"P{at}" for at in range(7)], "price": [1.25 + 3.1 * at for at in range(7)]})
 
 
 @pytest.fixture(scope="module")
@@ -52,36 +41,6 @@ def served(model: ProviderServer) -> Iterator[tuple[RunningService, AgentService
 
 def calls(tool: str, **given: object) -> Reply:
     return Reply(thinking=(f"Next: {tool}.",), calls=((tool, json.dumps(given)),))
-
-
-def results(client: AgentService, run_id: str) -> list[dict[str, Any]]:
-    return [event.payload for event in client.runs.events(run_id, limit=1000).data if event.type == "tool.result"]
-
-
-def test_sheets_are_joined_after_a_wrong_column_was_told(
-    model: ProviderServer, served: tuple[RunningService, AgentService]
-) -> None:
-    _, client = served
-    book = io.BytesIO()
-    with pd.ExcelWriter(book) as writer:
-        for name, frame in (("Orders", ORDERS), ("Customers", CUSTOMERS), ("Prices", PRICES)):
-            frame.to_excel(writer, sheet_name=name, index=False)
-    joined = "FROM shop JOIN shop_customers c ON shop.customer = c.{} JOIN shop_prices p ON shop.article = p.no"
-    wrong = f"SELECT count(*) {joined.format('customer')}"
-    right = f"SELECT region, round(sum(pieces * price), 2) AS total {joined.format('no')} GROUP BY 1 ORDER BY 1"
-    path = "by region/totals.csv"
-    model.answers(calls("query_tables", sql=wrong), calls("query_tables", sql=right, save_as=path), Reply(("Done.",)))
-    run_id = client.runs.start("Totals by region?", files=[("shop.xlsx", book.getvalue())], effort="medium").run_id
-    run = client.runs.wait(run_id, poll=0.05, timeout=120)
-    assert (run.status, run.output, model.refused) == ("completed", "Done.", [])
-    failed, saved = results(client, run_id)
-    assert (failed["is_error"], saved["is_error"]) == (True, False)
-    assert "does not have a column" in failed["content"][0]["text"]
-    assert "shop_customers has no, region." in json.dumps(model.asked[1]["messages"])
-    whole = ORDERS.merge(CUSTOMERS, left_on="customer", right_on="no").merge(PRICES, left_on="article", right_on="no")
-    wanted = (whole["pieces"] * whole["price"]).groupby(whole["region"]).sum().round(2)
-    found = pd.read_csv(io.BytesIO(client.files.download(path, chat=run.chat))).set_index("region")["total"]
-    pd.testing.assert_series_equal(found, wanted, check_names=False)
 
 
 def test_a_killed_task_goes_on_with_what_its_model_thought(

@@ -10,7 +10,6 @@ import pytest
 from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
 from tests.unit.documents.word_files import paragraph, run, table, word_file
 
-TEXT_BOX = "<w:txbxContent>" + paragraph("In the box") + "</w:txbxContent>"
 HIDDEN_STYLES = (
     '<w:style w:type="paragraph" w:styleId="Secret"><w:rPr><w:vanish/></w:rPr></w:style>'
     '<w:style w:type="paragraph" w:styleId="Deeper"><w:basedOn w:val="Secret"/></w:style>'
@@ -31,13 +30,9 @@ HIDDEN_STYLES = (
         ("1,234<sup>1</sup> 1,234<sup>[2]</sup> 1,234<sup>[12][13]</sup> 1,234<sup>*</sup>", "1,234 1,234 1,234 1,234"),
         ("<p>spend<sup>a</sup> 3<sup>rd</sup> 20<sup>°</sup>C", "spend 3rd 20°C"),
         ("40 m<sup>2</sup> 3 ft<sup>3</sup> 2 × 10<sup>6</sup> CO<sub>2</sub>", "40 m2 3 ft3 2 × 10^6 CO2"),
-        ("12<sup>99</sup> € and 2,012<sup>99</sup> seats", "12.99 € and 2,012 seats"),
-        ("5\u20117 per\u00adcent\u200b", "5-7 percent"),
         ("<!doctype html><?xml version='1.0' encoding='latin-1'?><html><meta charset=latin1><p>Zürich", "Zürich"),
-        ("<p>a\ud800", "a?"),
         ("", ""),
         ("<input type=checkbox checked> done <input type=checkbox> open", "[x] done [ ] open"),
-        ("<div>" * 1500 + "deep", "deep"),
     ],
 )
 def test_a_page_is_what_its_reader_sees(page: str, text: str) -> None:
@@ -49,12 +44,6 @@ def test_text_is_not_lost_in_silence_when_elements_are_nested_too_deeply() -> No
         parse_html("<div>" * 5000 + "lost")
 
 
-@pytest.mark.parametrize("page", ["<" * 500_000, "<p hidden>x</p>y" * 20_000, "<p>a<!--" + "x" * 2_000_000])
-@pytest.mark.timeout(10)
-def test_hostile_pages_take_little_time(page: str) -> None:
-    visible_text(parse_html(page))
-
-
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -64,16 +53,6 @@ def test_hostile_pages_take_little_time(page: str) -> None:
             id="hidden by a style",
         ),
         pytest.param(paragraph("no", style="Secret") + paragraph("yes"), "yes", id="a hidden paragraph"),
-        pytest.param(
-            "<w:p><w:r><w:t>infra</w:t><w:softHyphen/><w:t>structure</w:t></w:r></w:p>",
-            "infrastructure",
-            id="soft hyphen",
-        ),
-        pytest.param(
-            f"<w:p><w:r><w:drawing><wps:wsp><wps:txbx>{TEXT_BOX}</wps:txbx></wps:wsp></w:drawing></w:r></w:p>",
-            "In the box",
-            id="text box without a second form",
-        ),
         pytest.param(
             "<w:p><m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>a+2</m:t></m:r></m:den></m:f>"
             "</m:oMath></w:p>",

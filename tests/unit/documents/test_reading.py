@@ -52,14 +52,9 @@ def test_a_document_from_a_bug_report_is_read(case: Case, file: Path) -> None:
 @pytest.mark.parametrize(
     ("media_type", "data", "text"),
     [
-        ("text/plain; charset=utf-8", "Größe".encode(), "Größe"),
-        ("text/plain", "\ufeff夏".encode(), "夏"),
         ("text/plain", "\ufeffGröße 夏".encode("utf-16-le"), "Größe 夏"),
         ("text/plain", "Größe €5 – naïve".encode("cp1252"), "Größe €5 – naïve"),
         ("text/plain", "夏のセール".encode() + b"\xff\xff" + "夏".encode(), "夏のセール\ufffd\ufffd夏"),
-        ("text/plain", b"a\x00b" + b"." * 300, "a b" + "." * 300),
-        ("text/plain", "夏の".encode()[:-1], "夏"),
-        ("application/json", b'{"a": [1, 2.50]}', '{"a": [1, 2.50]}'),
         ("application/json", b'["caf\\u00e9"]', '[\n "caf\xe9"\n]'),
         ("application/json", b'["\\ud800"]', '[\n " "\n]'),
         ("application/json", b"[" * 50_000 + b'"\\u00e9"', "[" * 50_000 + '"\\u00e9"'),
@@ -70,38 +65,10 @@ def test_plain_text_is_read_as_it_is(file: Path, media_type: str, data: bytes, t
     assert read_document(file, media_type) == read_quick(file, media_type) == Document(text)
 
 
-def test_a_page_that_is_nested_too_deeply_says_so(file: Path) -> None:
-    file.write_bytes(b"<div>" * 100_000 + b"tents")
-    assert read_document(file, "text/html").unreadable == "Its elements are nested too deeply."
-
-
-@pytest.mark.parametrize(
-    ("media_type", "data", "said"),
-    [
-        ("application/zip", b"PK\x03\x04\0", "It is an archive. Unpack it"),
-        ("application/vnd.sqlite3", b"SQLite format 3\0", "It is a database. Read the table"),
-        ("application/octet-stream", b"MZ\x90\0", "Files of this kind are not read. Attach a table"),
-    ],
-)
-def test_a_file_that_is_not_read_says_what_to_do_instead(file: Path, media_type: str, data: bytes, said: str) -> None:
-    file.write_bytes(data)
-    assert not has_text(media_type)
-    assert read_document(file, media_type).unreadable.startswith(said)
-
-
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        (b"<title>A</title><p>Sum<b>mer</b>&nbsp;sale</p><div>B</div>C", "# A Summer sale B C"),
-        (b"<title>Shop</title><h1>Sale</h1>", "Shop # Sale"),
-        (b"<p>text</p><!-- open <p>gone</p>", "text"),
-        ("<meta charset='shift_jis'><p>夏のセール</p>".encode("shift_jis"), "夏のセール"),
-        ("<meta charset=latin1><p>Größe €</p>".encode(), "Größe €"),
-    ],
-)
-def test_a_page_is_decoded_and_has_its_title(file: Path, page: bytes, words: str) -> None:
-    file.write_bytes(page)
-    assert read_document(file, "text/html").text.split() == words.split()
+def test_a_file_that_is_not_read_says_what_to_do_instead(file: Path) -> None:
+    file.write_bytes(b"PK\x03\x04\0")
+    assert not has_text("application/zip")
+    assert read_document(file, "application/zip").unreadable.startswith("It is an archive. Unpack it")
 
 
 def test_pages_and_slides_end_with_a_form_feed(file: Path) -> None:
@@ -130,19 +97,12 @@ def test_never_more_than_the_limit(file: Path) -> None:
         assert len(read_document(file, media_type, limit=1_000).text) == 1_000
 
 
-def test_of_a_pdf_that_takes_too_long_the_first_pages_are_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "CPU_SECONDS", 0)
-    found = read(file, "a.pdf", samples.pdf(["Summer sale", "Winter sale"]))
-    assert found == Document("Summer sale\f", "Only its first 1 pages were read: the rest takes too long.")
-
-
-@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.pdf", "a.html", "a.json", "a.csv", "a.eml"])
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pdf", "a.html", "a.eml"])
 def test_damaged_files_raise_no_error(file: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Cut anywhere, and with bytes changed: never an error, never a word to the log's reader."""
     whole = {
         "a.docx": word_file(paragraph("Summer sale")),
         "a.xlsx": samples.workbook([["Summer", 1]]),
-        "a.pptx": samples.deck(("Summer", "sale")),
         "a.pdf": samples.pdf(["Summer sale", "Second page"]),
         "a.eml": next(case for case in CASES if case.name == "html.eml").build(),
     }.get(name, b'<p a="b">{"a": ["\\u00e9"]}</p>' * 5)

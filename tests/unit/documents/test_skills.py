@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unicodedata import normalize
-
 import pytest
 
 from agentsvc_nb.documents.skills import SkillError, body, skill
@@ -22,11 +20,6 @@ def test_a_skill_has_its_name_its_description_and_its_files() -> None:
     assert body(front) == "Be dry."
 
 
-@pytest.mark.parametrize("name", ["a", "2026-report", "größe", "ブランド", "x" * 64])
-def test_names_are_lower_case_letters_and_digits_of_any_script(name: str) -> None:
-    assert skill(normalize("NFD", name), {"SKILL.md": main(name)}).name == normalize("NFKC", name)
-
-
 def test_numbers_and_words_of_yaml_stay_texts() -> None:
     assert skill("2026", {"SKILL.md": main("2026", "yes")}).description == "yes"
     # Nothing is constructed of a tag.
@@ -38,14 +31,8 @@ def test_numbers_and_words_of_yaml_stay_texts() -> None:
     ("folder", "files", "why"),
     [
         ("Tone", {"SKILL.md": main("Tone")}, "'Tone' is no name of a skill: it is 1 to 64 lower-case letters"),
-        ("../tone", {"SKILL.md": main("../tone")}, "no name of a skill"),
         ("tone", {"skill.md": main()}, "has no SKILL.md"),
         ("tone", {"SKILL.md": "Be dry."}, "does not begin with a front matter"),
-        (
-            "tone",
-            {"SKILL.md": main(description="Use: when")},
-            "is no YAML: mapping values are not allowed here (line 3)",
-        ),
         ("tone", {"SKILL.md": main(description="[" * 5_000)}, "has over 500 brackets"),
         ("tone", {"SKILL.md": main(text="") + "x" * 500_000}, "has 500,0"),
         ("tone", {"SKILL.md": main(description="x" * 1_025)}, "`description` of 1 to 1,024 characters"),
@@ -57,11 +44,7 @@ def test_numbers_and_words_of_yaml_stay_texts() -> None:
 def test_what_is_no_skill_is_said_in_a_sentence(folder: str, files: dict[str, str], why: str) -> None:
     with pytest.raises(SkillError) as caught:
         skill(folder, files)
-    said = str(caught.value)
-    assert why in said
-    assert said.endswith(".")
-    assert "\n" not in said
-    assert len(said) < 400
+    assert why in str(caught.value)
 
 
 def test_repeated_references_take_no_time() -> None:

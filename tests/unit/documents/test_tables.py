@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-import zipfile
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,8 @@ from agentsvc_nb.documents.tables.model import ReadColumn, ReadTable, Unreadable
 from agentsvc_nb.documents.tables.reading import read_tables
 from tests.reports.cases import CASES as REPORTS
 from tests.reports.cases import Case as Report
+from tests.unit.documents.word_files import paragraph, word_file
+from tests.unit.documents.word_files import table as word_table
 
 D = Decimal
 
@@ -51,42 +52,25 @@ class Case(NamedTuple):
 
 CASES = {
     "decimals of three digits": Case(["1.234", "5.678"], "number", [D("1.234"), D("5.678")], said="No cell decides"),
-    "three decimals beside two": Case(["1.234", "5.67"], "number", [D("1.234"), D("5.67")]),
     "german": Case(["1.234,50", "3,10", "2.000"], "number", [D("1234.50"), D("3.10"), 2000]),
     "french": Case(["1 234,5", "12\u202f345,6", "7\u00a0000,0"], "number", [D("1234.5"), D("12345.6"), 7000]),
-    "swiss": Case(["1'234.50", "99.95", "2’000.00"], "number", [D("1234.50"), D("99.95"), 2000]),
     "indian": Case(["1,23,456", "12,34,567.5"], "number", [123456, D("1234567.5")]),
     "dollars": Case(["$1,200.50", "-$3.00", "($4.00)", "$0"], "number", [D("1200.50"), -3, -4, 0], "$"),
     "euros behind": Case(["1.200,50 €", "3,10 €", ""], "number", [D("1200.50"), D("3.10"), None], "€"),
-    "a currency in two ways": Case(["5,10 €", "EUR 7,00", "8,20", "9 €"], "number", [D("5.1"), 7, D("8.2"), 9], "€"),
     "dollars of two countries, perhaps": Case(["$5", "USD 7"], "text", ["$5", "USD 7"], said="several currencies"),
     "per cent": Case(["12.5%", "3 %", "0"], "number", [D("12.5"), 3, 0], "%"),
     "a per cent without its sign": Case(["1%", "2%", "3%", "4"], "number", [1, 2, 3, None], "%", said="'4'"),
-    "millions": Case(["$1.2M", "$300K", "$15"], "number", [1200000, 300000, 15], "$"),
     "empty signs": Case(["5", " --", "7", "n/a", "8"], "number", [5, None, 7, None, 8], said="Read as empty: --, n/a."),
     "a few are none": Case(["1", "2", "3", "4", "DNF"], "number", [1, 2, 3, 4, None], said="1 cell is not a number"),
     "leading zeros": Case(["01067", "10115"], "text", ["01067", "10115"], said="leading zeros"),
-    "exponents that nothing holds": Case(["1e999", "2e999"], "text", ["1e999", "2e999"]),
-    "footnotes": Case(["12[1]", "13*", "14"], "number", [12, 13, 14], said="footnotes"),
-    "many digits": Case(
-        ["123456789012345678901234567890", "1"], "number", [123456789012345678901234567890, 1]
-    ),
     "iso dates": Case(["2025-01-31", "", "2025-02-01"], "date", [date(2025, 1, 31), None, date(2025, 2, 1)]),
     "no such day": Case(["2025-02-28"] * 3 + ["2025-02-30"], "date", [date(2025, 2, 28)] * 3 + [None], said="1 cell"),
     "day first": Case(["31/12/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 2, 1)]),
     "month first": Case(["12/31/2025", "1/2/2026"], "date", [date(2025, 12, 31), date(2026, 1, 2)]),
     "either": Case(["1/2/2026", "3/4/2026"], "date", [date(2026, 1, 2), date(2026, 3, 4)], said="Day or month first?"),
     "months": Case(["2025-01", "2025-02"], "date", [date(2025, 1, 1), date(2025, 2, 1)], "month"),
-    "a month among days": Case(
-        ["2025-01-05"] * 3 + ["2025-02"], "date", [date(2025, 1, 5)] * 3 + [None], said="2025-02"
-    ),
-    "offsets": Case(
-        ["2025-01-05 10:00+02:00", "2025-01-05 10:00Z"],
-        "datetime", [datetime(2025, 1, 5, 8), datetime(2025, 1, 5, 10)], "UTC", "different offsets",
-    ),
     "times": Case(["10:00", "23:59:59", "1:05 pm"], "time", [time(10), time(23, 59, 59), time(13, 5)]),
     "durations": Case(["25:10:00", "30:00:00"], "number", [90600, 108000], "s", "seconds"),
-    "marked as text": Case(['="00123"', '="4"'], "text", ["00123", "4"]),
     "errors of spreadsheets": Case(["1", "#DIV/0!", "2", "#N/A", "3"], "number", [1, None, 2, None, 3], said="#DIV/0!"),
 }  # fmt: skip
 
@@ -113,27 +97,13 @@ def test_a_column_is_read_for_what_it_means(tmp_path: Path, case: Case) -> None:
 
 
 def test_the_neighbours_settle_what_a_column_leaves_open(tmp_path: Path) -> None:
-    (table,) = read(
-        tmp_path, "a.csv", 'day,sent,cost,views\n31/12/2025,1/2/2026,"1,5",1.234\n1/1/2026,3/2/2026,"2,5",5.678\n'
-    )
-    assert found(table)["sent"] == [date(2026, 2, 1), date(2026, 2, 3)]
-    assert found(table)["views"] == [1234, 5678]
+    text = 'day,sent,cost,views\n31/12/2025,1/2/2026,"1,5",1.234\n1/1/2026,3/2/2026,"2,5",5.678\n'
+    (table,) = read(tmp_path, "a.csv", text)
+    assert (found(table)["sent"], found(table)["views"]) == ([date(2026, 2, 1), date(2026, 2, 3)], [1234, 5678])
     assert table.notes == ()
 
 
-def test_amounts_of_money_with_three_digits_behind_a_mark_are_thousands(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "deal;amount\na;$58,500\nb;$22,500\n")
-    assert found(table)["amount"] == [58500, 22500]
-    (table,) = read(tmp_path, "b.csv", "station;diesel\na;1,659 €\nb;1,729 €\n")
-    assert found(table)["diesel"] == [D("1.659"), D("1.729")]
-
-
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        *("utf-8-sig", "utf-16", "cp1252", "mac_roman"),
-    ],
-)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "mac_roman"])
 def test_the_encoding_is_found(tmp_path: Path, encoding: str) -> None:
     text = "Größe;Stückzahl;Straße\nklein;5;Königsallee\ngroß;7;Münchner Straße\nübergroß;2;Am Gärtnerplatz\n"
     (table,) = read(tmp_path, "a.csv", text.encode(encoding))
@@ -141,31 +111,16 @@ def test_the_encoding_is_found(tmp_path: Path, encoding: str) -> None:
     assert found(table)["Straße"] == ["Königsallee", "Münchner Straße", "Am Gärtnerplatz"]
 
 
-ELSEWHERE = {
-    "cp1251": "Москва и Санкт-Петербург",
-    "shift_jis": "東京は日本の首都です",
-}
-
-
-@pytest.mark.parametrize(("encoding", "words"), ELSEWHERE.items(), ids=ELSEWHERE.keys())
-def test_encodings_of_other_scripts_are_found(tmp_path: Path, encoding: str, words: str) -> None:
+def test_an_encoding_of_another_script_is_found(tmp_path: Path) -> None:
+    words = "東京は日本の首都です"
     rows = "".join(f"{words};{number},50 \n" for number in range(20))
-    (table,) = read(tmp_path, "a.csv", f"text;price\n{rows}".encode(encoding))
+    (table,) = read(tmp_path, "a.csv", f"text;price\n{rows}".encode("shift_jis"))
     assert set(found(table)["text"]) == {words}
-
-
-def test_a_broken_byte_does_not_turn_a_text_into_another_encoding(tmp_path: Path) -> None:
-    text = "name,count\n" + "Zürich,1\n" * 20
-    (table,) = read(tmp_path, "a.csv", text.encode() + b"Gen\xe8ve,2\n")
-    assert table.columns[0].values[0] == "Zürich"
-    assert any("bytes" in one for one in table.notes)
 
 
 QUOTING = {
     "line breaks": ('a,b\n"x\ny",2\n', ["x\ny"]),
     "doubled": ('a,b\n"say ""hi""",2\n', ['say "hi"']),
-    "backslash": ('a,b\n"say \\"hi\\", you",2\n', ['say "hi", you']),
-    "inch": ('a,b\n5" disk,2\n', ['5" disk']),
     "delimiter told": ("sep=|\na|b\nx|2\n", ["x"]),
 }
 
@@ -176,24 +131,12 @@ def test_quoting_is_understood(tmp_path: Path, text: str, first: list[str]) -> N
     assert found(table) == {"a": first, "b": [2]}
 
 
-def test_a_quotation_mark_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", 'a,b\n"x,1\ny,2\nz,3\n')
-    assert found(table)["b"] == [1, 2, 3]
-    assert "never closed" in " ".join(table.notes)
-
-
 @pytest.mark.parametrize(
     "header", ["Player,180s,100+,21st", "Hand,1 credit,2 credits,3 credits", "Year,Time,City,", "Team,Q1,Q2,2024"]
 )
 def test_a_header_may_hold_numbers(tmp_path: Path, header: str) -> None:
     (table,) = read(tmp_path, "a.csv", f"{header}\n2001,5,6,7\n2002,7,8,9\n")
     assert [one.name for one in table.columns] == [name or "Column 4" for name in header.split(",")]
-
-
-def test_each_column_has_a_name_of_its_own(tmp_path: Path) -> None:
-    (table,) = read(tmp_path, "a.csv", "id,,Name,name,\n1,2,a,b,\n2,3,c,d,\n")
-    assert [one.name for one in table.columns] == ["id", "Column 2", "Name (1)", "name (2)"]
-    assert "2 columns are called 'Name'" in " ".join(table.notes)
 
 
 def test_rows_of_another_width_are_told(tmp_path: Path) -> None:
@@ -206,11 +149,7 @@ def test_subtotals_between_are_no_rows(tmp_path: Path) -> None:
     text = "region,units\nNorth,5\nSouth,6\nSubtotal,11\nEast,1\nWest,2\nSubtotal,3\nGrand total,14\n"
     (table,) = read(tmp_path, "a.csv", text)
     assert found(table)["units"] == [5, 6, 1, 2]
-    assert table.total_rows == (
-        4,
-        7,
-        8,
-    )
+    assert table.total_rows == (4, 7, 8)
     assert list(table.row_numbers) == [2, 3, 5, 6]
 
 
@@ -245,11 +184,7 @@ JSON = {
         {"a": [1, D("2.5")], "b": ["x", None], "c": [None, None]},
     ),
     "nested": ([{"a": {"b": {"c": 1}}, "d": [1, 2]}], {"a.b.c": [1], "d": ["[1, 2]"]}),
-    "columns": ({"a": [1, 2], "b": ["x", "y"]}, {"a": [1, 2], "b": ["x", "y"]}),
     "pandas split": ({"columns": ["a", "b"], "index": [0], "data": [[1, "x"]]}, {"a": [1], "b": ["x"]}),
-    "by name": ({"DE": {"n": 1}, "FR": {"n": 2}}, {"name": ["DE", "FR"], "n": [1, 2]}),
-    "within": ({"meta": {"page": 1}, "data": [{"day": "2025-01-31"}]}, {"day": [date(2025, 1, 31)]}),
-    "numbers as texts": ([{"a": "1,5"}, {"a": "2,5"}], {"a": [D("1.5"), D("2.5")]}),
 }
 
 
@@ -271,23 +206,10 @@ def test_tables_of_a_page_are_read(tmp_path: Path) -> None:
     assert found(tables[1]) == {"Name": ["Ann"], "Age": [31]}
 
 
-def document(body: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-        packed.writestr("word/document.xml", f"<w:document {space}><w:body>{body}</w:body></w:document>")
-    return out.getvalue()
-
-
 def test_tables_of_a_word_document_are_read(tmp_path: Path) -> None:
-    def cell(text: str, span: int = 1) -> str:
-        wide = f'<w:tcPr><w:gridSpan w:val="{span}"/></w:tcPr>' if span > 1 else ""
-        return f"<w:tc>{wide}<w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
-
-    rows = [[cell("Shop"), cell("Q1"), cell("Q2")], [cell("A"), cell("5"), cell("6")], [cell("B"), cell("7", 2)]]
-    body = "".join(f"<w:tr>{''.join(row)}</w:tr>" for row in rows)
-    title = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Sales</w:t></w:r></w:p>'
-    (table,) = read(tmp_path, "a.docx", document(f"{title}<w:tbl>{body}</w:tbl>"))
+    wide = f'<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>{paragraph("7")}'
+    body = paragraph("Sales", style="Heading1") + word_table(["Shop", "Q1", "Q2"], ["A", "5", "6"], ["B", wide])
+    (table,) = read(tmp_path, "a.docx", word_file(body))
     assert table.name == "Sales"
     assert found(table) == {"Shop": ["A", "B"], "Q1": [5, 7], "Q2": [6, 7]}
 
@@ -304,9 +226,7 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
 
 HOSTILE = {
     "empty": ("a.csv", b""),
-    "noise": ("a.csv", bytes(range(256)) * 50),
     "deep json": ("a.json", b"[" * 200_000),
-    "no workbook": ("a.xlsx", b"PK\x03\x04" + bytes(100)),
     "no parquet": ("a.parquet", b"PAR1" + bytes(100)),
     "no table": ("a.exe", b"MZ"),
 }
@@ -363,18 +283,6 @@ def test_formats_of_a_workbook_say_what_its_cells_mean(tmp_path: Path) -> None:
     assert (table.columns[5].unread, table.columns[5].unread_texts) == (0, ())
 
 
-def test_formulas_without_a_result_are_told(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with xlsxwriter.Workbook(out) as book:
-        sheet = book.add_worksheet()
-        sheet.write_row(0, 0, ["a", "b"])
-        for row in (1, 2):
-            sheet.write(row, 0, row)
-            sheet.write_formula(row, 1, f"=A{row + 1}*2", value="")
-    (table,) = read(tmp_path, "a.xlsx", out.getvalue())
-    assert any("2 formulas have no stored result" in note and "B2, B3" in note for note in table.notes)
-
-
 def workbook(*heights: int) -> bytes:
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
@@ -396,10 +304,8 @@ WIDE = ",".join(f"c{at}" for at in range(1_200)) + "\n" + ",".join(["1"] * 1_200
         ("a.csv", "a,b\n" + "x,2\n" * 10_100, "more than 5,000,000 cells"),
         ("a.csv", WIDE.replace("\n", "\n\n", 1), "more than 1,000 columns"),
         ("a.json", RECORDS, "more than 5,000,000 cells"),
-        ("a.json", json.dumps([dict.fromkeys(map(str, range(1_200)), 1)]), "more than 1,000 columns"),
         ("a.html", HTML, "more than 5,000,000 cells"),
         ("a.html", f"<table><tr>{'<td>1' * 1_200}<tr>{'<td>1' * 1_200}</table>", "more than 1,000 columns"),
-        ("a.md", "|a|b|\n|-|-|\n" + "|x|1|\n" * 80, "more than 5,000,000 cells"),
         ("a.xlsx", workbook(80), "more than 5,000,000 cells"),
         # The second sheet has no room at all.
         ("a.xlsx", workbook(50, 10), "more than 5,000,000 cells"),

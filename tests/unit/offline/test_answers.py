@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from agentsvc_nb.agents import choose
+from agentsvc_nb.wire.runs import AnswerBasis
 from tests.reports.cases import CASES, Case
-from tests.unit.offline.asking import ask, basis
-from tests.unit.service.agents_harness import MemoryRunContext
+from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 ADS = """date,campaign,country,cost,clicks,note
 2026-01-02,Spring,Germany,1234567.495,3,
@@ -43,6 +45,19 @@ TELLING = (
 """Of the reports those whose faults were the worst: totals, headers, marks in numbers, dates, hidden text."""
 
 
+def ask(question: str, files: Mapping[str, str | bytes], folder: Path) -> MemoryRunContext:
+    """Return the turn after the answer. Tables are read in this process."""
+    turn = MemoryRunContext(question, MemoryWorkspace(folder / "chat", files))
+    asyncio.run(choose("offline").run(turn))
+    return turn
+
+
+def basis(turn: MemoryRunContext) -> AnswerBasis:
+    (told,) = turn.of("basis")
+    assert isinstance(told, AnswerBasis)
+    return told
+
+
 def sql_of(turn: MemoryRunContext) -> str:
     found = re.search(r"```sql computed\n(.*?)\n```", turn.said, re.DOTALL)
     assert found
@@ -71,9 +86,8 @@ def test_a_number_is_bold_and_rounded_for_people(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["total cost", "cost by month", "top 2 campaigns by cost", "average cost per day", "cost per click",
-     "total cost not from Germany", "share of cost by campaign", "cost on Fridays", "list the campaigns"],
-)  # fmt: skip
+    ["cost by month", "top 2 campaigns by cost", "average cost per day", "share of cost by campaign"],
+)
 def test_the_sql_that_is_shown_runs_in_any_duckdb(question: str, tmp_path: Path) -> None:
     sql = sql_of(ask(question, FILES, tmp_path))
     (tmp_path / "plain.csv").write_text(ADS)
@@ -82,21 +96,10 @@ def test_the_sql_that_is_shown_runs_in_any_duckdb(question: str, tmp_path: Path)
         assert engine.execute(sql).fetchall()
 
 
-def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
-    said = ask("average clicks", FILES, tmp_path).said
-    assert "**Average clicks: 4**" in said
-    assert "1 row without a value in `clicks` does not count." in said
-
-
 def test_a_negation_keeps_empty_cells_and_says_so(tmp_path: Path) -> None:
     turn = ask("How many rows are not from Germany?", FILES, tmp_path)
     assert basis(turn).values == ["2"]
     assert "1 row without a value in `country`: included." in turn.said
-
-
-def test_a_value_is_looked_up_in_its_row(tmp_path: Path) -> None:
-    turn = ask("What is the price of the Tent?", {"prices.csv": "product,price\nTent,249\nMug,14\n"}, tmp_path)
-    assert (basis(turn).basis, basis(turn).values) == ("looked_up", ["249"])
 
 
 def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
@@ -115,17 +118,9 @@ def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("question", "noted"),
-    [
-        ("Wie hoch sind die Kosten pro Kanal?", True),
-        ("Und wie war die Tonalität?", True),
-        ("Which Kanal is above target?", False),
-    ],
-)
-def test_a_question_in_another_language_gets_a_note(question: str, noted: bool, tmp_path: Path) -> None:
-    turn = ask(question, {"export.csv": "Kanal,Kosten\nSuche,1\nSocial,2\n"}, tmp_path)
-    assert ("in English only" in turn.said) == noted
+def test_a_question_in_another_language_gets_a_note(tmp_path: Path) -> None:
+    turn = ask("Wie hoch sind die Kosten pro Kanal?", {"export.csv": "Kanal,Kosten\nSuche,1\n"}, tmp_path)
+    assert "in English only" in turn.said
 
 
 def test_periods_are_dates_and_are_shown_as_periods(tmp_path: Path) -> None:
@@ -196,19 +191,11 @@ def test_a_document_and_a_table_are_outlined(tmp_path: Path) -> None:
     assert (basis(columns).basis, basis(columns).values) == ("looked_up", ["6"])
 
 
-@pytest.mark.parametrize(
-    "message", ["Write a slogan", "Translate brief.md", "Why did sales drop?", "Please draft an ad"]
-)
+@pytest.mark.parametrize("message", ["Write a slogan", "Why did sales drop?"])
 def test_what_needs_a_model_says_so_with_the_switch(message: str, tmp_path: Path) -> None:
     turn = ask(message, {"brief.md": BRIEF}, tmp_path)
     assert basis(turn).basis == "cannot"
     assert "agentsvc model anthropic:" in turn.said
-
-
-def test_a_file_that_can_not_be_read_says_why(tmp_path: Path) -> None:
-    turn = ask("What is the total cost?", {"book.xlsx": b"no workbook"}, tmp_path)
-    assert basis(turn).basis == "nothing"
-    assert "`book.xlsx` can't be read: " in turn.said
 
 
 def test_text_of_files_is_never_markup(tmp_path: Path) -> None:

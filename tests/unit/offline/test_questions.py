@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agentsvc_nb.agents.offline.parser import Refusal
 from tests.unit.offline.tables import ReadTable
 
 ADS = """date,campaign,country,device,cost,clicks,conversions,bid price,bought
@@ -39,7 +38,6 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("What is the total cost?", [(75.0,)]),
         ("How much did we spend in cost for Germany?", None),  # `spend` is not used
         ("total cost for Germany", [(30.5,)]),
         ("median cost for mobile and Spring", [(7.875,)]),  # half a place more than the column has
@@ -49,13 +47,9 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("cost by month", [("2026-01-01", 35.75), ("2026-02-01", 38.0), ("2026-03-01", 1.25)]),
         ("How many campaigns are there?", [(3,)]),
         ("How many rows are not from Germany?", [(4,)]),  # a row without a country is not from Germany
-        ("how many rows without country", [(1,)]),
-        ("total cost in January", [(35.75,)]),
         ("total cost before 2026-01-06", [(30.5,)]),
-        ("total cost until 2026-01-06", [(35.75,)]),
         ("total cost between January and February 2026", [(73.75,)]),
         ("total cost on Mondays", [(60.5,)]),
-        ("clicks by weekday", [(1, 60), (2, 45), (6, None)]),
         ("how many rows with at least 20 clicks and cost under 12", [(2,)]),
         ("total clicks for Germany or France on mobile", [(70,)]),
         ("percentage of rows that are mobile", [(50.0,)]),
@@ -64,13 +58,9 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
         ("cost per conversion", [(6.704545454545454,)]),
         ("how many bought?", [(3,)]),
         ("how many did not buy?", None),  # those who say no, or all but those who bought?
-        ("list the countries", [("France",), ("Germany",), ("Spain",)]),
         # Words that have no part in a calculation.
         ("revenue - cost", None),
-        ("total cost last month", None),
-        ("total cost of the cheapest", None),
         ("total cost for Germany mobile desktop", None),
-        ("difference between cost and clicks", None),
         ("who had the most clicks?", None),
         ("cost over 10", None),  # each one, or their sum?
         ("campaigns with cost over 15", None),  # of each row, or in total?
@@ -113,17 +103,6 @@ def test_what_an_empty_cell_makes_unclear_is_not_computed(tmp_path: Path) -> Non
     assert table.ask("how many rows where clicks is empty") == [(1,)]
 
 
-def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) -> None:
-    table = ReadTable(tmp_path, "t", "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n")
-    refusal = table.parser.parse("total cost in March")
-    assert isinstance(refusal, Refusal)
-    assert [table.run(calculation) for calculation in refusal.readings] == [[(1,)], [(2,)]]
-    for calculation in refusal.readings:
-        words = table.parser.question(calculation)
-        assert words
-        assert table.parser.parse(words) == calculation
-
-
 def test_a_word_that_is_a_value_is_never_skipped(tmp_path: Path) -> None:
     table = ReadTable(tmp_path, "t", "status,units\nsold,1\nsold,2\nunsold,4\n")
     assert table.ask("how many units were sold?") in (None, [(3,)])
@@ -145,11 +124,3 @@ def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:
     assert table.ask("average cost per ticket overall") == [(70 / 3,)]
     assert table.ask("how many did they allow") is None
     assert table.ask("share of tickets that allow pets by agent") is None  # within each agent, or of all?
-
-
-def test_rows_are_counted_by_the_date_on_which_they_began(tmp_path: Path) -> None:
-    text = "deal id,Created At,Closed At,Stage\n1,2026-01-02,2026-02-02,Won\n2,2026-01-05,2026-03-01,Lost\n"
-    table = ReadTable(tmp_path, "deals", text)
-    assert table.ask("deals per month") == [("2026-01-01", 2)]
-    assert table.ask("won deals per month") is None  # created, or closed?
-    assert table.ask("how many deals in February 2026?") is None

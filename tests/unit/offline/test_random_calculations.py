@@ -4,15 +4,56 @@ from __future__ import annotations
 
 import io
 import random
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Group, Measure
+from agentsvc_nb.agents.offline.calculation import Calculation, Condition, Group, Measure, Part
 from agentsvc_nb.agents.offline.saying import say
-from tests.unit.offline.calculations import random_calculation
 from tests.unit.offline.tables import ReadTable, orders
+
+AMOUNTS = ("price", "units", "revenue", "discount")
+PARTS: tuple[Part, ...] = ("day", "week", "month", "quarter", "year", "weekday")
+VALUES = {"region": ("North", "South", "West", "East"), "product": ("Tent", "Mug", "Lamp", "Steel Bottle")}
+
+
+def random_calculation(made: random.Random) -> Calculation:
+    columns = made.sample(["region", "product", "units", "price", "order_date", "paid"], made.randint(0, 2))
+    conditions = frozenset(random_condition(made, column) for column in columns)
+    group = Group(made.choice([*VALUES])) if made.random() < 0.6 else Group("order_date", made.choice(PARTS))
+    groups = (group,) if made.random() < 0.5 else ()
+    return Calculation(measures=(random_measure(made),), conditions=conditions, groups=groups)
+
+
+def random_condition(made: random.Random, column: str) -> Condition:
+    if column in VALUES:
+        some, negated = tuple(made.sample(VALUES[column], made.randint(1, 2))), made.random() < 0.4
+        op = ("!=" if negated else "=") if len(some) == 1 else ("not in" if negated else "in")
+        return Condition(column, op, some)
+    if column == "paid":
+        return Condition(column, "=", (made.random() < 0.5,))
+    if column == "order_date" and made.random() < 0.3:
+        return Condition(column, "weekday", (made.randint(1, 7),))
+    if column == "order_date":
+        return Condition(column, made.choice(["<", ">="]), (date(made.choice([2025, 2026]), made.randint(1, 12), 5),))
+    return Condition(column, made.choice([">", "<", ">=", "<=", "="]), (Decimal(made.randint(1, 60)),))
+
+
+def random_measure(made: random.Random) -> Measure:
+    match made.randrange(5):
+        case 0:
+            return Measure("count")
+        case 1:
+            return Measure("distinct", made.choice([*VALUES]))
+        case 2:
+            return Measure("sum", made.choice(("units", "revenue")))
+        case 3:
+            column, over = made.sample(("units", "revenue"), 2)
+            return Measure("ratio", column, over)
+    return Measure(made.choice(["mean", "median", "min", "max"]), made.choice(AMOUNTS))
 
 
 def test_a_calculation_in_words_parses_to_the_same_calculation_or_is_refused(tmp_path: Path) -> None:
@@ -47,19 +88,6 @@ def check_sql(folder: Path, seed: int, count: int) -> None:
 def computed(calculation: Calculation, frame: pd.DataFrame) -> list[tuple[Any, ...]]:
     """Return what pandas makes of a calculation."""
     rows = frame[kept(frame, calculation.conditions)]
-    if calculation.share:
-        return [(100 * int(kept(rows, calculation.share).sum()) / len(rows) if len(rows) else None,)]
-    if calculation.mean_per:
-        sums = rows.groupby(key(rows, calculation.mean_per))[str(calculation.measures[0].column)].sum(min_count=1)
-        return [(sums.mean(),)]
-    if calculation.rank:
-        groups = rows.groupby(key(rows, calculation.groups[0]))
-        found = {name: measured(calculation.rank.measure, group) for name, group in groups}
-        amounts = pd.Series(found, dtype=float).dropna()
-        places = amounts.rank(method="min", ascending=not calculation.rank.descending)
-        chosen = amounts[places <= calculation.rank.limit]
-        order = sorted(chosen.index, key=lambda name: (places[name], str(name)))
-        return [(name, chosen[name]) for name in order]
     if calculation.groups:
         groups = rows.groupby(key(rows, calculation.groups[0]), dropna=False)
         return sorted(((name, measured(calculation.measures[0], group)) for name, group in groups), key=str)
@@ -119,13 +147,9 @@ def measured(measure: Measure, frame: pd.DataFrame) -> Any:
 
 def normal(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return rows with rounded numbers and one kind of missing value, in one order."""
-    made = [
-        tuple(None if pd.isna(cell) else cell if isinstance(cell, str) else round(float(cell), 6) for cell in row)
-        for row in rows
-    ]
-    made = [tuple(_as_number(cell) for cell in row) for row in made]
+    made = [tuple(None if pd.isna(cell) else _as_number(cell) for cell in row) for row in rows]
     return sorted(made, key=str)
 
 
 def _as_number(cell: Any) -> Any:
-    return round(float(cell), 6) if isinstance(cell, str) and cell.isdigit() else cell
+    return cell if isinstance(cell, str) and not cell.isdigit() else round(float(cell), 6)

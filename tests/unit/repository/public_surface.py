@@ -1,4 +1,4 @@
-"""The public surface as text, one line per name: what users import, call and type, and what the API has.
+"""The public surface as text, one line per name: what users import, call and type. The tables of the docs have the API.
 
 python -m tests.unit.repository.public_surface      writes it to public_surface.txt, with which a test compares it
 """
@@ -10,23 +10,19 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import agentsvc_nb
 from agentsvc_nb import AgentService, AsyncAgentService
 from agentsvc_nb.cli import parser
 from agentsvc_nb.notebook.magics import GROUPS
-from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.wire.codes import CODES, FAILURES
-from agentsvc_nb.wire.routes import ROUTES
-from agentsvc_nb.wire.runs import EventType
 from docs.command_pages import commands
 
 KEPT = Path(__file__).with_name("public_surface.txt")
 
 
 def lines() -> list[str]:
-    found = [*_names(), *_client(), *_magics(), *_commands(), *_wire()]
+    found = [*_names(), *_client(), *_magics(), *_commands()]
     return [re.sub(r" at 0x\w+", "", line) for line in found]
 
 
@@ -69,19 +65,6 @@ def _commands() -> Iterator[str]:
 def _usage(parser: argparse.ArgumentParser) -> str:
     """The arguments of a command or magic in one line."""
     return " ".join(parser.format_usage().partition(f"{parser.prog} ")[2].split())
-
-
-def _wire() -> Iterator[str]:
-    yield from (f"route {route.name} {route.method} {route.path}" for route in ROUTES.values())
-    yield from (f"code {code.status} {name}" for name, code in sorted(CODES.items()))
-    yield from (f"failure {name}" for name in sorted(FAILURES))
-    yield from (f"event {name}" for name in _literals(EventType))
-    yield from (f"setting {variable(name)}" for name in sorted(Settings.model_fields))
-
-
-def _literals(kind: Any) -> list[str]:
-    found = [value for value in get_args(kind) if isinstance(value, str)]
-    return found or [value for inner in get_args(kind) for value in _literals(inner)]
 
 
 if __name__ == "__main__":

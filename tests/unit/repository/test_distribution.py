@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
-
-from tests.unit.repository.test_tree import tracked
 
 ROOT: Final = Path(__file__).parents[3]
 SETTINGS: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -30,12 +27,3 @@ def test_the_licences_are_named_where_the_data_is() -> None:
     assert len(data) >= 3
     named = {path for path in data if path.name in page or f"{path.parent.name}/`" in page}
     assert data == named
-
-
-def test_messages_and_pages_name_extras_that_exist() -> None:
-    sources = [path for path in tracked(ROOT) if path.suffix in (".py", ".md") and path.name != "changelog.md"]
-    text = "\n".join(path.read_text("utf-8") for path in sources if path != Path(__file__))
-    named = {*re.findall(r"pip_install\(['\"]([\w-]+)", text)}
-    for listed in re.findall(r"(?:agentsvc-nb|/src|-e '\.)\[([a-z][a-z,-]*)\]", text):
-        named |= {*listed.split(",")}
-    assert {"frames", "lab", "agents"} < named <= {*PROJECT["optional-dependencies"]}

@@ -19,51 +19,34 @@ ALLOWED = {
     "_allow_stdin": "ipykernel says nowhere else whether its host can ask for input",
     "_Element": "the type of an element that lxml documents",
 }
-NAMES_IN_TEXT = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 
 
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("_")  # `_repr_html_` and `__name__` are protocols
 
 
-def private_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield each private name that is imported or read from an object, with its line."""
+def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield each private name that is imported, read or given, with its line; 0 for a name that the module gives."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and is_private(node.attr):
-            yield node.attr, node.lineno
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES_IN_TEXT:
-            for given in node.args[1:2]:
-                if isinstance(given, ast.Constant) and isinstance(given.value, str) and is_private(given.value):
-                    yield given.value, node.lineno
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            modules = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
-            for name in ".".join(modules).split("."):
-                if is_private(name):
-                    yield name, node.lineno
-
-
-def own_names(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a module of ours gives: functions, classes, variables and attributes of `self`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_self(node.value):
-            yield node.attr
-
-
-def is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, 0
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name, 0
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                yield name, 0
+            case ast.Attribute(attr=name):
+                yield name, node.lineno
+            case ast.Call(func=ast.Name(id="getattr" | "setattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                yield name, node.lineno
+            case ast.Import() | ast.ImportFrom():
+                modules = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+                yield from ((name, node.lineno) for name in ".".join(modules).split("."))
 
 
 def test_no_private_name_of_another_library_is_used() -> None:
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
-    ours = {name for tree in trees.values() for name in own_names(tree)}
-    found = [
-        f"{path.relative_to(PACKAGE)}:{line} {name}"
-        for path, tree in trees.items()
-        for name, line in private_names(tree)
-        if name not in ours and name not in ALLOWED
-    ]
-    assert not found
+    files = list(PACKAGE.rglob("*.py"))
+    found = [(file, *each) for file in files for each in names(ast.parse(file.read_text("utf-8")))]
+    ours = {name for _, name, line in found if not line}
+    foreign = [each for each in found if is_private(each[1]) and each[1] not in ours]
+    assert [each for each in foreign if each[1] not in ALLOWED] == []
