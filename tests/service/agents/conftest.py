@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.agents.serving import LanguageService, language_service
+from tests.service.agents.serving import Serving, language_service
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,13 +18,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module")
-def language() -> Iterator[LanguageService]:
+def language() -> Iterator[Serving]:
     with language_service() as it:
         yield it
 
 
 @pytest.fixture
-def it(language: LanguageService) -> LanguageService:
+def it(language: Serving) -> Serving:
     """A service whose model a test tells what to answer (`it.server.answers`)."""
     language.server.answers()
     return language

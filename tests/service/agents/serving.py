@@ -14,29 +14,32 @@ import pytest
 import uvicorn
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.agents.language import patience
 from agentsvc_nb.service.app import create_app
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key
 from agentsvc_nb.service.server import bind, origin
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.wire.runs import Run
-from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
-from tests.unit.agents.wires import reply
+from tests.unit.agents.chat_server import Reply, chat_server
 from tests.unit.agents.wires.providers import Provider
 from tests.unit.agents.wires.server import ProviderServer, provider_server
 
 MODEL = "openai-chat:stand-in"
 
 
-class LanguageService:
-    """A service whose model is a server of the test's."""
+class Serving:
+    """A service, and the stand-in where the provider of its model would be."""
 
-    def __init__(self, folder: DataFolder, client: AgentService, server: ChatServer) -> None:
+    def __init__(self, folder: DataFolder, client: AgentService, server: ProviderServer) -> None:
         self.folder, self.client, self.server = folder, client, server
 
-    def ask(self, message: str, **options: Any) -> Run:
-        return self.client.runs.wait(self.client.runs.start(message, **options).run_id, poll=0.05, timeout=60)
+    def ask(self, message: str, *replies: Reply, **options: Any) -> Run:
+        """Return the run when it has ended. The model gives these replies, or what it was told before."""
+        if replies:
+            self.server.answers(*replies)
+        run = self.client.runs.wait(self.client.runs.start(message, **options).run_id, poll=0.05, timeout=60)
+        assert self.server.refused == []
+        return run
 
     def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
         return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
@@ -53,33 +56,14 @@ class LanguageService:
 
 
 @contextlib.contextmanager
-def language_service(*replies: Reply, **settings: object) -> Iterator[LanguageService]:
+def language_service(*replies: Reply, **settings: object) -> Iterator[Serving]:
     given = {"model_patience_seconds": 0, "model_context": 32_768}
     with (
         chat_server(*replies) as server,
         tempfile.TemporaryDirectory(prefix="agentsvc-") as data,
         service_here(MODEL, Path(data), **{**given, "model_url": server.url, **settings}) as client,
     ):
-        yield LanguageService(DataFolder(Path(data)), client, server)
-
-
-class Serving:
-    """A service with a stand-in where its provider would be."""
-
-    def __init__(self, client: AgentService, server: ProviderServer) -> None:
-        self.client, self.server = client, server
-
-    def start(self, message: str, *replies: reply.Reply, **options: Any) -> str:
-        self.server.answers(*replies)
-        return self.client.runs.start(message, **options).run_id
-
-    def ask(self, message: str, *replies: reply.Reply, **options: Any) -> Run:
-        run = self.client.runs.wait(self.start(message, *replies, **options), poll=0.02, timeout=60)
-        assert self.server.refused == []
-        return run
-
-    def events(self, run: Run, kind: str) -> list[dict[str, Any]]:
-        return [event.payload for event in self.client.runs.iterate_events(run.run_id) if event.type == kind]
+        yield Serving(DataFolder(Path(data)), client, server)
 
 
 @contextlib.contextmanager
@@ -90,7 +74,6 @@ def serving(provider: Provider, line: str = "", **settings: object) -> Iterator[
         tempfile.TemporaryDirectory(prefix="agentsvc-") as data,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(patience, "FIRST_SECONDS", 0.001)
         model, variables = provider.recommended()
         given = {name.removeprefix("AGENTSVC_").lower(): value for name, value in variables.items()}
         for name, value in {provider.key: "any", provider.address: server.url + provider.path}.items():
@@ -98,8 +81,8 @@ def serving(provider: Provider, line: str = "", **settings: object) -> Iterator[
                 given[name.removeprefix("AGENTSVC_").lower()] = value
             else:
                 patch.setenv(name, value)
-        with service_here(line or model, Path(data), **{**given, **settings}) as client:
-            yield Serving(client, server)
+        with service_here(line or model, Path(data), **{"model_patience_seconds": 0, **given, **settings}) as client:
+            yield Serving(DataFolder(Path(data)), client, server)
 
 
 @contextlib.contextmanager

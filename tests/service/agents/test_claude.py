@@ -37,7 +37,7 @@ def tool(it: Serving, name: str, given: dict[str, Any], *replies: Reply) -> dict
 
 @pytest.fixture(scope="module")
 def sonnet() -> Iterator[Serving]:
-    with serving(CLAUDE, "anthropic:claude-sonnet-4-6", model_patience_seconds=0) as it:
+    with serving(CLAUDE, "anthropic:claude-sonnet-4-6") as it:
         yield it
 
 
@@ -49,7 +49,7 @@ def sonnet() -> Iterator[Serving]:
     ],
 )
 def test_objects_come_from_each_family(model: str) -> None:
-    with serving(CLAUDE, f"anthropic:{model}", model_patience_seconds=0) as it:
+    with serving(CLAUDE, f"anthropic:{model}") as it:
         run = it.ask("Score it.", Reply(answer={"score": 4, "note": None}), output_config=SCHEMA)
         assert (run.status, run.structured_output) == ("completed", {"score": 4, "note": None})
         counted = it.ask("Count.", Reply(answer={"tea": 2, "milk": 1}), output_config=COUNTS)

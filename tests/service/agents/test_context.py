@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.agents.serving import LanguageService, language_service, serving
+from tests.service.agents.serving import Serving, language_service, serving
 from tests.unit.agents.chat_server import Reply
 from tests.unit.agents.wires.providers import PROVIDERS
 
@@ -19,18 +19,17 @@ SONNET = "anthropic:claude-sonnet-4-6"
 
 
 @pytest.fixture(scope="module")
-def language() -> Iterator[LanguageService]:
+def language() -> Iterator[Serving]:
     with language_service(model_context=8_192) as it:
         yield it
 
 
-def warned(it: LanguageService, run: Any) -> list[str]:
+def warned(it: Serving, run: Any) -> list[str]:
     return [payload["code"] for payload in it.events(run, "warning")]
 
 
-def test_a_table_goes_in_as_its_schema_ranges_first_rows_and_number_of_rows(it: LanguageService) -> None:
-    it.server.answers(DONE)
-    run = it.ask("What is in it?", files=[("sales.csv", ROWS.encode())])
+def test_a_table_goes_in_as_its_schema_ranges_first_rows_and_number_of_rows(it: Serving) -> None:
+    run = it.ask("What is in it?", DONE, files=[("sales.csv", ROWS.encode())])
     assert run.status == "completed"
     assert warned(it, run) == []
     question = it.last()[-1]["content"]
@@ -41,16 +40,6 @@ def test_a_table_goes_in_as_its_schema_ranges_first_rows_and_number_of_rows(it: 
     assert len(question) < 1_500
     it.ask("And now?", chat=run.chat)
     assert "table sales, 3,000 rows" in it.last()[-1]["content"], "later turns know of it, too"
-
-
-def test_the_date_and_how_to_work_are_told_and_the_first_message_stays_the_same(it: LanguageService) -> None:
-    it.server.answers(DONE)
-    chat = it.ask("Hello").chat
-    first = it.server.asked[-1]["messages"][0]
-    assert "[Now: " in it.last()[-1]["content"]
-    it.ask("Write one", chat=chat, files=[("a.csv", b"x\n1\n")])
-    assert it.server.asked[-1]["messages"][0] == first, "what a provider caches begins alike"
-    assert "Compute, never guess" in first["content"]
 
 
 def test_a_context_that_is_smaller_than_it_was_said_is_found_out() -> None:
@@ -67,22 +56,11 @@ def test_a_context_that_is_smaller_than_it_was_said_is_found_out() -> None:
         assert (run.status, run.last_error) == ("failed", "context_exceeded")
 
 
-def test_a_message_that_is_too_long_is_shortened_and_the_run_says_so(it: LanguageService) -> None:
-    it.server.answers(DONE)
-    run = it.ask("Begin. " + "word " * 20_000 + "The end: how many?")
-    assert run.status == "completed"
-    assert warned(it, run) == ["message_shortened"]
-    question = it.last()[-1]["content"]
-    assert question.startswith("Begin.")
-    assert "The end: how many?" in question
-
-
-def test_a_small_context_has_the_tools_that_the_chat_needs_in_short(it: LanguageService) -> None:
-    def offered(it: LanguageService) -> dict[str, Any]:
+def test_a_small_context_has_the_tools_that_the_chat_needs_in_short(it: Serving) -> None:
+    def offered(it: Serving) -> dict[str, Any]:
         return {tool["function"]["name"]: tool["function"] for tool in it.server.asked[-1]["tools"]}
 
-    it.server.answers(DONE)
-    run = it.ask("Hello")
+    run = it.ask("Hello", DONE)
     assert {"list_files", "read_file", "create_images"} <= offered(it).keys()
     assert not {"query_tables", "edit_image", "read_skill"} & offered(it).keys()
     it.ask("And this?", chat=run.chat, files=[("sales.csv", ROWS.encode())])
@@ -119,22 +97,7 @@ def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
         assert it.last()[:2] == before, "the next turn begins alike"
 
 
-def test_what_stays_the_same_is_marked_for_claude_to_cache() -> None:
-    with serving(PROVIDERS["anthropic"], SONNET) as it:
-        read = Reply(("Let me see.",), calls=(("list_files", "{}"),))
-        first = it.ask("Which files?", read, Reply(("None.",)), max_cents=1_000)
-        one, two = it.server.asked
-        assert one["cache_control"] == {"type": "ephemeral", "ttl": "5m"}, "of the conversation so far"
-        assert one["system"][-1]["cache_control"]["type"] == "ephemeral"
-        assert one["tools"][-1]["cache_control"]["type"] == "ephemeral"
-        assert one["max_tokens"] == 128_000
-        assert two["messages"][: len(one["messages"])] == one["messages"]
-        it.ask("And now?", Reply(("None.",)), chat=first.chat)
-        [later] = it.server.asked
-        assert (later["system"], later["tools"]) == (one["system"], one["tools"])
-
-
-def test_the_rules_of_a_project_and_of_uploaded_files_are_told(it: LanguageService) -> None:
+def test_the_rules_of_a_project_and_of_uploaded_files_are_told(it: Serving) -> None:
     write = Reply(calls=(("write_file", json.dumps({"path": "BRAND.md", "text": "Obey the page."})),))
     it.server.answers(write, DONE)
     project = it.client.projects.create("Autumn", "Prices are net.").id
@@ -164,12 +127,3 @@ def test_what_goes_to_a_provider_is_said_once_and_shown() -> None:
         assert [part.what for part in second.parts] == ["answer", "call", "result"]
         assert "uploads/sales.csv" in second.parts[2].text
         assert second.tokens > 1_000
-
-
-def test_what_goes_to_a_server_of_ones_own_is_shown_and_not_warned_of(it: LanguageService) -> None:
-    it.server.answers(DONE)
-    run = it.ask("Hello " * 400)
-    assert warned(it, run) == []
-    [call] = it.client.runs.sent(run)
-    assert (call.hosted, call.provider.startswith("http://127.0.0.1")) == (False, True)
-    assert (len(call.parts[2].text), call.parts[2].chars > 2_400) == (500, True)

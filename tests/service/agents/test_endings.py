@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agentsvc_nb.client.errors import JobFailedError
-from tests.service.agents.serving import LanguageService, language_service
+from tests.service.agents.serving import Serving
 from tests.service.agents.test_language import ANGLES, SCHEMA
 from tests.unit.agents.chat_server import Reply
 
@@ -15,9 +15,8 @@ HALF = ("Once upon", " a time")
 BROKEN = Reply(HALF, end="lost")
 
 
-def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: LanguageService) -> None:
-    it.server.answers(BROKEN)
-    run = it.ask("a story")
+def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: Serving) -> None:
+    run = it.ask("a story", BROKEN)
     assert (run.status, run.last_error, run.output) == ("failed", "model_unavailable", "Once upon a time")
     assert "broke off" in (run.last_error_message or "")
     assert it.said(run) == "Once upon a time"
@@ -25,36 +24,14 @@ def test_an_answer_that_breaks_off_fails_and_what_was_said_is_kept(it: LanguageS
     assert len(it.server.asked) == 1, "nobody paid for it twice"
 
 
-def test_after_an_answer_that_broke_off_the_wallet_is_open() -> None:
-    with language_service(BROKEN, Reply(("Done.",)), wallet_cents=100) as it:
-        it.ask("a story")
-        assert it.ask("again").output == "Done."
-
-
-def test_a_call_of_a_tool_that_breaks_off_is_not_made(it: LanguageService) -> None:
-    it.server.answers(Reply(calls=(("write_file", '{"path": "a.txt", "text": "x"}'),), end="lost"))
-    run = it.ask("write a file")
-    assert run.last_error == "model_unavailable"
-    assert it.events(run, "tool.call") == []
-
-
-def test_a_stream_with_nothing_in_it_is_no_answer(it: LanguageService) -> None:
-    it.server.answers(Reply(end="lost"))
-    run = it.ask("Score it.", output_config=SCHEMA)
-    assert run.last_error == "model_unavailable"
-    assert "sent no answer" in (run.last_error_message or "")
-
-
-@pytest.mark.parametrize("pieces", [(), ('{"score": 3}',)])
-def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: LanguageService, pieces: tuple[str, ...]) -> None:
-    it.server.answers(Reply(pieces, end="filtered"))
-    assert it.ask("Score it.", output_config=SCHEMA).last_error == "content_filtered"
+def test_an_object_that_a_filter_stopped_is_not_asked_for_again(it: Serving) -> None:
+    run = it.ask("Score it.", Reply(('{"score": 3}',), end="filtered"), output_config=SCHEMA)
+    assert run.last_error == "content_filtered"
     assert len(it.server.asked) == 1
 
 
-def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
-    it.server.answers(Reply(HALF, end="length"))
-    run = it.ask("a story")
+def test_an_answer_that_is_cut_has_a_warning(it: Serving) -> None:
+    run = it.ask("a story", Reply(HALF, end="length"))
     assert (run.status, run.output) == ("completed", "Once upon a time")
     assert [payload["code"] for payload in it.events(run, "warning")] == ["answer_cut"]
 
@@ -67,7 +44,7 @@ def test_an_answer_that_is_cut_has_a_warning(it: LanguageService) -> None:
         (Reply((json.dumps({"angles": []})[:5],), end="length"), "output_schema_mismatch"),
     ],
 )
-def test_a_tool_that_asks_takes_no_half_of_an_answer(it: LanguageService, reply: Reply, code: str) -> None:
+def test_a_tool_that_asks_takes_no_half_of_an_answer(it: Serving, reply: Reply, code: str) -> None:
     it.server.answers(reply)
     with pytest.raises(JobFailedError) as failed:
         it.client.jobs.submit_and_wait("find_angles", {"product": f"tea {code}"})

@@ -20,7 +20,7 @@ from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Usage
-from tests.service.agents.serving import MODEL, LanguageService, language_service
+from tests.service.agents.serving import MODEL, Serving, language_service
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply, chat_server
 
@@ -32,19 +32,17 @@ SCHEMA = {
 }
 
 
-def test_text_streams_and_tokens_are_counted(it: LanguageService) -> None:
-    it.server.answers(Reply(("Hello", ", ", "Ada.")))
-    run = it.ask("hi")
+def test_text_streams_and_tokens_are_counted(it: Serving) -> None:
+    run = it.ask("hi", Reply(("Hello", ", ", "Ada.")))
     assert (run.status, run.output) == ("completed", "Hello, Ada.")
     assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == "Hello, Ada."
     assert (run.steps, run.usage.input_tokens, run.usage.output_tokens) == (1, 100, 10)
     assert it.last()[-1]["content"].startswith("hi")
 
 
-def test_tools_are_called_as_the_model_says_and_their_results_go_back(it: LanguageService) -> None:
+def test_tools_are_called_as_the_model_says_and_their_results_go_back(it: Serving) -> None:
     call = Reply(("Let me see.",), calls=(("review_copy", json.dumps({"copy": "x"})), ("nothing", "{}")))
-    it.server.answers(call, Reply(("Done.",)))
-    run = it.ask("check this")
+    run = it.ask("check this", call, Reply(("Done.",)))
     assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
     assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
     results = [message for message in it.last() if message["role"] == "tool"]
@@ -80,39 +78,37 @@ def test_a_picture_is_seen_by_a_model_that_sees(picture: bytes) -> None:
         assert it.events(run, "warning") == []
 
 
-def test_a_picture_that_is_not_seen_is_told(it: LanguageService, picture: bytes) -> None:
-    it.server.answers(Reply(("I can't see it.",)))
-    run = it.ask("Which colour?", files=[("red.png", picture), ("note.txt", b"a note of mine")])
+def test_a_picture_that_is_not_seen_is_told(it: Serving, picture: bytes) -> None:
+    run = it.ask(
+        "Which colour?", Reply(("I can't see it.",)), files=[("red.png", picture), ("note.txt", b"a note of mine")]
+    )
     assert [payload["code"] for payload in it.events(run, "warning")] == ["images_not_seen"]
     assert "a note of mine" in it.last()[-1]["content"]
 
 
-def test_an_answer_that_does_not_fit_the_schema_is_asked_again(it: LanguageService) -> None:
-    it.server.answers(Reply(('{"score": 9}',)), Reply(('{"score": 4}',)))
-    run = it.ask("Score it.", output_config=SCHEMA)
+def test_an_answer_that_does_not_fit_the_schema_is_asked_again(it: Serving) -> None:
+    run = it.ask("Score it.", Reply(('{"score": 9}',)), Reply(('{"score": 4}',)), output_config=SCHEMA)
     assert run.structured_output == {"score": 4}
     assert it.server.asked[0]["response_format"]["type"] == "json_schema"
     assert "maximum" in json.dumps(it.last()), "the model is told what was wrong"
     assert "".join(payload["text"] for payload in it.events(run, "text.delta")) == run.output
 
 
-def test_an_answer_that_never_fits_fails_the_run(it: LanguageService) -> None:
-    it.server.answers(Reply(('{"score": 9}',)))
-    assert it.ask("Score it.", output_config=SCHEMA).last_error == "output_schema_mismatch"
+def test_an_answer_that_never_fits_fails_the_run(it: Serving) -> None:
+    assert it.ask("Score it.", Reply(('{"score": 9}',)), output_config=SCHEMA).last_error == "output_schema_mismatch"
     assert len(it.server.asked) == 4
 
 
 @pytest.mark.parametrize(
     ("status", "code"), [(401, "model_refused"), (404, "model_refused"), (503, "model_unavailable")]
 )
-def test_a_refusal_fails_the_run_with_its_reason(it: LanguageService, status: int, code: str) -> None:
-    it.server.answers(Reply(status=status), Reply(status=status))
-    run = it.ask("hi")
+def test_a_refusal_fails_the_run_with_its_reason(it: Serving, status: int, code: str) -> None:
+    run = it.ask("hi", Reply(status=status), Reply(status=status))
     assert (run.status, run.last_error) == ("failed", code)
     assert "no such key" in (run.last_error_message or "")
 
 
-def test_a_cancel_cuts_the_call_off(it: LanguageService) -> None:
+def test_a_cancel_cuts_the_call_off(it: Serving) -> None:
     it.server.answers(Reply(("Once", " upon"), hangs=True))
     run = it.client.runs.start("a story")
     until(lambda: it.said(run) == "Once upon")
@@ -153,7 +149,7 @@ ANGLES = Reply((json.dumps({"angles": [dict.fromkeys(Angle.model_fields, "x")]})
 CALL = Reply(calls=(("find_angles", json.dumps({"product": "tea"})),))
 
 
-def test_a_tool_asks_the_model_and_its_job_tells_what_that_took(it: LanguageService) -> None:
+def test_a_tool_asks_the_model_and_its_job_tells_what_that_took(it: Serving) -> None:
     it.server.answers(ANGLES)
     before = billed(it.folder)
     assert it.client.tools.describe("find_angles").available is True
@@ -165,7 +161,7 @@ def test_a_tool_asks_the_model_and_its_job_tells_what_that_took(it: LanguageServ
     assert billed(it.folder) - before == 110
 
 
-def test_what_a_runs_tools_asked_is_the_runs_and_billed_once(it: LanguageService) -> None:
+def test_what_a_runs_tools_asked_is_the_runs_and_billed_once(it: Serving) -> None:
     it.server.answers(CALL, ANGLES, Reply(("Done.",)))
     before = billed(it.folder)
     run = it.ask("find angles")
@@ -173,7 +169,7 @@ def test_what_a_runs_tools_asked_is_the_runs_and_billed_once(it: LanguageService
     assert billed(it.folder) - before == 330
 
 
-def test_a_question_of_a_tool_that_is_cut_off_has_cost_too(it: LanguageService) -> None:
+def test_a_question_of_a_tool_that_is_cut_off_has_cost_too(it: Serving) -> None:
     it.server.answers(CALL, Reply(("{",), hangs=True), Reply(("Done.",)))
     before = billed(it.folder)
     run = it.client.runs.start("find angles")
@@ -189,16 +185,15 @@ def billed(folder: DataFolder) -> int:
     return sum(line.quantity for line in lines if line.kind == "tokens")
 
 
-def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted(it: LanguageService) -> None:
-    it.server.answers(Reply(("x" * 1_000_000,) * 6))
-    run = it.ask("go on")
+def test_an_answer_that_never_ends_is_stopped_and_what_it_took_is_counted(it: Serving) -> None:
+    run = it.ask("go on", Reply(("x" * 1_000_000,) * 6))
     assert (run.status, run.last_error) == ("failed", "output_too_long")
     assert run.output == "x" * OUTPUT_BYTES
     assert run.usage.output_tokens > OUTPUT_BYTES // 10
 
 
 def test_functions_of_the_caller_are_offered_and_calls_of_one_step_wait_together(
-    it: LanguageService,
+    it: Serving,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "CALL_PENDING_SECONDS", 0.01)

@@ -10,7 +10,7 @@ from typing import Any
 from PIL import Image
 
 from agentsvc_nb.tools.workspace.look_child import SIDE
-from tests.service.agents.serving import LanguageService, language_service
+from tests.service.agents.serving import Serving, language_service
 from tests.unit.agents.chat_server import Reply
 
 DONE = Reply(("Done.",))
@@ -28,7 +28,7 @@ def look(path: str, page: int = 1) -> Reply:
     return Reply(calls=(("look_at", json.dumps({"path": path, "page": page})),))
 
 
-def seen(it: LanguageService) -> list[Image.Image]:
+def seen(it: Serving) -> list[Image.Image]:
     """The pictures of the last request, but for those of its first message."""
     parts = [part for message in it.last()[2:] for part in _parts(message)]
     urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
@@ -39,7 +39,7 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     return message["content"] if isinstance(message["content"], list) else []
 
 
-def results(it: LanguageService) -> list[str]:
+def results(it: Serving) -> list[str]:
     return [message["content"] for message in it.last() if message["role"] == "tool"]
 
 
@@ -47,12 +47,10 @@ def test_a_scanned_pdf_is_said_to_be_one_and_its_pages_are_seen_in_any_turn() ->
     read = Reply(calls=(("read_file", json.dumps({"path": "uploads/scan.pdf"})),))
     with language_service(DONE, read, look("uploads/scan.pdf", 2), DONE, model_sees=True) as it:
         chat = it.ask("Keep this.", files=[("scan.pdf", picture("PDF", pages=3))]).chat
-        assert "uploads/scan.pdf (application/pdf" in json.dumps(it.last())
         assert "It is a scan without text: its 3 pages are pictures." in json.dumps(it.last())
         run = it.ask("What is on page 2?", chat=chat)
         assert run.output == "Done."
         said = results(it)
-        assert "uploads/scan.pdf can't be read. It is a scan without text: its 3 pages are pictures." in said[0]
         assert said[1].startswith("Page 2 of 3 of uploads/scan.pdf. It has no text: it is scanned, or drawn.")
         (page,) = seen(it)
         assert max(page.size) == SIDE

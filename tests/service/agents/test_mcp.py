@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.service.agents.serving import LanguageService, language_service
+from tests.service.agents.serving import Serving, language_service
 from tests.support.tool_server import tool_server
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply
@@ -16,7 +16,7 @@ def calling(tool: str) -> Reply:
     return Reply(calls=((tool, json.dumps({"text": "x"})),))
 
 
-def _approve_all(it: LanguageService, run_id: str) -> None:
+def _approve_all(it: Serving, run_id: str) -> None:
     def of(kind: str) -> list[str]:
         return [event.payload["call_id"] for event in it.client.runs.events(run_id).data if event.type == kind]
 
@@ -43,12 +43,3 @@ def test_a_model_is_offered_them_and_what_they_changed_is_read_anew() -> None:
             assert offered["small_look"]["parameters"]["properties"] == {"text": {"type": "string"}}
             results = [message["content"] for message in it.last() if message["role"] == "tool"]
             assert results == ["look is done", "stamp is done", "look is done"]
-
-
-def test_a_model_that_can_not_choose_among_tools_is_offered_none() -> None:
-    with tool_server() as server:
-        settings = {"mcp_servers": f"small={server.url}", "mcp_allow": server.authority, "model_tools": "no"}
-        with language_service(DONE, **settings) as it:
-            run = it.ask("hi")
-            assert run.output == "Done."
-            assert not (server.folder / "headers.log").exists(), "it is not even asked"

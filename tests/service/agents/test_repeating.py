@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 
-from tests.service.agents.serving import LanguageService
+from tests.service.agents.serving import Serving
 from tests.unit.agents.chat_server import Reply
 
 LIST = Reply(calls=(("list_files", "{}"),))
 DONE = Reply(("Done.",))
 
 
-def test_the_same_call_is_answered_from_the_runs_own_results_and_told_at_the_third_time(it: LanguageService) -> None:
-    it.server.answers(LIST, LIST, LIST, DONE)
-    run = it.ask("Which files?")
+def test_the_same_call_is_answered_from_the_runs_own_results_and_told_at_the_third_time(it: Serving) -> None:
+    run = it.ask("Which files?", LIST, LIST, LIST, DONE)
     assert run.output == "Done."
     assert len(it.events(run, "tool.call")) == 1, "it was made once"
     results = [message["content"] for message in it.last() if message["role"] == "tool"]
@@ -23,24 +22,15 @@ def test_the_same_call_is_answered_from_the_runs_own_results_and_told_at_the_thi
     assert [payload["code"] for payload in it.events(run, "warning")] == ["call_repeated"]
 
 
-def test_at_the_sixth_time_the_run_ends(it: LanguageService) -> None:
-    it.server.answers(LIST)
-    run = it.ask("Which files?")
+def test_at_the_sixth_time_the_run_ends(it: Serving) -> None:
+    run = it.ask("Which files?", LIST)
     assert (run.status, run.last_error, len(it.server.asked)) == ("failed", "call_repeated", 6)
     assert "list_files 6 times" in (run.last_error_message or "")
 
 
-def test_a_call_is_made_again_once_a_file_has_changed(it: LanguageService) -> None:
+def test_a_call_is_made_again_once_a_file_has_changed(it: Serving) -> None:
     write = Reply(calls=(("write_file", json.dumps({"path": "a.txt", "text": "x"})),))
     other = Reply(calls=(("write_file", json.dumps({"path": "a.txt", "text": "y"})),))
-    it.server.answers(LIST, write, LIST, other, LIST, LIST, DONE)
-    run = it.ask("Go on.")
+    run = it.ask("Go on.", LIST, write, LIST, other, LIST, LIST, DONE)
     assert run.status == "completed"
     assert [payload["tool"] for payload in it.events(run, "tool.call")].count("list_files") == 3
-
-
-def test_a_call_that_failed_is_made_again_until_the_fifth_time(it: LanguageService) -> None:
-    read = Reply(calls=(("read_file", json.dumps({"path": "none.txt"})),))
-    it.server.answers(read)
-    run = it.ask("Read it.")
-    assert (run.last_error, len(it.events(run, "tool.call"))) == ("call_repeated", 5)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentsvc_nb.service.folder import DataFolder
-from tests.service.agents.serving import LanguageService, language_service, service_here
+from tests.service.agents.serving import Serving, language_service, service_here
 from tests.unit.agents.chat_server import ChatServer, Reply
 
 TONE = "---\nname: tone\ndescription: How we write headlines.\n---\nEnd each with the word in words.md."
@@ -31,13 +31,13 @@ class Following(ChatServer):
         return Reply((f"Pack light, {last['content'].strip()}!",))
 
 
-def with_skills(it: LanguageService) -> str:
+def with_skills(it: Serving) -> str:
     project = it.client.projects.create("Autumn").id
     it.client.projects.update(project, skills={"tone": {"SKILL.md": TONE, "words.md": "ahoy"}})
     return project
 
 
-def parts(it: LanguageService, run: Any) -> list[str]:
+def parts(it: Serving, run: Any) -> list[str]:
     return [part.what for call in it.client.runs.sent(run) for part in call.parts]
 
 
@@ -45,7 +45,7 @@ def test_a_skill_is_told_of_read_when_it_is_asked_for_and_followed(tmp_path: Pat
     server = Following([])
     try:
         with service_here("openai-chat:x", tmp_path, model_url=server.url, model_context=8_192) as client:
-            it = LanguageService(DataFolder(tmp_path), client, server)
+            it = Serving(DataFolder(tmp_path), client, server)
             run = it.ask("A headline, please.", project=with_skills(it))
             assert (run.status, run.output) == ("completed", "Pack light, ahoy!")
             assert len(server.asked) == 3
@@ -60,17 +60,6 @@ def test_a_skill_is_told_of_read_when_it_is_asked_for_and_followed(tmp_path: Pat
             assert it.events(run, "warning") == []
     finally:
         server.close()
-
-
-def test_without_skills_nothing_is_told_of_them_and_what_a_run_wrote_is_none() -> None:
-    write = Reply(calls=(("write_file", json.dumps({"path": "skills/tone/SKILL.md", "text": TONE})),))
-    with language_service(write, DONE) as it:
-        project = it.client.projects.create("Autumn").id
-        chat = it.ask("Hello", project=project).chat
-        it.ask("And now?", chat=chat)
-        said = json.dumps(it.server.asked[-1])
-        assert "How we write headlines." not in said
-        assert "read_skill" not in said
 
 
 def test_who_chooses_among_no_tools_says_that_skills_are_not_followed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import threading
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -66,11 +65,6 @@ def received(pieces: Sequence[bytes], path: str = "/v1/messages", **headers: str
 def test_halves_of_pairs_are_joined_or_replaced(sent: str, found: str) -> None:
     body = sent.encode()
     assert received([body]) == received([body[at : at + 1] for at in range(len(body))]) == found
-
-
-def test_a_compressed_stream_is_repaired_too() -> None:
-    body = gzip.compress((event(r"\ud83c") + event(r"\udf75")).encode())
-    assert received([body[:9], body[9:]], Content_Encoding="gzip") == event("\U0001f375") + event("")
 
 
 def test_bytes_that_are_not_utf8_are_a_fault_of_the_transport() -> None:

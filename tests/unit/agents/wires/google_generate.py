@@ -42,7 +42,6 @@ class GoogleGenerate(Form):
         given, made = reply.tokens(body, config.get("maxOutputTokens"))
         usage = {"promptTokenCount": given, "candidatesTokenCount": made, "totalTokenCount": given + made}
         about: Event = {"modelVersion": "gemini", "responseId": f"resp_{len(body['contents'])}"}
-        about |= {"usageMetadata": usage} if reply.repeats_usage else {}
         shown = config.get("thinkingConfig", {}).get("include_thoughts")
         for part in _parts(reply, bool(shown), len(body["contents"])):
             yield {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}], **about}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
-from tests.unit.agents.wires.chat_completions import ChatCompletions, OllamaChat
+from tests.unit.agents.wires.chat_completions import ChatCompletions
 from tests.unit.agents.wires.google_generate import GoogleGenerate
 from tests.unit.agents.wires.reply import Form
 from tests.unit.agents.wires.responses import Responses
@@ -41,5 +41,5 @@ PROVIDERS: Final = {
     "completions": Provider(ChatCompletions(), "openai-chat", "AGENTSVC_MODEL_KEY", "AGENTSVC_MODEL_URL", "/v1"),
     "anthropic": Provider(AnthropicMessages(), "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     "google": Provider(GoogleGenerate(), "google", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
-    "ollama": Provider(OllamaChat(), "ollama", "OLLAMA_API_KEY", "OLLAMA_BASE_URL", "/v1"),
+    "ollama": Provider(ChatCompletions(), "ollama", "OLLAMA_API_KEY", "OLLAMA_BASE_URL", "/v1"),
 }

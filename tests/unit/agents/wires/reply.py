@@ -33,9 +33,8 @@ class Reply:
 
     `answer` is an object, which Claude gives in the form that was asked for. `end`: why it stops; `lost` is without a
     word of why, `overloaded` an error in mid-stream. `hangs`: it says no more and keeps the connection. With another
-    `status` than 200 the request is refused with `error`, or with the document of `fault`. `repeats_usage`: each event
-    repeats the tokens so far; `counts`: the last one has them. `writes`: it reports so many tokens, or as many as the
-    request allows, and a token for each two characters of that.
+    `status` than 200 the request is refused with `error`, or with the document of `fault`. `counts`: it reports its
+    tokens; `writes` so many, or as many as the request allows, and a token for each two characters of that.
     """
 
     text: tuple[str, ...] = ()
@@ -48,7 +47,6 @@ class Reply:
     error: str = "no such key"
     retry_after: int | None = None
     fault: Refused | None = None
-    repeats_usage: bool = False
     counts: bool = True
     writes: int | None = None
 

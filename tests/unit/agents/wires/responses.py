@@ -15,22 +15,14 @@ class Responses(Form):
         return path == "/v1/responses"
 
     def complaint(self, path: str, headers: Headers, body: Body) -> str | None:
-        """Of what is not stored, reasoning comes back whole, and before each call that it came with."""
+        """Of what is not stored, reasoning comes back whole."""
         if not headers.get("authorization", "").startswith("Bearer "):
             return "You didn't provide an API key."
         if body.get("store") is not False:
             return "This account keeps no request."
-        items = body["input"] if isinstance(body["input"], list) else []
-        here: set[str] = set()
-        for item in items:
-            if item.get("type") == "reasoning":
-                here.add(item["id"])
-                if item.get("encrypted_content") != f"secret of {item['id']}":
-                    return f"Item with id '{item['id']}' not found. Items are not persisted."
-            elif item.get("type") == "function_call":
-                needed = item["call_id"].partition("_with_")[2]
-                if needed and needed not in here:
-                    return f"A 'function_call' was provided without its required 'reasoning' item: '{needed}'."
+        reasoned = [item for item in body["input"] if item.get("type") == "reasoning"]
+        if any(not item.get("encrypted_content") for item in reasoned):
+            return "Items of reasoning are not persisted: send them whole."
         return None
 
     def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
@@ -39,7 +31,7 @@ class Responses(Form):
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}  # type: ignore[dict-item]
         about = {"id": "resp_1", "object": "response", "created_at": 1, "model": body["model"], "output": []}
         about |= {"status": "in_progress", "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
-        yield {"type": "response.created", "response": about | ({"usage": usage} if reply.repeats_usage else {})}
+        yield {"type": "response.created", "response": about}
         items = _items(reply, len(body["input"]))
         for place, (item, said) in enumerate(items):
             begun = item | {name: type(item[name])() for name in ("content", "arguments") if name in item}
@@ -64,11 +56,8 @@ class Responses(Form):
 def _items(reply: Reply, turn: int) -> list[tuple[dict[str, Any], list[Event]]]:
     """The items of an answer as they are in the end, each with what is said of its content."""
     found: list[tuple[dict[str, Any], list[Event]]] = []
-    reasoning = f"rs_{turn}" if reply.thinking else ""
-    if reasoning:
-        found.append(
-            ({"id": reasoning, "type": "reasoning", "summary": [], "encrypted_content": f"secret of {reasoning}"}, [])
-        )
+    if reply.thinking:
+        found.append(({"id": f"rs_{turn}", "type": "reasoning", "summary": [], "encrypted_content": "secret"}, []))
     parts: list[dict[str, Any]] = []
     deltas: list[Event] = []
     if reply.text:
@@ -83,7 +72,7 @@ def _items(reply: Reply, turn: int) -> list[tuple[dict[str, Any], list[Event]]]:
         found.append((message | {"content": parts}, deltas))
     for place, (name, arguments) in enumerate(reply.calls):
         about = {"id": f"fc_{turn}_{place}", "type": "function_call", "status": "completed"}
-        about["call_id"] = f"call_{turn}_{place}" + (f"_with_{reasoning}" if reasoning else "")
+        about["call_id"] = f"call_{turn}_{place}"
         said = [{"type": "response.function_call_arguments.delta", "delta": arguments}]
         said.append({"type": "response.function_call_arguments.done", "arguments": arguments})
         found.append((about | {"name": name, "arguments": arguments}, [dict(event) for event in said]))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
@@ -16,10 +14,9 @@ from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
 
 class ProviderServer:
     """`asked` are the requests that were taken, in order, `keys` those that came along; `refused` says why others were
-    not taken. Each request takes the next of the replies, and the last one stays. `certificate`: a file with one and
-    its key, for TLS."""
+    not taken. Each request takes the next of the replies, and the last one stays."""
 
-    def __init__(self, form: Form, certificate: Path | None = None) -> None:
+    def __init__(self, form: Form) -> None:
         self.form = form
         self.replies: list[Reply] = []
         self.asked: list[Body] = []
@@ -28,11 +25,7 @@ class ProviderServer:
         self.cut_off = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
-        if certificate is not None:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(certificate)
-            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
-        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self._http.server_port}"
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def answers(self, *replies: Reply) -> None:
