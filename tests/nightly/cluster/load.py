@@ -1,33 +1,82 @@
-"""Clients of a cluster that do all that clients do, at random but by a seed, and note what they are answered."""
+"""Clients of a cluster that do all that clients do while its parts are killed, frozen and cut off. What they were
+answered, and what the database has in the end, is a history (docs/decisions/0059-a-history-is-checked.md)."""
 
 from __future__ import annotations
 
 import contextlib
+import email
 import hashlib
 import json
 import random
+import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
+
+import psycopg
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import APIConnectionError, StefanBrainError
-from tests.nightly.cluster.history import Fact, History, digest
+from agentsvc_nb.tools.echo_job import EFFECTS
+from tests.nightly.cluster.cluster import Cluster, Pooler, Process, made_cluster
+from tests.support.databases import PostgresServer
+from tests.support.waiting import until
+from tests.unit.tools.mailbox import Box, mail_server
 
-AGAIN_SECONDS: Final = 90.0
-"""How long a client sends again what has a key, or what may be asked again."""
-ANSWER_SECONDS: Final = 20.0
-FOLLOW_SECONDS: Final = 120.0
+Fact = dict[str, Any]
+Fault = Callable[[threading.Event], object]
+CLIENTS: Final = 8
+CHATS: Final = 6
+"""Chats that the clients have in common."""
+BUDGET_CENTS: Final = 3
+PLAN_POOL_CENTS: Final = 5
+AGAIN_SECONDS: Final = 100.0
+"""How long a client sends again what has a key or may be asked again, and follows a run."""
 PASSING: Final = frozenset({"workspace_busy", "internal_error", "bad_gateway", "gateway_timeout", None})
-"""Codes of a start that says nothing of whether the service would take it a moment later; None: no answer."""
-STEP_COST: Final = 150_000
+"""Codes that say nothing of whether the service would take it a moment later; None: no answer."""
+ACTIVE: Final = "status IN ('queued', 'running', 'cancelling')"
+TABLES: Final = {
+    "run": "SELECT * FROM run JOIN run_message USING (run_id)",
+    "event": "SELECT run_id, id, type, payload FROM run_event ORDER BY run_id, id",
+    "stored_job": "SELECT job_id, status, error, attempt FROM job",
+    "usage": "SELECT key_id, account, month, pool, microcents FROM usage WHERE kind = 'tokens'",
+    "key": "SELECT id, name FROM api_key",
+}
+
+
+class History:
+    """What was asked, answered and done, and the rows at the end, by kind. `runs` and `events` are rows by run."""
+
+    def __init__(self) -> None:
+        self.facts: defaultdict[str, list[Fact]] = defaultdict(list)
+        self.runs: dict[str, Fact] = {}
+        self.events: defaultdict[str, list[Fact]] = defaultdict(list)
+        self._began = time.monotonic()
+
+    def note(self, kind: str, **fields: Any) -> None:
+        self.facts[kind].append({"t": round(time.monotonic() - self._began, 3), **fields})
+
+    def of(self, kind: str, **fields: object) -> Iterator[Fact]:
+        """The facts of the kind that have these fields."""
+        return (fact for fact in self.facts[kind] if all(fact[name] == value for name, value in fields.items()))
+
+    def write(self, path: Path) -> None:
+        """Write a line for each fact, for a look at what broke a rule."""
+        lines = [
+            json.dumps({"kind": kind, **fact}, default=str) for kind, facts in self.facts.items() for fact in facts
+        ]
+        path.write_text("\n".join(lines))
 
 
 @dataclass(frozen=True)
 class Script:
-    """A message to the scripted model, and what comes of it."""
+    """A message to the scripted model, whose first word is its own, and what comes of it."""
 
     text: str
     said: str
@@ -36,18 +85,11 @@ class Script:
 
 
 def talk(token: str, rng: random.Random) -> Script:
-    """Some steps of some words, each of them a model call that costs."""
-    lines, said = [f"say {token}"], [token]
-    for step in range(rng.randint(1, 4)):
-        lines += [
-            "usage 1000 500",
-            f"say part {step}",
-            f"wait {rng.choice([0, 0.2, 1, 5, 10])}",
-            f"progress {step} 4 on",
-            "step 1",
-        ]
-        said.append(f"part {step}")
-    return Script("\n".join([*lines, "say end"]), "\n".join([*said, "end"]), STEP_COST * (len(said) - 1))
+    """Some steps, each of them a model call that costs."""
+    steps = range(rng.randint(1, 4))
+    lines = [f"usage 1000 500\nsay part {n}\nwait {rng.choice([0, 0.2, 1, 5, 10])}\nstep 1" for n in steps]
+    said = [token, *(f"part {n}" for n in steps), "end"]
+    return Script("\n".join([f"say {token}", *lines, "say end"]), "\n".join(said), 150_000 * len(steps))
 
 
 def endless(token: str, rng: random.Random) -> Script:
@@ -59,17 +101,11 @@ def mail(token: str, rng: random.Random) -> Script:
     return Script(f"say {token}\ncall send_email {json.dumps(given)}\nsay end", f"{token}\nend")
 
 
-def written(token: str, rng: random.Random) -> Script:
-    return Script(
-        f"say {token}\nwrite {token}.txt {token} was written\nusage 10 0\nstep 1\nsay end", f"{token}\nend", 1_000
-    )
+Write = Callable[[str, random.Random], Script]
 
 
 class Client:
-    """One of the clients: a thread that does one thing after the other until `over` is set.
-
-    `keys` are the service's keys by group: wallet, budget, plan. `addresses`: of the proxy and of each replica.
-    """
+    """Does one thing after the other. `keys` are by group, `addresses` of the proxy and of each replica."""
 
     def __init__(
         self, name: str, seed: int, history: History, keys: Mapping[str, str], addresses: list[str], chats: list[str]
@@ -78,200 +114,228 @@ class Client:
         self._rng = random.Random(f"{seed} {name}")
         self._history = history
         self._clients = {
-            (group, address): AgentService(key, address, timeout=ANSWER_SECONDS)
-            for group, key in keys.items()
-            for address in addresses
+            group: [AgentService(key, address, timeout=20) for address in addresses] for group, key in keys.items()
         }
-        self._addresses = addresses
         self._chats = chats
         self._count = 0
-        self._thread = threading.Thread(target=self._act_on, name=name)
-        self.over = threading.Event()
-        self.failure: BaseException | None = None
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def end(self) -> None:
-        self._thread.join()
-        for client in self._clients.values():
-            client.close()
-
-    def _act_on(self) -> None:
-        acts = [self._talk] * 6 + [self._cancel] * 2 + [self._mail] * 3 + [self._upload] * 2
-        acts += [self._job] * 2 + [self._pictures, self._spend, self._spend, self._write]
-        try:
-            while not self.over.is_set():
-                self._rng.choice(acts)()
-                self.over.wait(self._rng.uniform(0.05, 0.5))
-        except BaseException as error:
-            self.failure = error
-            raise
-
-    # -- what it does ----------------------------------------------------------------------------------------------
+    def work(self, over: threading.Event) -> None:
+        acts = [self._talk] * 6 + [self._cancel] * 2 + [self._mail] * 3 + [self._upload, self._job, self._spend] * 2
+        while not over.wait(self._rng.uniform(0.05, 0.5)):
+            self._rng.choice(acts)()
+        for clients in self._clients.values():
+            for client in clients:
+                client.close()
 
     def _talk(self) -> None:
-        chat = self._rng.choice([None, *self._chats])
-        run_id = self._started(talk, chat=chat)
-        if run_id is not None:
-            self._follow(run_id)
-
-    def _write(self) -> None:
-        run_id = self._started(written)
-        if run_id is not None:
+        if run_id := self._started(self._token(), talk, self._rng.choice([None, *self._chats])):
             self._follow(run_id)
 
     def _spend(self) -> None:
         """With a key that has a budget, or a member's token: they are refused when that is used up."""
-        self._started(talk, group=self._rng.choice(["budget", "plan"]))
+        self._started(self._token(), talk, group=self._rng.choice(["budget", "plan"]))
 
     def _cancel(self) -> None:
-        run_id = self._started(endless, chat=self._rng.choice([None, *self._chats]))
-        if run_id is not None:
-            self.over.wait(self._rng.uniform(0, 3))
-            answered = self._again(lambda: self._any().runs.cancel(run_id).status)
-            self._history.note("cancel", run_id=run_id, **answered)
+        if run_id := self._started(self._token(), endless, self._rng.choice([None, *self._chats])):
+            self._again(lambda: self._any().runs.cancel(run_id))
             self._follow(run_id)
 
     def _mail(self) -> None:
-        run_id = self._started(mail)
-        if run_id is None:
-            return
-        token = self._token
+        """Decide once or twice, also against the first verdict, at any replica."""
+        token = self._token()
 
-        def decide(event_type: str, payload: Mapping[str, Any]) -> None:
-            if event_type == "approval.requested":
-                for approved in self._rng.choice([[True], [True], [False], [True, False], [True, True]]):
-                    self._decide(run_id, payload["call_id"], token, approved)
+        def decide(run_id: str, call_id: str) -> None:
+            for approved in self._rng.choice([[True], [True], [False], [True, False], [True, True]]):
+                runs = self._any().runs
+                answered = self._again(partial(runs.approve if approved else runs.refuse, run_id, call_id))
+                self._history.note("verdict", call_id=call_id, token=token, approved=approved, **answered)
 
-        self._follow(run_id, decide)
-
-    def _decide(self, run_id: str, call_id: str, token: str, approved: bool) -> None:
-        def say() -> None:
-            client = self._any()
-            (client.runs.approve if approved else client.runs.refuse)(run_id, call_id)
-
-        answered = self._again(say)
-        self._history.note("verdict", run_id=run_id, call_id=call_id, token=token, approved=approved, **answered)
+        if run_id := self._started(token, mail):
+            self._follow(run_id, decide)
 
     def _upload(self) -> None:
-        token, chat, begun = self._next_token(), self._rng.choice(self._chats), self._history.now()
-        path = f"uploads/{token}.txt"
+        token, chat = self._token(), self._rng.choice(self._chats)
         data = f"{token} {self._rng.random()}\n".encode() * self._rng.choice([1, 50, 5_000])
-        answered = self._again(lambda: self._any().files.upload((f"{token}.txt", data), chat=chat) and None)
+        answered = self._again(lambda: self._any().files.upload((f"{token}.txt", data), chat=chat))
         sha256 = hashlib.sha256(data).hexdigest()
-        self._history.note("upload", token=token, chat=chat, path=path, sha256=sha256, begun=begun, **answered)
-        with contextlib.suppress(StefanBrainError):
-            self._any().files.search(token, chat=chat)
+        self._history.note("upload", token=token, chat=chat, path=f"uploads/{token}.txt", sha256=sha256, **answered)
 
     def _job(self) -> None:
         """A job with an effect, which is sent once."""
-        token, chat = self._next_token(), self._rng.choice(self._chats)
-        given = {
-            "steps": self._rng.randint(0, 8),
-            "seconds": self._rng.choice([0, 1, 5]),
-            "files": {f"{token}.txt": token},
-        }
-        self._submit(token, "echo_job", given, chat, None)
+        token, chat = self._token(), self._rng.choice(self._chats)
+        given = {"steps": self._rng.randint(0, 8), "seconds": self._rng.choice([0, 1, 5]), "files": {token: token}}
+        submit = self._any().jobs.submit
+        answered = _once(lambda: submit("echo_job", given, chat=chat).job_id)
+        self._history.note("job", token=token, **answered)
 
-    def _pictures(self) -> None:
-        token, chat = self._next_token(), self._rng.choice(self._chats)
-        request = {"request": {"brief": f"Summer sale {token}", "outputs": {"count": 1}}}
-        for _ in range(2):
-            self._submit(token, "create_images", request, chat, f"key-{token}")
-
-    def _submit(self, token: str, tool: str, given: dict[str, Any], chat: str, key: str | None) -> None:
-        def submit() -> dict[str, Any]:
-            accepted = self._any().jobs.submit(tool, given, chat=chat, idempotency_key=key)
-            return {"job_id": accepted.job_id, "chat": chat}
-
-        answered = self._again(submit) if key else self._once(submit)
-        self._history.note("job", token=token, key=key, **answered)
-
-    # -- how it does it --------------------------------------------------------------------------------------------
-
-    def _started(
-        self,
-        write: Callable[[str, random.Random], Script],
-        *,
-        chat: str | None = None,
-        group: str = "wallet",
-    ) -> str | None:
+    def _started(self, token: str, write: Write, chat: str | None = None, group: str = "wallet") -> str | None:
         """The id of a run that was accepted. Half of the starts have a key, and some of those are sent twice."""
-        self._token = token = self._next_token()
         script, key = write(token, self._rng), f"key-{token}" if self._rng.random() < 0.6 else None
-        times = self._rng.choice([1, 1, 2]) if key else 1
-        noted: Fact = {"token": token, "key": key, "group": group, "chat": chat}
-        noted |= {"said": script.said, "costs": script.costs, "ends": script.ends}
         found = None
-        for _ in range(times):
-            begun = self._history.now()
+        for _ in range(self._rng.choice([1, 1, 2]) if key else 1):
 
-            def start() -> dict[str, Any]:
-                run = self._any(group).runs.start(script.text, chat=chat, idempotency_key=key)
-                return {"run_id": run.run_id, "status": run.status}
+            def start() -> str:
+                return self._any(group).runs.start(script.text, chat=chat, idempotency_key=key).run_id
 
-            answered = self._again(start) if key else self._once(start)
-            self._history.note("start", begun=begun, **noted, **answered)
-            found = answered.get("run_id") or found
+            answered = self._again(start) if key else _once(start)
+            self._history.note("start", token=token, key=key, group=group, script=script, **answered)
+            found = answered.get("id") or found
         return found
 
-    def _follow(self, run_id: str, heard: Callable[[str, Mapping[str, Any]], None] | None = None) -> None:
-        """Read the run's events, at any replica, to the end; look at it meanwhile."""
+    def _follow(self, run_id: str, decide: Callable[[str, str], None] | None = None) -> None:
+        """Read the run's events, at any replica, to the end, and then its record."""
         seen: list[list[Any]] = []
-        whole, ends = False, time.monotonic() + FOLLOW_SECONDS
+        whole, ends = False, time.monotonic() + AGAIN_SECONDS
         while not whole and time.monotonic() < ends:
             try:
                 with self._any().runs.attach(run_id, after=seen[-1][0] if seen else 0) as stream:
                     for event in stream:
-                        seen.append([event.id, event.type, digest(dict(event.payload))])
+                        seen.append([event.id, event.type, dict(event.payload)])
                         whole = event.type == "run.ended"
-                        if heard is not None:
-                            heard(event.type, event.payload)
-                        elif self._rng.random() < 0.3:
-                            self.look(run_id)
+                        if decide and event.type == "approval.requested":
+                            decide(run_id, event.payload["call_id"])
             except StefanBrainError:
                 time.sleep(0.5)
         self._history.note("stream", run_id=run_id, events=seen, whole=whole)
-
-    def look(self, run_id: str) -> None:
-        begun = self._history.now()
-        with contextlib.suppress(APIConnectionError):
-            try:
-                status = self._any().runs.get(run_id).status
-            except StefanBrainError as error:
-                status = "missing" if error.code == "run_not_found" else ""
-            if status:
-                self._history.note("read", run_id=run_id, begun=begun, status=status)
+        if whole:
+            with contextlib.suppress(APIConnectionError):
+                run = self._any().runs.get(run_id)
+                self._history.note("read", run_id=run_id, status=run.status, output=run.output)
 
     def _any(self, group: str = "wallet") -> AgentService:
         """The proxy mostly, or a replica."""
-        address = self._rng.choice([self._addresses[0]] * 3 + self._addresses[1:])
-        return self._clients[group, address]
+        proxy, *replicas = self._clients[group]
+        return self._rng.choice([proxy] * 3 + replicas)
 
-    def _next_token(self) -> str:
+    def _token(self) -> str:
         self._count += 1
         return f"{self._name}x{self._count}"
 
-    def _once(self, call: Callable[[], Mapping[str, Any] | None]) -> Fact:
-        """How a call that is not to be sent twice went."""
-        try:
-            return {"outcome": "ok", **(call() or {})}
-        except APIConnectionError as error:
-            return {"outcome": "unknown" if error.sent else "refused", "code": None, "why": str(error)[:200]}
-        except StefanBrainError as error:
-            unknown = error.code != "workspace_busy" and (error.status or 500) >= 500
-            return {"outcome": "unknown" if unknown else "refused", "code": error.code, "why": str(error)[:200]}
-
-    def _again(self, call: Callable[[], Any]) -> Fact:
+    def _again(self, call: Callable[[], object]) -> Fact:
         """How a call went that may be sent again until there is an answer."""
         ends = time.monotonic() + AGAIN_SECONDS
-        while True:
-            try:
-                found = call()
-                return {"outcome": "ok", **(found if isinstance(found, dict) else {"status": found})}
-            except StefanBrainError as error:
-                code, passing = error.code, error.code in PASSING or (error.status or 500) >= 500
-                if not passing or time.monotonic() > ends:
-                    return {"outcome": "unknown" if passing else "refused", "code": code, "why": str(error)[:200]}
+        while (answered := _once(call))["outcome"] != "ok":
+            passing = answered["outcome"] == "unknown" or answered["code"] in PASSING
+            if not passing or time.monotonic() > ends:
+                break
             time.sleep(0.3)
+        return answered
+
+
+def _once(call: Callable[[], object]) -> Fact:
+    """How a call that is not to be sent twice went: ok, refused, or unknown."""
+    try:
+        return {"outcome": "ok", "id": call()}
+    except StefanBrainError as error:
+        unknown = error.sent if isinstance(error, APIConnectionError) else (error.status or 500) >= 500
+        unknown = unknown and error.code != "workspace_busy"
+        return {"outcome": "unknown" if unknown else "refused", "code": error.code, "why": str(error)[:200]}
+
+
+def run(history: History, seconds: float, seed: int) -> None:
+    """Note what happens in so many seconds, and what there is in the end."""
+    settings = {"mail_from": "ads@shop.example", "mail_recipients": "@example.com", "approve_effects": "yes"}
+    with (
+        mail_server() as (box, address),
+        made_cluster(3, smtp_url=address, wallet_cents=100_000, plan_pool_cents=PLAN_POOL_CENTS, **settings) as cluster,
+    ):
+        cluster.pool(cluster.replicas[2], cluster.workers[2])
+        cluster.start()
+        keys = {"wallet": cluster.api_key}
+        for name, *options in (("budget", "--budget-cents", str(BUDGET_CENTS)), ("plan", "--member")):
+            keys[name] = cluster.agentsvc("keys", "create", "--name", name, *options).split()[-1]
+        with cluster.client(0) as first, cluster.balanced() as proxy:
+            chats = [str(first.runs.start(f"say chat{n}", sync=True).chat) for n in range(CHATS)]
+            addresses = [proxy, *(each.base_url for each in cluster.replicas)]
+            clients = [Client(f"c{n}", seed, history, keys, addresses, chats) for n in range(CLIENTS)]
+            _work(cluster, history, seconds, random.Random(seed), clients)
+            # Nobody knows the runs of starts without an answer: nobody decides about their calls, or ends them.
+            known = {start["id"] for start in history.of("start", outcome="ok")}
+            for run_id in {row["run_id"] for row in cluster.rows(f"SELECT run_id FROM run WHERE {ACTIVE}")} - known:
+                first.runs.cancel(run_id)
+            active = f"SELECT status FROM run WHERE {ACTIVE} UNION ALL SELECT status FROM job WHERE {ACTIVE}"
+            until(lambda: cluster.rows(f"{active} UNION ALL SELECT 'unread' FROM unread"), lambda left: not left, 120)
+            _note_end(cluster, history, box)
+
+
+def _work(cluster: Cluster, history: History, seconds: float, rng: random.Random, clients: list[Client]) -> None:
+    over = threading.Event()
+    works: list[Fault] = [partial(_look, cluster, history), *(client.work for client in clients)]
+    works += [partial(_disturb, history, random.Random(rng.random()), acts) for acts in _faults(cluster, rng)]
+    with ThreadPoolExecutor(len(works)) as pool:
+        tasks = [pool.submit(work, over) for work in works]
+        wait(tasks, seconds, FIRST_EXCEPTION)
+        over.set()
+    for task in tasks:
+        task.result()
+
+
+def _disturb(history: History, rng: random.Random, faults: Mapping[str, Fault], over: threading.Event) -> None:
+    """Do one after the other, each once before any comes again."""
+    left: list[str] = []
+    while not over.wait(rng.uniform(5, 20)):
+        left = left or rng.sample(list(faults), len(faults))
+        history.note("fault", what=left[-1])
+        faults[left.pop()](over)
+
+
+def _faults(cluster: Cluster, rng: random.Random) -> list[dict[str, Fault]]:
+    """What is done to workers, and at the same time to all others: of each kind some are left."""
+
+    def kill(processes: list[Process], over: threading.Event) -> None:
+        process = rng.choice(processes)
+        process.end(signal.SIGKILL)
+        over.wait(3)
+        process.start()
+
+    def freeze(processes: list[Process], over: threading.Event) -> None:
+        process = rng.choice(processes)
+        process.send(signal.SIGSTOP)
+        over.wait(25)
+        process.send(signal.SIGCONT)
+
+    def restart(program: PostgresServer | Pooler, over: threading.Event) -> None:
+        program.stop()
+        program.start()
+
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    workers: dict[str, Fault] = {
+        "kill a worker": partial(kill, cluster.workers),
+        "freeze a worker": partial(freeze, cluster.workers),
+    }
+    others: dict[str, Fault] = {
+        "kill a replica": partial(kill, cluster.replicas),
+        "freeze a replica": partial(freeze, cluster.replicas),
+        "restart the database": partial(restart, cluster.postgres),
+        "restart the pooler": partial(restart, cluster.pooler),
+        "cut connections": lambda over: cluster.rows(f"{cut} AND pid <> pg_backend_pid()"),
+    }
+    return [workers, others]
+
+
+def _look(cluster: Cluster, history: History, over: threading.Event) -> None:
+    """Note the runs in progress, each time at one moment of the database."""
+    while not over.wait(0.25):
+        with contextlib.suppress(psycopg.OperationalError):
+            history.note("look", active=cluster.rows(f"SELECT run_id, chat FROM run WHERE {ACTIVE}"))
+
+
+def _note_end(cluster: Cluster, history: History, box: Box) -> None:
+    """What the database, the replicas, the mail server and the workers' logs have."""
+    for kind, sql in TABLES.items():
+        for row in cluster.rows(sql):
+            history.note(kind, **row)
+    history.runs = {row["run_id"]: row for row in history.of("run")}
+    for event in history.of("event"):
+        history.events[event["run_id"]].append({**event, "payload": json.loads(event["payload"])})
+    with cluster.client(1) as client:
+        for upload in history.of("upload", outcome="ok"):
+            path, chat = upload["path"], upload["chat"]
+            upload["found"] = hashlib.sha256(client.files.download(path, chat=chat)).hexdigest()
+            upload["searched"] = [each.path for each in client.files.search(upload["token"], chat=chat).results]
+    for taken in box.taken:
+        history.note("mail", token=email.message_from_bytes(taken.content)["Subject"])  # type: ignore[arg-type]
+    for worker in cluster.workers:
+        log = worker.folder / EFFECTS
+        for line in log.read_text().splitlines() if log.exists() else ():
+            history.note("effect", key=json.loads(line)["key"], token=json.loads(line)["files"][0])
