@@ -10,8 +10,8 @@ import pytest
 
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
-from tests.notebook import samples
 from tests.notebook.test_hostile import HOSTILE as STRINGS
+from tests.notebook.test_previews import HONEST
 from tests.support.waiting import until
 
 SAYABLE = [text for text in STRINGS if not any("\ud800" <= character <= "\udfff" for character in text)]
@@ -76,7 +76,7 @@ def _previews_are_harmless(place: Place, port: int) -> None:
     folder = place.lab.root / "samples"
     folder.mkdir(exist_ok=True)
     for name in SHOWN:
-        (folder / name).write_bytes(samples.HONEST[name]())
+        (folder / name).write_bytes(HONEST[name][0]())
     hostile = HOSTILE_PAGE.format(port=port) + "\n".join(STRINGS[:40]).encode("utf-8", "replace").decode()
     for name in HOSTILE_FILES:
         (folder / name).write_text(hostile)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.variables import Rules
-from agentsvc_nb.testing import RunningService
 from tests.notebook.test_in_kernel import answering, results
 
 ROWS = f"INSERT INTO sales VALUES ('North', 3, 'ghp_{'Z' * 36}'), ('South', 5, 'x'), ('West', 1, 'y')"
@@ -73,13 +72,10 @@ def test_a_query_has_so_many_rows_and_is_masked(database: Database) -> None:
     assert told["rows"] == [["x"], ["[redacted]"]]
 
 
-@pytest.mark.parametrize("approved", [False, True])
-@pytest.mark.parametrize("write", ["DELETE FROM sales", "DROP TABLE sales", "CREATE TABLE other (a INTEGER)"])
-def test_the_database_itself_refuses_to_write(
-    database: Database, names: dict[str, Any], write: str, approved: bool
-) -> None:
-    with pytest.raises(LookupError):
-        query(database, write, Rules(), approved=approved)
+def test_the_database_itself_refuses_to_write(database: Database, names: dict[str, Any]) -> None:
+    for write in ("DELETE FROM sales", "CREATE TABLE other (a INTEGER)"):
+        with pytest.raises(LookupError):
+            query(database, write, Rules(), approved=True)
     names["run"]("INSERT INTO sales VALUES ('East', 1, '')")  # the user's own connection writes as before
     assert names["run"]("SELECT count(*) FROM sales").fetchall() == [(4,)]
 
@@ -100,7 +96,7 @@ def test_what_the_user_has_not_committed_stays(names: dict[str, Any]) -> None:
 
 def test_a_long_query_is_ended(database: Database, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_port, "QUERY_SECONDS", 0.2)
-    with pytest.raises(LookupError, match="was stopped: ask for less"):
+    with pytest.raises(LookupError, match="was stopped"):
         query(database, ENDLESS[kind], Rules())
     monkeypatch.setattr(database_port, "QUERY_SECONDS", 30)
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
@@ -108,18 +104,12 @@ def test_a_long_query_is_ended(database: Database, kind: str, monkeypatch: pytes
 
 def test_ctrl_c_ends_a_query_and_nothing_else(database: Database, kind: str) -> None:
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(LookupError, match="user stopped the query"):
+    with pytest.raises(LookupError, match="user stopped"):
         query(database, ENDLESS[kind], Rules())
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
 
 
 # -- in a cell ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def client(service: RunningService, connected: None) -> Iterator[AgentService]:
-    with AgentService(service.api_key, service.base_url) as client:
-        yield client
 
 
 def opened(shell: Any, kind: str) -> None:
@@ -132,23 +122,10 @@ def asking(sql: str) -> str:
     return f"call query_database {json.dumps({'sql': sql})}"
 
 
-def test_the_agent_asks_the_connection_and_no_variable(terminal: Any, client: AgentService, kind: str) -> None:
-    opened(terminal, kind)
-    script = f"call database_schema {{}}\n{asking(BY_REGION)}\n{asking('DELETE FROM sales')}\nsay and on"
-    answer = terminal.cell(f"%%ask --connection db\n{script}")
-    assert sorted(client.runs.get(answer.run_id).client_tools) == ["database_schema", "query_database"]
-    told, found, refused = results(client, answer.run_id)
-    assert told["content"][0]["json"]["tables"][0]["name"] == "sales"
-    assert found["content"][0]["json"]["rows"] == [["South", 5], ["North", 3], ["West", 1]]
-    assert refused["is_error"]
-    assert "Only one SELECT" in refused["content"][0]["text"]
-    assert answer.text.endswith("and on")
-
-
 @pytest.mark.usefixtures("connected")
 def test_where_nobody_is_no_database_is_asked(kernel: Any) -> None:
     opened(kernel, "duckdb")
-    with pytest.raises(AskError, match="nobody is at this notebook"):
+    with pytest.raises(AskError, match="nobody"):
         kernel.cell("%%ask --connection db\nsay x")
 
 
@@ -157,15 +134,12 @@ SECRETS = ("90000", "hunter2", "minutes of", "file-secret", "python-secret")
 JUDGED = """
 CREATE TABLE sales (region TEXT, amount INTEGER, day DATE);
 INSERT INTO sales VALUES ('North', 3, '2026-01-05'), ('South', 5, '2026-02-07'), ('West', 1, '2026-02-09');
-CREATE TABLE customers (id INTEGER, name TEXT, region TEXT);
-INSERT INTO customers VALUES (1, 'Ada', 'North'), (2, 'Bo', 'South');
 CREATE TABLE users (id INTEGER, city TEXT, password TEXT);
 INSERT INTO users VALUES (1, 'Rome', 'hunter2');
 CREATE TABLE staff (id INTEGER, salary INTEGER, team TEXT);
 INSERT INTO staff VALUES (1, 90000, 'A'), (2, 90000, 'B');
 CREATE TABLE board_notes (said TEXT);
 INSERT INTO board_notes VALUES ('minutes of the board');
-CREATE VIEW regions AS SELECT DISTINCT region FROM sales;
 """
 
 
@@ -182,97 +156,77 @@ def told(database: Database, sql: str) -> str:
 # -- DuckDB -------------------------------------------------------------------------------------------------------
 
 
-class Duck:
-    """A connection with a file next to it, which is `{file}` in a query."""
-
-    def __init__(self, folder: Path) -> None:
-        import duckdb
-
-        self.folder, self.connection = folder, duckdb.connect()
-        (folder / "x.csv").write_text("a,b\nfile-secret,2\n")
-        self.connection.execute(JUDGED)
-        self.connection.execute(
-            f"""CREATE TEMP TABLE scratch AS SELECT 7 AS n; ATTACH ':memory:' AS aux; CREATE SCHEMA aux.s;
-            CREATE TABLE aux.s.staff (salary INTEGER, k INTEGER); INSERT INTO aux.s.staff VALUES (90000, 1);
-            CREATE VIEW from_file AS SELECT b FROM read_csv('{folder}/x.csv');
-            CREATE MACRO file_of(path) AS TABLE SELECT * FROM read_csv(path); CREATE MACRO twice(n) AS n * 2;
-            CREATE TABLE nested (id INTEGER, s STRUCT(salary INTEGER, k INTEGER));
-            SET VARIABLE kept = 'hunter2'"""
-        )
-        self.database = database_in("db", {"db": self.connection}).database
-
-    def filled(self, sql: str) -> str:
-        return sql.format(file=self.folder / "x.csv", folder=self.folder)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a file, which is `{file}` in a query."""
+    made = tmp_path_factory.mktemp("duck")
+    (made / "x.csv").write_text("a,b\nfile-secret,2\n")
+    return made
 
 
 @pytest.fixture(scope="module")
-def shared_duck(tmp_path_factory: pytest.TempPathFactory) -> Duck:
-    return Duck(tmp_path_factory.mktemp("duck"))
+def duck() -> Database:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(JUDGED)
+    connection.execute(
+        "CREATE MACRO file_of(path) AS TABLE SELECT * FROM read_csv(path); SET VARIABLE kept = 'hunter2'"
+    )
+    return database_in("db", {"db": connection}).database
 
 
 @pytest.mark.parametrize(
     "sql",
     [
         "SELECT region, sum(amount) AS sold FROM sales GROUP BY region ORDER BY sold DESC LIMIT 2",
-        "SELECT rank() OVER w, lag(amount) OVER w FROM sales WINDOW w AS (ORDER BY amount) QUALIFY rank() OVER w < 3",
-        "SELECT unnest([1, 2]), list_transform([1], lambda x: x + 1), {{'a': 1}}.a",
+        "SELECT unnest([1, 2]), list_transform([1], lambda x: x + 1), {'a': 1}.a",
         "SELECT count(*) FROM staff",
-        "SELECT b FROM from_file",
-        "SELECT k FROM aux.s.staff",
         "SELECT * EXCLUDE (salary) FROM staff",
     ],
 )
-def test_duckdb_answers_ordinary_queries_at_once(shared_duck: Duck, sql: str) -> None:
-    assert told(shared_duck.database, shared_duck.filled(sql)).startswith('{"columns"')
+def test_duckdb_answers_ordinary_queries_at_once(duck: Database, sql: str) -> None:
+    assert told(duck, sql).startswith('{"columns"')
 
 
 DUCKDB_ATTACKS = [
     # Files, the network and Python variables.
     ('with "{file}" as (select * from "{file}") select * from "{file}"', "refused"),
-    ('select * from "{folder}/*.csv"', "refused"),
     ('select * from "http://127.0.0.1:9/x.parquet"', "refused"),
-    ("select * from sales s join '{file}' f on true", "refused"),
     ("select * from frame", "refused"),
     ("select * from read_csv('{file}')", "asks"),
     ("select * from file_of('{file}')", "asks"),
-    ("select * from query('select * from ''{file}''')", "asks"),
     # Withheld columns, also under other names.
     ("select * from staff", "refused"),
     ("with x(a, b, c) as (from staff) select b from x", "refused"),
     ("select t::text from staff t", "refused"),
-    ("select columns('s.*') from staff", "refused"),
     ("select id from staff order by salary", "refused"),
-    ("select * from aux.s.staff", "refused"),
     ("select * from board_notes", "refused"),
     # The catalog, settings, and what is no query.
     ("select * from duckdb_secrets()", "asks"),
-    ("select current_setting('home_directory')", "asks"),
     ("select getvariable('kept')", "asks"),
-    ("select twice(2)", "asks"),
-    ("copy staff to '{folder}/out.csv'", "refused"),
     ("select 1; copy sales to '{folder}/out.csv'", "refused"),
-    ("with x as (delete from sales returning *) select * from x", "refused"),
     ("select 1 \u200f", "refused"),
 ]
 
 
 @pytest.mark.parametrize(("sql", "how"), DUCKDB_ATTACKS)
-def test_duckdb_reads_nothing_else(shared_duck: Duck, sql: str, how: str) -> None:
+def test_duckdb_reads_nothing_else(duck: Database, folder: Path, sql: str, how: str) -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"a": ["python-secret"]})  # DuckDB finds it by its name
-    said = told(shared_duck.database, shared_duck.filled(sql))
+    said = told(duck, sql.format(file=folder / "x.csv", folder=folder))
     assert said.startswith(f"{how}:"), said
     assert len(frame) == 1
     assert not [secret for secret in SECRETS if secret in said]
-    assert [path.name for path in shared_duck.folder.iterdir()] == ["x.csv"]
+    assert [path.name for path in folder.iterdir()] == ["x.csv"]
 
 
-def test_an_approved_query_reads_the_file(shared_duck: Duck) -> None:
-    sql = shared_duck.filled("select a from read_csv('{file}')")
-    assert query(shared_duck.database, sql, RULES, approved=True)["rows"] == [["file-secret"]]
+def test_an_approved_query_reads_the_file(duck: Database, folder: Path) -> None:
+    sql = f"select a from read_csv('{folder}/x.csv')"
+    assert query(duck, sql, RULES, approved=True)["rows"] == [["file-secret"]]
     with pytest.raises(LookupError, match="Only one SELECT"):
-        query(shared_duck.database, shared_duck.filled("copy sales to '{folder}/out.csv'"), RULES, approved=True)
+        query(duck, f"copy sales to '{folder}/out.csv'", RULES, approved=True)
 
 
 # -- SQLite -------------------------------------------------------------------------------------------------------
@@ -283,24 +237,17 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Any:
     import sqlalchemy
 
     tmp_path = tmp_path_factory.mktemp("lite")
-    for name, made in (
-        ("main", JUDGED),
-        ("aux", "CREATE TABLE pay (k INTEGER, salary INTEGER); INSERT INTO pay VALUES (1, 90000);"),
-    ):
-        with sqlite3.connect(tmp_path / f"{name}.db") as file:
-            file.executescript(made)
-            if name == "main":
-                file.executescript(
-                    """CREATE VIEW renamed AS SELECT id, salary AS s FROM staff;
-                    CREATE VIRTUAL TABLE docs USING fts5(title, body);
-                    INSERT INTO docs VALUES ('Hello world', 'text');
-                    CREATE VIRTUAL TABLE letters USING fts5(title, salary);
-                    INSERT INTO letters VALUES ('a', '90000');"""
-                )
-        file.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "main.db")) as file:
+        file.executescript(
+            f"""{JUDGED}
+            CREATE VIEW renamed AS SELECT id, salary AS s FROM staff;
+            CREATE VIRTUAL TABLE docs USING fts5(title, body);
+            INSERT INTO docs VALUES ('Hello world', 'text');
+            CREATE VIRTUAL TABLE letters USING fts5(title, salary);
+            INSERT INTO letters VALUES ('a', '90000');"""
+        )
     engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path}/main.db")
     with engine.connect() as connection:
-        connection.exec_driver_sql(f"ATTACH '{tmp_path}/aux.db' AS aux")
         driver: Any = connection.connection.driver_connection
         driver.create_function("own", 1, lambda value: "hunter2")
         yield connection
@@ -319,7 +266,6 @@ def lite_database(lite: Any) -> Database:
         "SELECT j.value, json_extract('{\"a\": 1}', '$.a'), '{}' ->> '$.b' FROM json_each('[1, 2]') j",
         "SELECT count(*) FROM staff",
         "SELECT title, snippet(docs, 0, '[', ']', '', 3) FROM docs WHERE docs MATCH 'hello' ORDER BY bm25(docs)",
-        "SELECT * FROM regions",
     ],
 )
 def test_sqlite_answers_ordinary_queries_at_once(lite_database: Database, sql: str) -> None:
@@ -330,28 +276,19 @@ SQLITE_ATTACKS = [
     # Withheld columns are NULL, whatever they are called.
     ("select * from staff", "null"),
     ("with x(a, b, c) as (select * from staff) select * from x", "null"),
-    ('select [salary] as s, `password` as t, "Password" as u from staff, users', "null"),
     ("select s from renamed", "null"),
-    ("select * from aux.pay", "null"),
     ("select title, salary as s from letters", "refused"),
     # SQLite does not report the columns of these joins.
     ("select salary as s from (select 1 as salary where 0) full join staff using (salary)", "refused"),
     # Tables that are not offered.
     ("select * from board_notes", "refused"),
     ("select * from letters_content", "refused"),
-    ("select * from sqlite_master", "refused"),
     # What is no query.
-    ("select 1; delete from sales", "refused"),
     ("delete from sales returning *", "refused"),
-    ("with x as (select 1) insert into sales select 1, 2, 3", "refused"),
     ("pragma query_only = off", "refused"),
-    ("vacuum into 'copy.db'", "refused"),
     # Functions.
     ("select own(1)", "asks"),
-    ("select length(printf('%.*c', 900000000, 'x'))", "asks"),
-    ("select length(zeroblob(900000000))", "refused"),
     ("with recursive r(s) as (select 'x' union all select s || s from r) select max(length(s)) from r", "refused"),
-    (f"select 'a' like '{'%a' * 300}'", "refused"),
 ]
 
 
@@ -372,7 +309,6 @@ def test_the_users_own_statement_of_the_same_text_has_its_values(lite: Any, lite
     assert '"rows": [[null], [null]]' in told(lite_database, sql)
     assert query(lite_database, sql, RULES, approved=True)["rows"] == [[90000], [90000]]
     assert '"rows": [[null], [null]]' in told(lite_database, sql)
-    assert own.execute("SELECT length(zeroblob(200000))").fetchone() == (200000,)
 
 
 # -- other databases, and the user --------------------------------------------------------------------------------
@@ -384,7 +320,7 @@ def test_a_driver_that_agentsvc_does_not_know_is_never_asked_unseen() -> None:
     bind = sqlalchemy.create_engine("sqlite://")
     bind.dialect.name = "other"
     database = database_in("db", {"db": bind}).database
-    with pytest.raises(ApprovalNeeded, match="can't limit what a query reads in other"):
+    with pytest.raises(ApprovalNeeded, match="in other"):
         query(database, "SELECT 1", RULES)
     assert query(database, "SELECT 1 AS n", RULES, approved=True)["rows"] == [[1]]
     bind.dispose()
@@ -394,19 +330,25 @@ PRINTF = "SELECT printf('%d', 41 + 1) AS n"
 
 
 @pytest.mark.usefixtures("connected")
-def test_the_user_reads_a_query_that_the_database_cannot_vouch_for(
+def test_the_agent_asks_the_connection_and_the_user_reads_what_the_database_cannot_vouch_for(
     terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     opened(terminal, "sqlite")
     asked = answering(monkeypatch, "e", "y", "n not now")
-    script = f"{asking(PRINTF)}\n{asking(PRINTF)}\n{asking('SELECT region FROM sales LIMIT 1')}"
+    queries = (PRINTF, PRINTF, "SELECT region FROM sales LIMIT 1", "DELETE FROM sales")
+    script = "\n".join(["call database_schema {}", *map(asking, queries), "say and on"])
     answer = terminal.cell(f"%%ask --connection db\n{script}")
-    assert asked == ["Run this query in your database? [y]es, [n]o (and why): "] * 3
-    ran, refused, plain = results(client, answer.run_id)
+    assert sorted(client.runs.get(answer.run_id).client_tools) == ["database_schema", "query_database"]
+    assert len(asked) == 3, "'e' is no answer"
+    tables, ran, refused, plain, write = results(client, answer.run_id)
+    assert tables["content"][0]["json"]["tables"][0]["name"] == "sales"
     assert ran["content"][0]["json"]["rows"] == [["42"]]
     assert refused["is_error"]
-    assert "The user refused to run this query. Their reason: not now" in refused["content"][0]["text"]
+    assert "not now" in refused["content"][0]["text"]
     assert plain["content"][0]["json"]["rows"] == [["North"]]
+    assert write["is_error"]
+    assert "Only one SELECT" in write["content"][0]["text"]
+    assert answer.text.endswith("and on")
     shown = capsys.readouterr().out
-    assert "The agent wants to run this query in your database: The query uses the function printf." in shown
+    assert "function printf" in shown
     assert PRINTF in shown
