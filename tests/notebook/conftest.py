@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def approver(asking: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def used_shell(shell: Any) -> Iterator[Any]:
+    gc.freeze()  # a shell collects garbage when it ends: let that be of this test alone
     yield shell
     shell.cell("%unload_ext agentsvc_nb")
     atexit.unregister(shell.atexit_operations)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,17 +21,29 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Run:
-    """What a cell did: its outputs, what it printed, its error, and what all that weighed on the channel."""
+    """What a cell did: its outputs, what it printed, its error, and how many bytes all that has."""
 
     cell: Cell = field(default_factory=Cell)
     printed: str = ""
     error: dict[str, Any] | None = None
-    results: list[dict[str, Any]] = field(default_factory=list)
     bytes: int = 0
-    messages: int = 0
 
     def shows(self, words: str) -> bool:
         return any(words in output.get("text/plain", "") for output in self.cell.outputs)
+
+    def apply(self, kind: str, content: dict[str, Any]) -> None:
+        self.bytes += len(json.dumps(content))
+        display_id = content.get("transient", {}).get("display_id")
+        if kind == "display_data":
+            self.cell.show(content["data"], display_id=display_id, metadata=content["metadata"])
+        elif kind == "update_display_data" and self.cell.has(display_id):  # else it is an earlier cell's
+            self.cell.update(content["data"], display_id, metadata=content["metadata"])
+        elif kind == "clear_output":
+            self.cell.clear()
+        elif kind == "stream":
+            self.printed += content["text"]
+        elif kind == "error":
+            self.error = content
 
 
 class Jupyter:
@@ -46,71 +58,24 @@ class Jupyter:
         answers: tuple[str, ...] = (),
     ) -> Run:
         """Run a cell to its end. It is interrupted once, at the first message after which `stop_when` is true; what it
-        asks with `input` gets these answers.
+        asks with `input` gets these answers."""
+        run, left, waits = Run(), [*answers], [stop_when] if stop_when else []
 
-        As front ends do, it waits for the reply, too: ipykernel 7.0 to 7.3 lose what arrives while they send one.
-        """
-        metadata = {"cellId": cell_id} if cell_id else {}
-        content = {"code": code, "silent": False, "store_history": True, "stop_on_error": True}
-        content["allow_stdin"] = bool(answers)
-        request = self._client.session.msg("execute_request", content, metadata=metadata)
-        self._client.shell_channel.send(request)
-        if answers:
-            threading.Thread(target=self._answer, args=(answers,), daemon=True).start()
-        run, interrupted = Run(), False
-        for message in self._messages(run):
-            if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
-                continue
-            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-                break
-            _apply(run, message["msg_type"], message["content"])
-            if stop_when and not interrupted and stop_when(run):
-                interrupted = True
+        def output(message: dict[str, Any]) -> None:
+            run.apply(message["msg_type"], message["content"])
+            if waits and waits[0](run):
+                waits.clear()
                 self.manager.interrupt_kernel()
-        # A kernel that was interrupted before the cell's first line sends no reply.
-        assert self._replies(request["msg_id"], 1 if interrupted else PATIENCE_SECONDS) or interrupted, "no reply"
+
+        self._client.session.metadata = {"cellId": cell_id} if cell_id else {}
+        self._client.execute_interactive(
+            code,
+            allow_stdin=bool(answers),
+            output_hook=output,
+            stdin_hook=lambda _: self._client.input(left.pop(0)),
+            timeout=2 * PATIENCE_SECONDS,
+        )
         return run
-
-    def _answer(self, answers: tuple[str, ...]) -> None:
-        # Without the client's own functions: each makes an event loop for this thread.
-        socket, session = self._client.stdin_channel.socket, self._client.session
-        for answer in answers:
-            if socket.poll(PATIENCE_SECONDS * 1000):
-                socket.recv_multipart()
-                session.send(socket, session.msg("input_reply", {"value": answer}))
-
-    def _replies(self, msg_id: str, patience: float) -> bool:
-        channel = self._client.shell_channel
-        while channel.socket.poll(patience * 1000):
-            if channel.get_msg()["parent_header"]["msg_id"] == msg_id:
-                return True
-        return False
-
-    def _messages(self, run: Run) -> Iterator[dict[str, Any]]:
-        socket, session = self._client.iopub_channel.socket, self._client.session
-        while True:
-            assert socket.poll(PATIENCE_SECONDS * 1000), "the kernel is silent"
-            parts = socket.recv_multipart()
-            _, rest = session.feed_identities(parts)
-            run.bytes += sum(len(part) for part in parts)
-            run.messages += 1
-            yield session.deserialize(rest)
-
-
-def _apply(run: Run, kind: str, content: dict[str, Any]) -> None:
-    display_id = content.get("transient", {}).get("display_id")
-    if kind == "display_data":
-        run.cell.show(content["data"], display_id=display_id, metadata=content["metadata"])
-    elif kind == "update_display_data" and run.cell.has(display_id):  # else it is an earlier cell's
-        run.cell.update(content["data"], display_id, metadata=content["metadata"])
-    elif kind == "clear_output":
-        run.cell.clear()
-    elif kind == "stream":
-        run.printed += content["text"]
-    elif kind == "execute_result":
-        run.results.append(content["data"])
-    elif kind == "error":
-        run.error = content
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from agentsvc_nb import embedded
@@ -19,6 +20,7 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
+from tests.notebook.allowlist import offences
 from tests.notebook.screens import Cell
 from tests.notebook.shells import session_of
 from tests.support.losing import lose_for_good
@@ -35,17 +37,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     embedded.stop(folder)
 
 
-def test_the_first_cell_starts_it_and_says_so_once(kernel: Any, data: Path) -> None:
-    kernel.cell("%%ask\nsay hello")
-    (output,) = kernel.shown.outputs
-    assert "Using the embedded service at http://127.0.0.1:" in output["text/plain"]
-    kernel.cell("%%ask\nsay again")
-    assert "embedded" not in kernel.shown.outputs[0]["text/plain"]
-
-
-def test_a_stranger_on_its_port_gets_neither_key_nor_question(kernel: Any, data: Path) -> None:
+def test_the_first_cell_starts_it_and_a_stranger_on_its_port_gets_neither_key_nor_question(
+    kernel: Any, data: Path
+) -> None:
     """Killed, it leaves a record that says where and who it was. A widget keeps the client that it had."""
     kernel.cell("%%ask\nsay hello")
+    assert "embedded service at http://127.0.0.1:" in kernel.shown.outputs[0]["text/plain"]
     session = session_of(kernel)
     client, before = session.client(), embedded.status(data)
     assert before is not None
@@ -54,34 +51,33 @@ def test_a_stranger_on_its_port_gets_neither_key_nor_question(kernel: Any, data:
     stranger = Stranger(repeats(before.instance), port_of(before.base_url))
     assert client.runs.start("say A secret question", sync=True).output == "A secret question"
     assert kernel.cell("%%ask\nsay A secret question").text.strip() == "A secret question"
+    assert "embedded" not in kernel.shown.outputs[0]["text/plain"], "that is said once"
     stranger.close()
     assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
     assert session.client() is client
 
 
-def test_local_is_the_way_back_whatever_is_set(
-    kernel: Any,
-    data: Path,
-    service: RunningService,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.usefixtures("connected")
+def test_local_is_the_way_back_and_one_click_opens_the_chat_signed_in(
+    kernel: Any, data: Path, service: RunningService
 ) -> None:
-    monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
-    monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+    """The link, which has a token, is not saved."""
     there = kernel.cell("%%ask\nsay there").chat
     kernel.cell("%agentsvc connect local")
-    assert "the embedded service of this machine" in capsys.readouterr().out
-    assert kernel.cell("%%ask\nsay here").chat != there
-    assert "Using the embedded service at" in kernel.shown.outputs[0]["text/plain"]
+    chat = kernel.cell("%%ask\nsay here").chat
+    shown = kernel.cell("%agentsvc open", "c1")
+    ready = embedded.status(data)
+    assert ready is not None
+    assert "token" not in str([*kernel.shown.outputs, repr(shown), shown.widget.get_state()])
+    link = shown.widget.part("closed")
+    assert offences(link) == []
+    address = f"{ready.sign_in_url}&chat={chat}"
+    assert address.replace("&", "&amp;") in link
+    page = httpx.get(address, follow_redirects=True)
+    assert (page.status_code, page.url.path) == (200, f"/app/chats/{chat}")
+    assert httpx.get(f"{ready.sign_in_url}&chat=//evil.example").headers["location"] == "/app"
     kernel.cell(f"%agentsvc connect {service.base_url}")
     assert there == kernel.cell(f"%%ask --chat {there}\nsay there").chat
-
-
-def test_settings_that_are_wrong_are_one_short_error(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AGENTSVC_MAX_FILE_BYTES", "many")
-    with pytest.raises(Exception, match="MAX_FILE_BYTES") as caught:
-        kernel.cell("%%ask\nsay hello")
-    assert type(caught.value).__name__ == "AskError"
 
 
 SCRIPT = "say # Plan\nsay\nsay alpha\nwrite out/a.txt hi\nsay\nsay beta\nwait 60"
@@ -103,29 +99,16 @@ class Losing:
         return getattr(self._screen, name)
 
 
-def _session(kernel: Any) -> Any:
-    return kernel.find_line_magic("runs").__self__.session
-
-
-def _kept(output: str, run_id: str) -> None:
-    """All that was said stands there, and what to do."""
-    assert "alpha" in output
-    assert "beta" in output
-    assert "The service went away" in output
-    assert f"%runs attach {run_id}" in output
-
-
 def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Path) -> None:
     cell = Cell()
     screen = Losing(StaticScreen(cell), "beta", lambda: lose_for_good(data))
     with pytest.raises(AskError, match="went away") as lost:
-        commands.ask(_session(kernel), AskRequest(SCRIPT), screen)
+        commands.ask(session_of(kernel), AskRequest(SCRIPT), screen)
     (output,) = cell.outputs
     assert isinstance(lost.value.answer, CellAnswer)
     run_id = lost.value.answer.run_id
     assert f"%runs attach {run_id}" in lost.value.hint
-    assert "not a database" in str(lost.value), "why it did not come back"
     for part in output.values():
-        _kept(part, run_id)
+        assert [word for word in ("alpha", "beta", f"%runs attach {run_id}") if word not in part] == []
     assert (lost.value.answer.text, lost.value.answer.status) == ("# Plan\n\nalpha\n\nbeta\n", "running")
     assert [file.path for file in lost.value.answer.files] == ["out/a.txt"]

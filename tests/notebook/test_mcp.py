@@ -18,7 +18,6 @@ from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from tests.notebook.test_connection import Ring
 from tests.notebook.test_connection import ring as ring
-from tests.support.tool_server import calls, command
 
 KEY = "svr_0123456789"
 
@@ -64,7 +63,6 @@ def test_a_server_is_added_listed_and_removed(terminal: Any, data: Path, capsys:
     [
         "add tickets http://tickets.example/mcp",
         "add tickets https://ada:secret@tickets.example/mcp",
-        "add tickets https://tickets.example/mcp -- npx",
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_added(terminal: Any, data: Path, line: str) -> None:
@@ -80,25 +78,3 @@ def test_a_key_is_kept_in_the_keyring_and_shown_nowhere(session: Session, data: 
     assert "a=b" not in said
     assert list(ring.kept.values()) == [KEY]
     assert KEY not in (data / "mcp.json").read_text() + said + plain(commands.servers(session))
-
-
-def test_the_embedded_service_runs_the_command_and_lists_its_tools(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Added while the service runs; the next run has it."""
-    monkeypatch.setenv("AGENTSVC_MODEL", "scripted")
-    client = session.client()
-    assert client.runs.start("say hi", sync=True).output == "hi"
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    commands.servers_add(
-        session, "small", command=command(theirs), trusted=True, key_as="TOOL_KEY", ask_key=lambda _: KEY
-    )
-    assert "no run has asked it yet" in plain(commands.tools(session))
-    run = client.runs.wait(client.runs.start('call small_look {"text": "x"}\nsay done').run_id, timeout=60)
-    assert run.output == "done"
-    assert calls(theirs) == ["look x"]
-    listed = plain(commands.tools(session))
-    assert "small_look" in listed
-    assert "create_images" in listed
-    assert KEY not in (tmp_path / "data" / "serve.log").read_text()

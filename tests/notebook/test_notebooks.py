@@ -81,7 +81,7 @@ CHECKS: Final[Mapping[str, Callable[[Story], None]]] = {
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-EACH_TIME = ("quickstart", "ad-export")
+EACH_TIME = ("quickstart",)
 """The others run in CI (`tests/docs`)."""
 STORY_CELLS = 15
 COMPARED = ("text", "ename", "evalue")
