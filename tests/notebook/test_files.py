@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,10 @@ from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.files import SearchResult, WorkspaceFile
 from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.fronts import attach, file, say
-from tests.notebook.images import png
+from tests.notebook.fronts import attach, say
 from tests.notebook.shells import bundle_of
 from tests.notebook.test_hostile import HOSTILE
+from tests.notebook.test_pictures import png
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -56,29 +56,23 @@ def test_the_table_says_who_made_each_file(terminal: Any, tmp_path: Path) -> Non
     assert set(table["kind"]) == {"upload", "output"}
 
 
-def test_a_file_that_a_run_replaced_is_restored(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_a_run_replaced_is_restored(terminal: Any) -> None:
     Path("prices.csv").write_text("mine")
     terminal.cell("%%ask --file prices.csv\nsay x")
     answer = terminal.cell("%%ask\nwrite uploads/prices.csv ruined")
     assert "uploads/prices.csv  (6 B, version 2)" in answer.shown["text/plain"]
-    assert "`%files restore PATH` brings one back" in repr(terminal.cell("%files"))
-    text, _ = _shown(terminal.cell("%files -o table versions prices.csv"))
-    assert [line.split()[0] for line in text.splitlines()[2:4]] == ["2", "1"]
-    assert [*terminal.user_ns["table"]["version"]] == [2, 1]
+    assert [*terminal.cell("%files versions prices.csv")["version"]] == [2, 1]
     terminal.cell("%files restore prices.csv")
-    assert "uploads/prices.csv: version 1 is back, as version 3." in capsys.readouterr().out
     terminal.cell("%files get prices.csv --to got")
     assert Path("got/prices.csv").read_text() == "mine"
-    terminal.cell("%files restore uploads/prices.csv 1")
-    assert "uploads/prices.csv already has the content of version 1." in capsys.readouterr().out
-    with pytest.raises(AskError, match="has no version 9; nothing was restored"):
+    with pytest.raises(AskError, match="no version 9"):
         terminal.cell("%files restore prices.csv 9")
 
 
 def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
     terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B\nwrite [c].md C")
     assert terminal.cell("%files get out/*.txt out/a.txt [c].md --to got") == ["got/a.txt", "got/b.txt", "got/[c].md"]
-    with pytest.raises(AskError, match=r"No file of this chat fits \*\.png"):
+    with pytest.raises(AskError, match=r"fits \*\.png"):
         terminal.cell("%files get *.png")
 
 
@@ -118,8 +112,6 @@ def test_pictures_are_shown_small_beside_each_other(terminal: Any, tmp_path: Pat
     assert html.count("data:image/webp;base64,") == 2
     assert "3 pictures" in text
     assert "1 not shown" in text
-    assert _shown(terminal.cell("%files gallery *red*"))[1].count("<img") == 1
-    assert "data:image/webp" in _shown(terminal.cell("%files preview uploads/red.png"))[1]
 
 
 def test_search_marks_the_words_and_takes_them_as_they_stand(terminal: Any) -> None:
@@ -136,30 +128,28 @@ def test_search_marks_the_words_and_takes_them_as_they_stand(terminal: Any) -> N
 
 def test_a_folder_is_put_with_all_below_it_also_before_the_first_question(terminal: Any, tmp_path: Path) -> None:
     (folder := tmp_path / "many" / "deep").mkdir(parents=True)
-    for number in range(14):
+    for number in range(3):
         (folder / f"{number}.txt").write_text(f"{number}")
     (tmp_path / "many" / ".hidden").write_text("x")
     terminal.cell(f"%files put {tmp_path / 'many'} -o said")
-    assert terminal.user_ns["said"].startswith("14 sent")
-    assert len(terminal.cell("%files")) == 14
-    answer = terminal.cell("%%ask\nsay x")
-    assert len(terminal.cell("%files")) == 14
-    assert terminal.cell("%%ask\nsay y").chat == answer.chat
+    assert terminal.user_ns["said"].startswith("3 sent")
+    assert len(terminal.cell("%files")) == 3
+    terminal.cell("%%ask\nsay x")
+    assert len(terminal.cell("%files")) == 3
     terminal.cell(f"%files put {tmp_path / 'many'} -o said")
-    assert terminal.user_ns["said"].startswith("0 sent, 14 unchanged")
+    assert terminal.user_ns["said"].startswith("0 sent, 3 unchanged")
 
 
 def test_two_files_of_one_name_are_not_put_over_each_other(terminal: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "plan.md").write_text(name)
-    with pytest.raises(AskError, match="have one name; nothing was sent"):
+    with pytest.raises(AskError, match="nothing was sent"):
         terminal.cell(f"%files put {tmp_path}")
 
 
 SCRIPT = "write out/plan.md # Autumn\nwrite reports/q3.md The return on ad spend rose\nwrite a.csv x,y"
 PATHS = ["a.csv", "out/plan.md", "reports/q3.md"]
-Browse = Callable[[list[WorkspaceFile]], FileBrowser]
 
 
 @pytest.fixture
@@ -173,13 +163,10 @@ def session(client: AgentService) -> Iterator[Session]:
 
 
 @pytest.fixture
-def browse(session: Session) -> Browse:
-    return lambda files: FileBrowser(session, files)
-
-
-@pytest.fixture
-def browser(browse: Browse, session: Session) -> FileBrowser:
-    return browse(listed_and_staged(session)[0])
+def browser(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileBrowser:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    return FileBrowser(session, listed_and_staged(session)[0])
 
 
 def paths(browser: FileBrowser) -> list[str]:
@@ -206,37 +193,26 @@ def test_files_are_looked_at_and_downloaded(browser: FileBrowser, tmp_path: Path
         say(browser.front, "get", key=nothing)
 
 
-def test_uploads_come_into_the_chat(browser: FileBrowser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (temporary := tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+def test_uploads_come_into_the_chat_or_leave_nothing(browser: FileBrowser, tmp_path: Path) -> None:
     attach(browser.front, "../<img src=x onerror=alert(1)>.csv", b"a,b\n1,2\n", slice_bytes=3)
     says(browser, "1 sent")
-    attach(browser.front, "..", b"x")
-    says(browser, "1 sent: file")
-    assert len([path for path in paths(browser) if path.startswith("uploads/")]) == 2
-    assert browser.front.parts("upload/") == {}
-    assert [*temporary.iterdir()] == []
-
-
-def test_an_upload_that_cannot_be_is_a_sentence_and_leaves_nothing(
-    browser: FileBrowser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (temporary := tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    assert len([path for path in paths(browser) if path.startswith("uploads/")]) == 1
     attach(browser.front, "x" * 300, b"content")
     says(browser, "under this name", wrong=True)
     attach(browser.front, "large.bin", b"", size=FILE_MAX_BYTES + 1)
-    says(browser, "large.bin is larger than 100 MB and was not sent", wrong=True)
+    says(browser, "larger than 100 MB", wrong=True)
     say(browser.front, "file", b"abcdefgh", id="more", name="more.txt", size=4, at=0)
-    says(browser, "more.txt is larger than its page said", wrong=True)
-    assert [*temporary.iterdir()] == []
+    says(browser, "larger than its page said", wrong=True)
+    assert [*(tmp_path / "temporary").iterdir()] == []
     assert browser.front.parts("upload/") == {}
-    say(browser.front, "refresh")
-    until(lambda: paths(browser) == PATHS)
+    assert len(paths(browser)) == len(PATHS) + 1
 
 
-def test_hostile_names_are_text_wherever_they_stand(browse: Browse) -> None:
-    browser = browse([file(text.replace("/", "∕")) for text in HOSTILE])
+def test_hostile_names_are_text_wherever_they_stand(session: Session) -> None:
+    names = [text.replace("/", "∕") for text in HOSTILE]
+    moment = "2026-11-01T00:00:00Z"
+    files = [WorkspaceFile(id="0", path=name, file_name=name, size_bytes=5, updated_at=moment) for name in names]
+    browser = FileBrowser(session, files)
     shown = [part for row in browser.front.part("files") for part in row if isinstance(part, str)]
     assert [part for part in shown if FORBIDDEN.search(part)] == []
     for key in paths(browser):
@@ -254,4 +230,3 @@ def test_a_cell_shows_a_line_that_stays_and_the_widget(kernel: Any) -> None:
     assert "%files browse</code> brings this back" in first["text/html"]
     assert offences(first["text/html"]) == []
     assert "application/vnd.jupyter.widget-view+json" in second
-    assert second["text/plain"] == "", "an export shows it below the line, which would be there twice"

