@@ -29,7 +29,7 @@ class CrashingServer:
     """A launcher process on one data folder, and one database; after it died, `start` reuses folder, port and key."""
 
     def __init__(self, data: Path, *arguments: str) -> None:
-        self.data = data
+        self.data, self._ready, self._log = data, data / "ready.json", data / "serve.log"
         given = databases.settings()
         if given:
             given["secret"] = secrets.token_hex(32)
@@ -126,14 +126,6 @@ class CrashingServer:
         assert self._process is not None
         assert self._process.poll() is None, self.log()[-2000:]
         return self._ready.exists()
-
-    @property
-    def _ready(self) -> Path:
-        return self.data / "ready.json"
-
-    @property
-    def _log(self) -> Path:
-        return self.data / "serve.log"
 
 
 @contextlib.contextmanager

@@ -4,8 +4,8 @@ A point is a moment, an operation and a count:
 
     in runs.claim 2       within the transaction of the second `claim` statement of `runs/runs.sql`
     after runs.claim 2    once that transaction is committed, before the caller is told
-    blob write 3          after the third write to a blob; also `blob rename 1` (before it gets its name) and
-                          `blob kept 1` (after)
+    blob write 3          after the third write to a blob
+    blob rename 1         before the first blob gets its name
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Point:
     @classmethod
     def parse(cls, text: str) -> Point:
         moment, what, nth = text.split()
-        assert what in (*statement_names().values(), "write", "rename", "kept", "never"), f"unknown statement {what}"
+        assert what in (*statement_names().values(), "write", "rename", "never"), f"unknown statement {what}"
         return cls(moment, what, int(nth))
 
     def reached(self, moment: str, what: str) -> bool:
@@ -122,8 +122,6 @@ class FaultyBlobs(LocalBlobs):
         if self.point.reached("blob", "rename"):
             die()
         super().place(path, sha256)
-        if self.point.reached("blob", "kept"):
-            die()
 
 
 class FaultyBlob(NewBlob):

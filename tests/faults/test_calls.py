@@ -34,7 +34,7 @@ def service() -> Iterator[CrashingServer]:
 
 @TOOLS
 @pytest.mark.parametrize(("dies", "stamps"), [("before", 0), ("after", 1)])
-def test_what_may_have_had_an_effect_is_reported_and_not_repeated(
+def test_what_may_have_had_an_effect_is_not_repeated(
     tool: str, dies: str, stamps: int, service: CrashingServer
 ) -> None:
     service.start()
@@ -82,12 +82,6 @@ LOOK_UP = {"name": "look_up", "description": "Looks up.", "input_schema": {"type
 ANSWER = {"content": [{"type": "text", "text": "lamps"}]}
 
 
-def asking(service: CrashingServer) -> str:
-    """A run that calls a tool of its caller."""
-    start = {"message": "call look_up {}\nsay done", "client_tools": [LOOK_UP]}
-    return str(service.post("/runs", start).json()["run_id"])
-
-
 def waiting(service: CrashingServer, run_id: str) -> list[str]:
     events = service.events(run_id)
     return [event["payload"]["call_id"] for event in events if event["type"] == "client_call.waiting"]
@@ -98,7 +92,8 @@ def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(
     moment: str, asks: int, service: CrashingServer
 ) -> None:
     service.start("--point", f"{moment} calls.answer 1")
-    run_id = asking(service)
+    start = {"message": "call look_up {}\nsay done", "client_tools": [LOOK_UP]}
+    run_id = service.post("/runs", start).json()["run_id"]
     [call_id] = until(lambda: waiting(service, run_id))
     path = f"/runs/{run_id}/calls/{call_id}/result"
     with pytest.raises(httpx.TransportError):
@@ -111,14 +106,3 @@ def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(
     service.ended(run_id)
     assert waiting(service, run_id) == [call_id] * asks, "what is answered is never asked again"
     assert last_result(service.events(run_id))["content"] == ANSWER["content"]
-
-
-def test_a_service_that_dies_when_it_asks_asks_again(service: CrashingServer) -> None:
-    service.start("--point", "after calls.ask 1")
-    run_id = asking(service)
-    service.see_it_die()
-    service.start()
-    [call_id] = until(lambda: waiting(service, run_id))
-    assert service.post(f"/runs/{run_id}/calls/{call_id}/result", ANSWER).status_code == 200
-    service.ended(run_id)
-    assert last_result(service.events(run_id))["is_error"] is False

@@ -41,7 +41,6 @@ POINTS = [
     "after runs.finish 1",
     "blob write 2",  # during the upload
     "blob rename 2",
-    "blob kept 2",
     "after files.stage 1",
     "after jobs.insert 1",  # committed; nobody was told, nobody has begun
     "in jobs.finish 1",  # the effect is out, the end is not written

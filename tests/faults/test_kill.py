@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import httpx
 import pytest
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService, running_service
-from agentsvc_nb.wire.routes import V1
+from tests.faults.history import counted_text
 from tests.support.waiting import until
-from tests.unit.documents.word_files import paragraph, word_file
 
 
 @pytest.fixture
@@ -22,90 +20,80 @@ def crashing_server() -> Iterator[RunningService]:
         yield running
 
 
-def counted_text(client: AgentService, run_id: str) -> str:
-    """The text that counts: without what `run.resumed` took back."""
-    events = list(client.runs.iterate_events(run_id))
-    assert [event.id for event in events] == list(range(1, len(events) + 1))
-    gone: set[int] = set()
-    for event in events:
-        if event.type == "run.resumed":
-            gone |= set(range(event.payload["discard_after"] + 1, event.id))
-    return "".join(event.payload["text"] for event in events if event.type == "text.delta" and event.id not in gone)
-
-
-def said(client: AgentService, run_id: str, text: str) -> bool:
-    page = client.runs.events(run_id)
-    return any(text in event.payload.get("text", "") for event in page.data)
+@pytest.fixture
+def client(crashing_server: RunningService) -> Iterator[AgentService]:
+    with AgentService(crashing_server.api_key, crashing_server.base_url) as made:
+        yield made
 
 
 def until_said(client: AgentService, run_id: str, times: int) -> None:
-    """Wait until so many attempts have said something, each once."""
+    """Wait until the run's attempts together have said so many things."""
     until(lambda: sum(event.type == "text.delta" for event in client.runs.events(run_id).data) == times)
 
 
-def test_a_run_goes_on_at_its_last_step(crashing_server: RunningService) -> None:
-    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
-        run = client.runs.start("say first step\nstep 1\nsay second step\nwait 1.5\nsay end")
-        until(lambda: said(client, run.run_id, "second step"))
-        crashing_server.kill()
-        crashing_server.start()
-        ended = client.runs.wait(run.run_id, poll=0.05)
-        assert (ended.status, ended.output) == ("completed", "first step\nsecond step\nend")
-        assert counted_text(client, run.run_id) == "first step\nsecond step\nend\n"
-        assert ended.steps == 2
+def test_a_run_goes_on_at_its_last_step(crashing_server: RunningService, client: AgentService) -> None:
+    run = client.runs.start("say first step\nstep 1\nsay second step\nwait 1.5\nsay end")
+    until_said(client, run.run_id, 2)
+    crashing_server.kill()
+    crashing_server.start()
+    ended = client.runs.wait(run.run_id, poll=0.05)
+    assert (ended.status, ended.output) == ("completed", "first step\nsecond step\nend")
+    events = [
+        {"id": event.id, "type": event.type, "payload": event.payload}
+        for event in client.runs.iterate_events(run.run_id)
+    ]
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+    assert counted_text(events) == "first step\nsecond step\nend\n"
+    assert ended.steps == 2
 
 
-def test_a_run_being_cancelled_when_killed_is_cancelled(crashing_server: RunningService) -> None:
-    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
-        runs = [client.runs.start("say x\nwait 60") for _ in range(5)]
-        for run in runs:
-            client.runs.cancel(run.run_id)
-        crashing_server.kill()
-        crashing_server.start()
-        assert {client.runs.wait(run.run_id, poll=0.05).status for run in runs} == {"cancelled"}
-
-
-def test_a_job_runs_again_and_is_seen_to(crashing_server: RunningService) -> None:
-    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
-        given = {"steps": 20, "seconds": 1, "files": {"a.txt": "x"}}
-        job = client.jobs.submit("echo_job", given)
-        until(lambda: client.jobs.status(job.job_id, chat=job.chat).status == "running")
-        crashing_server.kill()
-        crashing_server.start()
-        done = client.jobs.wait(job.job_id, chat=job.chat)
-        assert done.status == "succeeded"
-        effects = (crashing_server.data / "effects.log").read_text().splitlines()
-        assert 1 <= len(effects) <= 2
-        assert all(json.loads(line) for line in effects)
-
-
-def test_work_that_is_cut_off_again_and_again_ends(crashing_server: RunningService) -> None:
-    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
-        run = client.runs.start("say x\nwait 60")
-        for attempt in range(1, 5):
-            until_said(client, run.run_id, attempt)
-            crashing_server.kill()
-            crashing_server.start()
-        ended = client.runs.wait(run.run_id, poll=0.05)
-        assert (ended.status, ended.last_error) == ("failed", "attempts_exhausted")
-
-
-def test_stops_in_good_order_do_not_count_against_a_run(crashing_server: RunningService) -> None:
-    with AgentService(crashing_server.api_key, crashing_server.base_url) as client:
-        run = client.runs.start("say x\nwait 60")
-        for attempt in range(1, 5):
-            until_said(client, run.run_id, attempt)
-            crashing_server.stop()
-            crashing_server.start()
-        until_said(client, run.run_id, 5)
+def test_a_run_being_cancelled_when_killed_is_cancelled(crashing_server: RunningService, client: AgentService) -> None:
+    runs = [client.runs.start("say x\nwait 60") for _ in range(5)]
+    for run in runs:
         client.runs.cancel(run.run_id)
-        assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
+    crashing_server.kill()
+    crashing_server.start()
+    assert {client.runs.wait(run.run_id, poll=0.05).status for run in runs} == {"cancelled"}
+
+
+def test_a_job_runs_again_and_is_seen_to(crashing_server: RunningService, client: AgentService) -> None:
+    given = {"steps": 20, "seconds": 1, "files": {"a.txt": "x"}}
+    job = client.jobs.submit("echo_job", given)
+    until(lambda: client.jobs.status(job.job_id, chat=job.chat).status == "running")
+    crashing_server.kill()
+    crashing_server.start()
+    done = client.jobs.wait(job.job_id, chat=job.chat)
+    assert done.status == "succeeded"
+    effects = (crashing_server.data / "effects.log").read_text().splitlines()
+    assert 1 <= len(effects) <= 2
+    assert all(json.loads(line) for line in effects)
+
+
+def test_work_that_is_cut_off_again_and_again_ends(crashing_server: RunningService, client: AgentService) -> None:
+    run = client.runs.start("say x\nwait 60")
+    for attempt in range(1, 5):
+        until_said(client, run.run_id, attempt)
+        crashing_server.kill()
+        crashing_server.start()
+    ended = client.runs.wait(run.run_id, poll=0.05)
+    assert (ended.status, ended.last_error) == ("failed", "attempts_exhausted")
+
+
+def test_stops_in_good_order_do_not_count_against_a_run(crashing_server: RunningService, client: AgentService) -> None:
+    run = client.runs.start("say x\nwait 60")
+    for attempt in range(1, 5):
+        until_said(client, run.run_id, attempt)
+        crashing_server.stop()
+        crashing_server.start()
+    until_said(client, run.run_id, 5)
+    client.runs.cancel(run.run_id)
+    assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
 
 
 def test_another_model_does_not_finish_a_run() -> None:
     with running_service() as service, AgentService(service.api_key, service.base_url) as client:
         run = client.runs.start("say begun\nstep 1\nwait 60")
-        until(lambda: any(event.type == "text.delta" for event in client.runs.events(run.run_id).data))
+        until_said(client, run.run_id, 1)
         service.stop()
         service.model = "offline"
         service.start()
@@ -113,17 +101,3 @@ def test_another_model_does_not_finish_a_run() -> None:
         assert (ended.status, ended.last_error) == ("failed", "model_changed")
         assert "scripted" in (ended.last_error_message or "")
         assert client.runs.start("say", chat=ended.chat, sync=True).status == "completed"
-
-
-def test_a_document_that_was_not_read_yet_is_read_after_the_restart(crashing_server: RunningService) -> None:
-    """Killed when the upload was answered: the documents are found by their words later."""
-    many = [("files", (f"{number}.docx", word_file(paragraph("Summer")))) for number in range(10)]
-    with httpx.Client(
-        base_url=crashing_server.base_url + V1, headers={"Authorization": f"Bearer {crashing_server.api_key}"}
-    ) as http:
-        chat = http.post("/runs", json={"message": "say x"}).json()["chat"]
-        assert http.post("/files", params={"chat_id": chat}, files=many).status_code == 200
-        crashing_server.kill()
-        crashing_server.start()
-        query = {"chat_id": chat, "q": "summer"}
-        until(lambda: len(http.get("/files/search", params=query).json()["results"]), lambda found: found == 10)

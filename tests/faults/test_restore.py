@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import os
 import subprocess
 import sys
@@ -18,52 +18,37 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.store.blobs import LocalBlobs
 from agentsvc_nb.service.store.sqlite import SqliteDatabase
 from agentsvc_nb.settings import Settings
+from tests.service.process.test_serve import serve
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 FILES = 1_500
+"""To restore them takes a while."""
 pytestmark = pytest.mark.sqlite("restores a folder's own database")
-
-
-def big_service(folder: DataFolder) -> None:
-    """Many files: to restore them takes a while."""
-    folder.make()
-    blobs = LocalBlobs(folder.path / "blobs")
-    contents = []
-    for number in range(FILES):
-        data = os.urandom(2_000)
-        sha256 = hashlib.sha256(data).hexdigest()
-        blobs.path(sha256).parent.mkdir(parents=True, exist_ok=True)
-        blobs.path(sha256).write_bytes(data)
-        contents.append(Content(f"{number}.bin", "application/octet-stream", len(data), sha256))
-
-    def put(tx: Tx) -> None:
-        for content in contents:
-            file_records.put(tx, "chat_a", content.file_name, content, Author("upload"), 1)
-
-    database = SqliteDatabase(folder.database).open()
-    database.write_now(put)
-    database.close()
 
 
 def test_a_killed_restore_leaves_no_service_and_can_be_begun_again(tmp_path: Path) -> None:
     """A service does not start there meanwhile, and says what to do."""
-    big_service(DataFolder(tmp_path / "data"))
-    back_up(Settings(tmp_path / "data"), tmp_path / "b.tar", unseen, unseen)
-    target = DataFolder(tmp_path / "new")
-    command = [sys.executable, "-m", "agentsvc_nb", "restore", str(tmp_path / "b.tar"), "--data", str(target.path)]
+    folder, target, backup = DataFolder(tmp_path / "data"), DataFolder(tmp_path / "new"), tmp_path / "b.tar"
+    folder.make()
+    blobs = LocalBlobs(folder.path / "blobs")
+    hashes = [blobs.put(os.urandom(2_000)).sha256 for _ in range(FILES)]
+
+    def put(tx: Tx) -> None:
+        for sha256 in hashes:
+            content = Content(f"{sha256}.bin", "application/octet-stream", 2_000, sha256)
+            file_records.put(tx, "chat_a", content.file_name, content, Author("upload"), 1)
+
+    with contextlib.closing(SqliteDatabase(folder.database).open()) as database:
+        database.write_now(put)
+    back_up(Settings(folder.path), backup, lambda *_: None, lambda *_: None)
+    command = [sys.executable, "-m", "agentsvc_nb", "restore", str(backup), "--data", str(target.path)]
     killed = subprocess.Popen(command)
     until(target.has_blobs)
     killed.kill()
     assert killed.wait(PATIENCE_SECONDS) < 0, "it was done before the kill"
     assert not target.database.exists()
-    serve = [*command[:3], "serve", "--port", "0", "--data", str(target.path)]
-    refused = subprocess.run(serve, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    refused = serve(target.path, "--port", 0)
     assert (refused.returncode, "agentsvc restore" in refused.stderr) == (1, True), refused.stderr
     subprocess.run(command, check=True, timeout=PATIENCE_SECONDS)
-    kept = [path for path in target.blobs.rglob("*") if path.is_file() and path.parent.name != "incoming"]
-    assert len(kept) == FILES
+    assert len(list(target.blobs.glob("??/??/*"))) == FILES
     assert not list(target.path.glob(".restore-*"))
-
-
-def unseen(done: int, total: int) -> None:
-    """A progress that nobody looks at."""

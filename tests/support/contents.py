@@ -37,12 +37,6 @@ def lose(service: RunningService, data: bytes) -> None:
         blob_path(service.data / "blobs", sha256).unlink()
 
 
-def forget(service: RunningService) -> None:
-    """Remove the copies that the service has of contents in a bucket, as others do that need the room."""
-    for copy in (service.data / "cache").glob("??/??/*"):
-        copy.unlink()
-
-
 def _address(service: RunningService) -> str | None:
     return KeptSettings.read(DataFolder(service.data)).settings.get("AGENTSVC_BLOBS")
 

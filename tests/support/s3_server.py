@@ -57,24 +57,27 @@ class S3Server:
     def start(self) -> None:
         """Start it, with what it held before, and wait until it takes an object."""
         names = [f"{of}.port{kind}" for of in ("s3", "master", "volume", "filer") for kind in ("", ".grpc")]
-        ports = {**dict(zip(names, self._ports, strict=True)), "s3.port.iceberg": 0, "s3.port.lance": 0}
-        others = {"volume.max": 100, "master.volumeSizeLimitMB": 1000, "volume.preStopSeconds": 0}
-        told = [f"-{name}={value}" for name, value in (ports | others).items()]
-        weed = Path(sysconfig.get_path("scripts"), "weed")
-        sockets = [f"-{one}.localSocket={self._folder / one}.sock" for one in ("s3", "filer")]
-        local = ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false", *sockets]
+        options = {
+            **dict(zip(names, self._ports, strict=True)),
+            "s3.port.iceberg": 0,
+            "s3.port.lance": 0,
+            "volume.max": 100,
+            "master.volumeSizeLimitMB": 1000,
+            "volume.preStopSeconds": 0,
+            "ip": "127.0.0.1",
+            "ip.bind": "127.0.0.1",
+            "master.telemetry": "false",
+            "s3.localSocket": self._folder / "s3.sock",
+            "filer.localSocket": self._folder / "filer.sock",
+            "dir": self._folder / "data",
+            "s3.config": self._folder / "s3.json",
+        }
+        given = [f"-{name}={value}" for name, value in options.items()]
+        # Without `-logtostderr` it leaves files of its own in the folder of temporary ones.
+        command = [str(Path(sysconfig.get_path("scripts"), "weed")), "-logtostderr=true", "server", "-s3", *given]
         with (self._folder / "weed.log").open("ab") as log:
-            command = [
-                str(weed),
-                # Else it leaves files of its own in the folder of temporary ones.
-                "-logtostderr=true",
-                "server",
-                f"-dir={self._folder / 'data'}",
-                "-s3",
-                f"-s3.config={self._folder / 's3.json'}",
-            ]
-            self._process = subprocess.Popen([*command, *local, *told], stdout=log, stderr=subprocess.STDOUT)
-        self._await_bucket()
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        until(self._has_bucket)
 
     def kill(self) -> None:
         if self._process is not None:
@@ -89,16 +92,12 @@ class S3Server:
         """All objects, or those of the service at `address`, for a look beside the service."""
         return _store(self.url, KEY, SECRET, prefix.removeprefix(f"s3://{BUCKET}/"))
 
-    def _await_bucket(self) -> None:
+    def _has_bucket(self) -> bool:
         operator = _store(self.url, _OPERATOR["accessKey"], _OPERATOR["secretKey"])
-
-        def is_taken() -> bool:
-            with contextlib.suppress(BaseError):
-                obstore.put(operator, "ready", b"yes")  # makes the bucket, which the service itself may not
-                return True
-            return False
-
-        until(is_taken)
+        with contextlib.suppress(BaseError):
+            obstore.put(operator, "ready", b"yes")  # makes the bucket, which the service itself may not
+            return True
+        return False
 
 
 def _store(url: str, key: str, secret: str, prefix: str = "") -> S3Store:

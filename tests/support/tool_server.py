@@ -56,13 +56,8 @@ class RunningToolServer:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         until(lambda: (self.folder / "port").exists())
 
-    @property
-    def authority(self) -> str:
-        return f"127.0.0.1:{(self.folder / 'port').read_text()}"
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.authority}/mcp"
+        self.authority = f"127.0.0.1:{(self.folder / 'port').read_text()}"
+        self.url = f"http://{self.authority}/mcp"
 
     def calls(self) -> list[str]:
         return calls(self.folder)
@@ -144,31 +139,23 @@ def _server(folder: Path) -> Any:
 
 
 def _answer(name: str, folder: Path) -> dict[str, Any]:
-    def text(said: str) -> dict[str, Any]:
-        return {"type": "text", "text": said}
-
-    encoded = base64.b64encode(PIXEL).decode()
+    text, headers = f"{name} is done", folder / "headers.log"
     match name:
         case "picture":
-            sound = {"type": "audio", "data": encoded, "mimeType": "audio/wav"}
-            link = {"type": "resource_link", "uri": "file:///etc/passwd", "name": "passwords"}
-            fake = {
-                "type": "image",
-                "data": base64.b64encode(b"<svg onload=alert(1)>").decode(),
-                "mimeType": "image/png",
-            }
+            encoded, fake = (base64.b64encode(data).decode() for data in (PIXEL, b"<svg onload=alert(1)>"))
             picture = {"type": "image", "data": encoded, "mimeType": "image/png"}
-            return {"content": [picture, link, sound, fake]}
+            link = {"type": "resource_link", "uri": "file:///etc/passwd", "name": "passwords"}
+            sound = {"type": "audio", "data": encoded, "mimeType": "audio/wav"}
+            return {"content": [picture, link, sound, {**picture, "data": fake}]}
         case "huge":
-            return {"content": [text("line\n" * 1_000_000)]}
+            text = "line\n" * 1_000_000
         case "flood":
-            return {"content": [text("x" * 20_000_000)]}
+            text = "x" * 20_000_000
         case "wrong":
-            return {"content": [text("There is no such ticket.")], "isError": True}
+            text = "There is no such ticket."
         case "key":
-            log = folder / "headers.log"
-            return {"content": [text(log.read_text() if log.exists() else os.environ.get("TOOL_KEY", "none"))]}
-    return {"content": [text(f"{name} is done")]}
+            text = headers.read_text() if headers.exists() else os.environ.get("TOOL_KEY", "none")
+    return {"content": [{"type": "text", "text": text}], "isError": name == "wrong"}
 
 
 def _serve(server: Any, folder: Path, legacy: bool) -> None:
@@ -189,9 +176,7 @@ def _serve(server: Any, folder: Path, legacy: bool) -> None:
             return
         await app(scope, receive, send)
 
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen()
+    listening = socket.create_server(("127.0.0.1", 0))
     (folder / "port.new").write_text(str(listening.getsockname()[1]))
     (folder / "port.new").replace(folder / "port")
     uvicorn.Server(uvicorn.Config(noting, log_level="error")).run(sockets=[listening])

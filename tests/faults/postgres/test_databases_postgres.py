@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import signal
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +11,6 @@ import psycopg
 import pytest
 import sqlalchemy
 
-from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.variables import Rules
@@ -22,9 +18,8 @@ from tests.support import databases
 
 # A cursor whose query was cut off is left to be collected.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n % 10) FROM r"
-RULES = Rules(rows=50, hidden=("sal?ry", "board*"))
-SECRETS = ("90000", "hunter2", "minutes of")
+RULES = Rules(rows=50, hidden=("board*",))
+SECRETS = ("hunter2", "minutes of")
 MADE = """
 CREATE TABLE sales (region text, amount int, day date);
 INSERT INTO sales VALUES ('North', 3, '2026-01-05'), ('South', 5, '2026-02-07');
@@ -32,23 +27,17 @@ CREATE TABLE customers (id int, name text, region text);
 INSERT INTO customers VALUES (1, 'Ada', 'North');
 CREATE TABLE users (id int, city text, password text);
 INSERT INTO users VALUES (1, 'Rome', 'hunter2');
-CREATE TABLE staff (id int, salary int, team text) PARTITION BY RANGE (id);
-CREATE TABLE staff_1 PARTITION OF staff FOR VALUES FROM (0) TO (9);
-INSERT INTO staff VALUES (1, 90000, 'A');
 CREATE TABLE board_notes (said text, at date) PARTITION BY RANGE (at);
 CREATE TABLE notes_2026 PARTITION OF board_notes FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
 INSERT INTO board_notes VALUES ('minutes of the board', '2026-03-01');
 CREATE VIEW board_view AS SELECT said AS s FROM notes_2026;
-CREATE VIEW pay AS SELECT id, salary FROM staff;
-CREATE VIEW cities AS SELECT id, city FROM users;
 CREATE SCHEMA shop;
 CREATE VIEW shop.regions AS SELECT DISTINCT region FROM sales;
 CREATE FUNCTION sneaky() RETURNS int LANGUAGE sql AS 'DELETE FROM sales RETURNING 1';
 GRANT USAGE ON SCHEMA shop TO reader;
-GRANT SELECT ON sales, customers, cities, shop.regions, board_notes, notes_2026, board_view TO reader;
+GRANT SELECT ON sales, customers, shop.regions, board_notes, notes_2026, board_view TO reader;
 GRANT SELECT (id, city) ON users TO reader;
-GRANT SELECT (id, team) ON staff TO reader;
-GRANT SELECT ON sales, users, staff TO auditor;
+GRANT SELECT ON sales, users TO auditor;
 """
 
 
@@ -71,24 +60,6 @@ def readers() -> Iterator[sqlalchemy.Engine]:
     yield engine
     engine.dispose()
     gc.collect()
-
-
-@pytest.fixture(scope="module")
-def auditors() -> Iterator[sqlalchemy.Engine]:
-    engine = made("auditor")
-    yield engine
-    engine.dispose()
-    gc.collect()
-
-
-@pytest.fixture
-def owned() -> Iterator[sqlalchemy.Connection]:
-    """A connection of a role that may do everything."""
-    engine = made("postgres")
-    with engine.connect() as connection:
-        yield connection
-    engine.dispose()
-    gc.collect()  # here, where its warning is expected
 
 
 def told(bind: Any, sql: str) -> str:
@@ -115,11 +86,8 @@ def test_it_is_told_and_asked(readers: sqlalchemy.Engine) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT region, sum(amount) AS sold FROM sales GROUP BY region ORDER BY sold DESC LIMIT 2 OFFSET 0",
-        "SELECT c.name, s.amount FROM sales s JOIN customers c USING (region) -- a comment",
         "SELECT date_trunc('month', day) AS m, to_char(day, 'YYYY-MM'), count(*) FROM sales GROUP BY 1, 2 ORDER BY m",
         "SELECT * FROM sales s WHERE EXISTS (SELECT FROM customers c WHERE c.region = s.region) AND region ILIKE '%TH'",
-        "SELECT x.y, count(*) FILTER (WHERE amount > 1) FROM sales, LATERAL (VALUES (1), (2)) x(y) GROUP BY CUBE (x.y)",
         "SELECT * FROM shop.regions",
     ],
 )
@@ -128,14 +96,10 @@ def test_a_reader_has_ordinary_queries_answered_at_once(readers: sqlalchemy.Engi
 
 
 ATTACKS = [
-    # Functions that take SQL, reach the server, or are the owner's.
+    # Functions that take SQL, reach the server, or are the owner's; also in parts of a query that a plan does not show.
     ("select * from ts_stat('select password from users')", "asks"),
-    ("select query_to_xml('select * from users', true, true, '')", "asks"),
     ('select "pg_terminate_backend"(1)', "asks"),
-    ("select pg_read_file('/etc/passwd')", "asks"),
-    ("select set_config('statement_timeout', '0', false)", "asks"),
     ("select sneaky()", "asks"),
-    # Functions in the parts of a query that a plan does not show.
     ("select region from sales limit length(pg_read_file('/etc/passwd'))", "asks"),
     # The catalog.
     ("select query from pg_stat_activity", "asks"),
@@ -143,15 +107,11 @@ ATTACKS = [
     ("select * from board_view", "refused"),
     ("select count(*) from sales where exists (select from board_notes)", "refused"),
     # Columns that the role may not read.
-    ("select * from users", "refused"),
-    ("with x(a, b) as (table users) select * from x", "refused"),
     ("select t::text from users t", "refused"),
     # What is no query.
     ("select 1; commit; delete from sales", "refused"),
-    ("delete from sales returning *", "refused"),
     ("with x as (delete from sales returning *) select * from x", "refused"),
     ("select * from sales for update", "refused"),
-    ("call sneaky()", "asks"),
 ]
 
 
@@ -163,20 +123,14 @@ def test_a_reader_has_nothing_else_read(readers: sqlalchemy.Engine, sql: str, ho
     assert '"rows": [[2]]' in told(readers, "SELECT count(*) FROM sales")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select * from ts_stat('select city::tsvector || password::tsvector from users')",
-        "with x(a, b, c) as (table users) select * from x",
-        "select city from users",  # the server has no word for which columns a query reads
-    ],
-)
-def test_a_role_that_may_read_withheld_columns_has_queries_of_them_approved(
-    auditors: sqlalchemy.Engine, sql: str
-) -> None:
-    said = told(auditors, sql)
-    assert said.startswith("asks:"), said
-    assert told(auditors, "select count(*) from sales").startswith('{"columns"')
+def test_a_role_that_may_read_withheld_columns_has_queries_of_them_approved() -> None:
+    engine = made("auditor")
+    try:
+        # The server has no word for which columns a query reads.
+        assert told(engine, "select city from users").startswith("asks:")
+        assert told(engine, "select count(*) from sales").startswith('{"columns"')
+    finally:
+        engine.dispose()
 
 
 @pytest.mark.parametrize(
@@ -197,16 +151,18 @@ def test_more_rights_mean_approval(grant: str, sql: str, why: str) -> None:
         engine.dispose()
 
 
-@pytest.mark.parametrize(
-    "sql", ["SELECT sneaky()", "SELECT set_config('transaction_read_only', 'off', true), sneaky()"]
-)
-def test_a_function_that_writes_is_refused_by_the_server(owned: sqlalchemy.Connection, sql: str) -> None:
-    database = database_in("db", {"db": owned}).database
-    with pytest.raises(ApprovalNeeded, match="can do more than read"):
-        query(database, sql, RULES)
-    with pytest.raises(LookupError, match=r"read-only transaction|read-write mode"):
-        query(database, sql, Rules(), approved=True)
-    assert query(database, "SELECT count(*) AS n FROM sales", RULES, approved=True)["rows"] == [[2]]
+def test_a_function_that_writes_is_refused_by_the_server() -> None:
+    engine = made("postgres")
+    with engine.connect() as connection:
+        database = database_in("db", {"db": connection}).database
+        for sql in ("SELECT sneaky()", "SELECT set_config('transaction_read_only', 'off', true), sneaky()"):
+            with pytest.raises(ApprovalNeeded, match="can do more than read"):
+                query(database, sql, RULES)
+            with pytest.raises(LookupError, match=r"read-only transaction|read-write mode"):
+                query(database, sql, Rules(), approved=True)
+        assert query(database, "SELECT count(*) AS n FROM sales", RULES, approved=True)["rows"] == [[2]]
+    engine.dispose()
+    gc.collect()  # here, where its warning is expected
 
 
 def test_what_the_users_transaction_has_used_is_not_taken_for_unread(readers: sqlalchemy.Engine) -> None:
@@ -218,15 +174,3 @@ def test_what_the_users_transaction_has_used_is_not_taken_for_unread(readers: sq
         connection.exec_driver_sql("SELECT count(*) FROM pg_class")
         assert told(connection, "select count(*) from sales").startswith("{")
         assert told(connection, "select relname from pg_class").startswith("asks: The query reads pg_catalog.pg_class")
-
-
-def test_a_long_query_is_ended_and_ctrl_c_ends_one(readers: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = database_in("db", {"db": readers}).database
-    monkeypatch.setattr(database_port, "QUERY_SECONDS", 0.3)
-    with pytest.raises(LookupError, match="was stopped: ask for less"):
-        query(database, ENDLESS, Rules())
-    monkeypatch.setattr(database_port, "QUERY_SECONDS", 30)
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(LookupError, match="user stopped the query"):
-        query(database, ENDLESS, Rules())
-    assert query(database, "SELECT count(*) AS n FROM sales", Rules())["rows"] == [[2]]
