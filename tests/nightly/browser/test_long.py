@@ -1,4 +1,4 @@
-"""What takes long in JupyterLab: a long answer, a lost service, a page without the extension, two notebooks at once."""
+"""What takes long in JupyterLab: a long answer, a lost service, a page without the extension."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import Place, placed
-from tests.browser.lab import Notebook
 from tests.support.losing import lose_for_good
 from tests.support.waiting import until
 
@@ -52,44 +51,6 @@ def test_a_long_answer_leaves_the_page_free_and_the_notebook_small(place: Place)
     assert size < 3 * characters
     assert share < 0.2
     notebook.page.close()
-
-
-def test_two_notebooks_have_a_chat_each_and_one_approves_what_the_other_waits_for(place: Place) -> None:
-    call = 'call echo_job {"steps": 0, "seconds": 0}'
-    cells = ["%%ask -o answer\nsay {{name}}\nwait 2", "print('chat', answer.chat)"]
-    cells += [f"%%ask\nsay before\n{call}\nsay after", "%approve --all -o calls"]
-    cells += ["get_ipython().run_line_magic('approve', calls.call_id[0])"]
-    two = [place.lab.open(f"{name}.ipynb", [LOAD, f"name = '{name}'", *cells]) for name in ("ada", "bob")]
-    for notebook in two:
-        for cell in range(4):
-            notebook.run(cell)
-    assert len({until(lambda notebook=notebook: _chat(notebook)) for notebook in two}) == 2  # type: ignore[misc]
-    assert ["ada" in two[0].output(2), "bob" in two[1].output(2)] == [True, True]
-    _approved(*two)
-    for notebook in two:
-        notebook.page.close()
-
-
-def _approved(waiting: Notebook, answering: Notebook) -> None:
-    waiting.run(4)
-    shown = until(lambda: waiting.output(4), lambda text: "waits for your approval" in text and "before" in text)
-    assert '"seconds": 0' in shown
-    panel = waiting.page.get_by_text("This cell waits.").element_handle()
-    until(lambda: waiting.output(4) != shown)
-    assert panel is not None
-    assert panel.evaluate("node => node.isConnected"), "what is to be copied stands still while the line ticks"
-    for cell in (5, 6):
-        answering.run(cell)
-        answering.wait_idle()
-    assert '"seconds": 0' in answering.output(5)
-    assert "Approved: echo_job" in answering.output(6)
-    until(lambda: "completed" in waiting.output(4) and "after" in waiting.output(4))
-    assert "waits for your approval" not in waiting.output(4)
-
-
-def _chat(notebook: Notebook) -> str:
-    shown = notebook.output(3)
-    return shown.strip() if shown.startswith("chat chat_") else ""
 
 
 def test_without_the_extension_a_cell_says_how_to_go_on_and_does(

@@ -114,28 +114,3 @@ def test_a_run_in_the_background_is_answered_in_its_card(place: Place) -> None:
     assert "echo_job was refused: once is enough" in folded
     assert card.get_by_role("button").count() == 0
     notebook.page.close()
-
-
-def test_a_chat_is_talked_with_and_closed(place: Place) -> None:
-    notebook = place.lab.open("chat.ipynb", ["import agentsvc_nb\nagentsvc_nb.Chat()"])
-    notebook.run(0)
-    chat = notebook.page.locator(".asvc")
-    for turn in (1, 2):
-        chat.get_by_label("Message").fill(f"say **answer** {turn}")
-        chat.get_by_role("button", name="Send").click()
-        until(lambda turn=turn: notebook.output(0).count("✓ completed") == turn)  # type: ignore[misc]
-    chat.get_by_role("button", name="Close").click()
-    until(lambda: "closed" in notebook.output(0))
-    assert "answer 2" in notebook.output(0)
-    assert chat.get_by_role("button").count() == 0
-    notebook.page.close()
-
-
-def test_a_magic_that_is_not_there_yet_is_loaded_by_a_click(place: Place) -> None:
-    notebook = place.lab.open("new.ipynb", ["%nonsense", "%%ask\nsay It is here"])
-    notebook.run(0)
-    until(lambda: "not found" in notebook.output(0))
-    notebook.run(1)
-    notebook.page.get_by_role("button", name="Load it and run this cell").click()
-    until(lambda: "It is here" in notebook.page.locator(".jp-NotebookPanel").inner_text())
-    notebook.page.close()

@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from agentsvc_nb import AgentService
-from tests.unit.client.conftest import KEY
-from tests.unit.client.test_requests import operations_of
-
 USER_CODE = Path(__file__).with_name("user_code.py")
 MISTAKES = Path(__file__).with_name("user_mistakes.py")
 
@@ -41,8 +37,3 @@ def expectations(code: str) -> list[tuple[int, str]]:
     """The line and the kind of each mistake."""
     lines = enumerate(code.splitlines(), start=1)
     return [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # " in line]
-
-
-def test_the_user_code_uses_every_operation_of_both_clients() -> None:
-    plain, _ = USER_CODE.read_text().split("async def awaited(")
-    assert [name for name in operations_of(AgentService(KEY)) if f"client.{name}(" not in plain] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 import shutil
@@ -15,8 +14,6 @@ import pytest
 import yaml
 
 from agentsvc_nb.service.http import readiness
-from agentsvc_nb.tools.programs import running
-from agentsvc_nb.tools.workspace import run_python
 from docs.tables import METRICS
 
 ROOT = Path(__file__).parents[3]
@@ -45,14 +42,6 @@ def test_queries_name_metrics_that_there_are() -> None:
     assert {SERIES[name].name for name in found} == {metric.name for metric in METRICS}
 
 
-def test_queries_name_labels_that_there_are() -> None:
-    for query in queries():
-        allowed = {"le"} | {label for name in re.findall(r"\bagentsvc_\w+", query) for label in SERIES[name].labels}
-        named = re.findall(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"", query)
-        grouped = [label for found in re.findall(r"by \(([^)]*)\)", query) for label in found.split(", ")]
-        assert {*named, *grouped} <= allowed | ({"job"} if query.startswith("up") else set()), query
-
-
 @needs("promtool")
 def test_promtool_finds_nothing_wrong(tmp_path: Path) -> None:
     for name in ("alerts.yaml", "prometheus.yaml"):
@@ -69,43 +58,6 @@ def instructions() -> list[tuple[str, str]]:
     lines = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ").splitlines()
     split = (line.partition(" ") for line in lines if line and not line.startswith("#"))
     return [(name, " ".join(rest.split())) for name, _, rest in split]
-
-
-def copied() -> dict[str, str]:
-    """What the Containerfile copies, source by target."""
-    found: dict[str, str] = {}
-    for name, rest in instructions():
-        if name == "COPY":
-            *sources, target = rest.split()
-            found |= {source: target + source if target.endswith("/") else target for source in sources}
-    return found
-
-
-def test_the_image_is_made_of_what_there_is(tmp_path: Path) -> None:
-    """A wheel can be built from what is copied and nothing else, it has the extras, and its command starts."""
-    assert copied().keys() >= {"pyproject.toml", "agentsvc_nb"}
-    source = tmp_path / "src"
-    for name, target in copied().items():
-        place = source / Path(target).relative_to("/src")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, place)
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path / "made"), str(source)]
-    made = subprocess.run(pip, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    (extras,) = re.findall(r"pip install .*'/src\[(.*)\]'", (DEPLOY / "Containerfile").read_text())
-    (metadata,) = (tmp_path / "made").glob("agentsvc_nb-*.dist-info/METADATA")
-    assert {f"Provides-Extra: {extra}" for extra in extras.split(",")} <= set(metadata.read_text().splitlines())
-    known = dict(instructions())
-    command = [*json.loads(known["ENTRYPOINT"]), *json.loads(known["CMD"])]
-    assert command[0] == "agentsvc"
-    run = [sys.executable, "-c", "from agentsvc_nb.cli import main; import sys; sys.exit(main(sys.argv[1:]))"]
-    help = subprocess.run(
-        [*run, command[1], "--help"], cwd=tmp_path / "made", capture_output=True, text=True, check=True
-    )
-    assert {word for word in command if word.startswith("--")} <= set(re.findall(r"--[\w-]+", help.stdout))
 
 
 @pytest.mark.parametrize(("name", "count"), [("compose.yaml", 1), ("compose.cluster.yaml", 3)])
@@ -167,15 +119,3 @@ def test_systemd_reads_the_unit(name: str, tmp_path: Path) -> None:
     verify = ["systemd-analyze", "verify", str(tmp_path / name)]
     told = subprocess.run(verify, capture_output=True, text=True, check=False)
     assert (told.returncode, [line for line in told.stderr.splitlines() if name in line]) == (0, [])
-
-
-@pytest.mark.parametrize("name", ["agentsvc.service", "agentsvc-worker.service"])
-def test_a_unit_bounds_what_programs_take_together(name: str) -> None:
-    """The service watches each program; the unit bounds all of them with the service, which goes on without them."""
-    unit = configparser.ConfigParser(interpolation=None)
-    unit.read_string((DEPLOY / name).read_text())
-    service = unit["Service"]
-    programs = max(run_python.AT_ONCE, 4)  # four on a machine with eight processors
-    assert int(service["TasksMax"]) > 2 * programs * running.PROCESSES_MAX
-    assert re.fullmatch(r"[1-9]\d%", service["MemoryMax"]), "of the machine, whose size we do not know"
-    assert service["OOMPolicy"] == "continue"

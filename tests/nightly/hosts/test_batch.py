@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.nightly.hosts.conftest import LOAD, ROOT, Written, run_module
+from tests.nightly.hosts.conftest import LOAD, Written, run_module
 
 ASK = "%%ask\nsay **hello** {{who}} <script>alert(7)</script>"
 ROWS = "import pandas as pd\ndf = pd.DataFrame({'text': ['one', 'two']})"
@@ -54,19 +53,6 @@ def test_papermill_sets_parameters_and_ends_at_a_failed_run(notebook: Written, e
     assert said.startswith("**hello** Ada & Bo <script>alert(7)</script>")
     assert "RunFailed" in [text for cell in found for text in cell]
     assert not any("never" in text for cell in found for text in cell)
-
-
-def test_nbval_compares_what_is_stored(notebook: Written, environ: dict[str, str]) -> None:
-    path = notebook("who = 'Ada'", LOAD, ASK)
-    executed = path.with_name("stored.ipynb")
-    assert run_module("papermill", path, executed, environ=environ).returncode == 0
-    check = ["-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
-    sanitize = ("--nbval-sanitize-with", ROOT / "tests" / "notebooks-sanitize.cfg")
-    done = run_module("pytest", *check, *sanitize, executed, environ=environ)
-    assert done.returncode == 0, done.stdout[-3000:]
-    changed = executed.read_text().replace("say **hello**", "say **bye**")
-    executed.write_text(changed)
-    assert run_module("pytest", *check, *sanitize, executed, environ=environ).returncode == 1
 
 
 def test_nbconvert_executes_and_writes_no_script_of_an_answer(notebook: Written, environ: dict[str, str]) -> None:

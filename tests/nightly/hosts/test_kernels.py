@@ -34,7 +34,6 @@ ENDING: Final = {
 }
 """Code that asks or ends, and what its agent is told."""
 PID: Final = "import os; print(os.getpid())"
-NESTED: Final = "import nest_asyncio2; nest_asyncio2.apply()"
 
 
 @pytest.fixture(scope="module", params=list(VERSIONS))
@@ -59,13 +58,6 @@ def shown(run: Run) -> str:
     assert run.error is None, run.error
     (output,) = run.cell.outputs
     return str(output["text/plain"])
-
-
-def test_a_cell_streams_and_leaves_one_output(kernel: Jupyter) -> None:
-    run = kernel.run("%%ask -o answer\nsay one\nsay\nwait 0.5\nsay two", cell_id="c1")
-    assert run.cell.messages > 3
-    assert shown(run).startswith("one\n\ntwo")
-    assert kernel.run("print(answer.text.split())").printed == "['one', 'two']\n"
 
 
 def calling(code: str) -> str:
@@ -133,16 +125,3 @@ def test_a_kernel_that_is_killed_meanwhile_runs_it_no_second_time(
         kernel.run("_.cancel()")
         assert kernel.run("print(6 * 7)").printed == "42\n"
     assert (tmp_path / "ran").read_text() == "x"
-
-
-def test_nest_asyncio_of_the_user_changes_nothing(kernel: Jupyter) -> None:
-    assert shown(kernel.run("%%ask\nsay first", cell_id="c0")).startswith("first")
-    assert kernel.run(NESTED).error is None
-    nested = (
-        "import asyncio\nasync def own():\n    await asyncio.sleep(0.01)\n    return 'own'\nprint(asyncio.run(own()))"
-    )
-    assert kernel.run(nested).printed == "own\n"
-    assert shown(kernel.run("%%ask\nsay one\nwait 0.3\nsay two", cell_id="c1")).startswith("one")
-    kernel.run("%%ask --bg -o later\nwait 0.3\nsay later", cell_id="c2")
-    assert kernel.run("print((await later).text)").printed.splitlines()[-1] == "later"
-    assert kernel.run("print(6 * 7)").printed == "42\n"

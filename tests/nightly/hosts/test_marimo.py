@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.lab import launched
 from tests.nightly.hosts.conftest import run_module
@@ -28,10 +28,10 @@ app = marimo.App()
 def _():
     import os
     import pandas as pd
-    from agentsvc_nb import AgentService, Chat, Files, Gallery, ToolForm
+    from agentsvc_nb import AgentService, Chat, ToolForm
     from agentsvc_nb.notebook import commands
     from agentsvc_nb.notebook.state.session import Session
-    return AgentService, Chat, Files, Gallery, Session, ToolForm, commands, os, pd
+    return AgentService, Chat, Session, ToolForm, commands, os, pd
 
 
 @app.cell
@@ -66,18 +66,6 @@ def _(client, run):
 
 
 @app.cell
-def _(Files, job):
-    Files(job.chat)
-    return
-
-
-@app.cell
-def _(Gallery, job):
-    Gallery(chat=job.chat)
-    return
-
-
-@app.cell
 def _(Session, commands, job):
     commands.files_preview(Session().for_chat(job.chat), "out/plan.md")
     return
@@ -103,7 +91,6 @@ if __name__ == "__main__":
 SHOWN = [
     "Run completed",
     "Job succeeded",
-    "images/pack-light",
     "Autumn",
     "client.jobs.submit('create_images', {'request': {'brief': 'Autumn sale'}})",
 ]
@@ -151,42 +138,26 @@ def test_an_exported_page_has_all_that_the_cells_show(app: Path, environ: dict[s
     assert [words for words in SHOWN if words not in exported] == []
 
 
-def test_a_visitor_uses_cards_files_a_form_and_a_chat(address: str) -> None:
+def test_a_visitor_uses_a_form_and_a_chat(address: str) -> None:
     with launched() as browser:
         page = browser.new_page()
         page.goto(address)
-        _used(page)
-
-
-def _used(page: Page) -> None:
-    body = page.locator("body")
-    for words in SHOWN:
-        expect(body).to_contain_text(words)
-    expect(body).to_contain_text(f"**hello** {EVIL}")
-    expect(body.get_by_role("heading", name="Autumn")).to_have_count(1)
-    expect(body).not_to_contain_text("Traceback")
-    files = page.locator(".asvc-files").first
-    files.get_by_role("row", name="pack-light").get_by_role("button").press("Enter")
-    expect(files.get_by_role("group", name="Preview of pack-light").locator("img")).to_have_count(1)
-    gallery = page.locator(".asvc-files").last
-    gallery.locator("li button").press("Enter")
-    expect(gallery.locator(".asvc-pair img")).to_have_count(1)
-    page.keyboard.press("Escape")
-    expect(gallery.locator("li button")).to_be_focused()
-    form = page.locator(".asvc-form")
-    form.get_by_label("Count").fill("0")
-    page.keyboard.press("Tab")
-    expect(form.get_by_text("At least 1.", exact=True)).to_be_visible()
-    form.get_by_label("Count").fill("1")
-    form.get_by_role("button", name="Create").click()
-    expect(form).to_contain_text("✓ succeeded")
-    chat = page.locator(".asvc-chat")
-    notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"mine")
-    chat.locator("input[type=file]").set_input_files(notes)
-    page.get_by_role("button", name="Remove notes.txt").wait_for()
-    page.get_by_label("Message").fill(f"say **good** day {EVIL}")
-    page.get_by_label("Message").press("Enter")
-    expect(chat.locator("strong", has_text="good")).to_have_count(1)
-    expect(chat).to_contain_text("✓ completed")
-    expect(chat).to_contain_text("notes.txt")
-    assert page.evaluate("window.bad") is None
+        body = page.locator("body")
+        for words in SHOWN:
+            expect(body).to_contain_text(words)
+        expect(body).to_contain_text(f"**hello** {EVIL}")
+        expect(body.get_by_role("heading", name="Autumn")).to_have_count(1)
+        expect(body).not_to_contain_text("Traceback")
+        form = page.locator(".asvc-form")
+        form.get_by_label("Count").fill("0")
+        page.keyboard.press("Tab")
+        expect(form.get_by_text("At least 1.", exact=True)).to_be_visible()
+        form.get_by_label("Count").fill("1")
+        form.get_by_role("button", name="Create").click()
+        expect(form).to_contain_text("✓ succeeded")
+        chat = page.locator(".asvc-chat")
+        page.get_by_label("Message").fill(f"say **good** day {EVIL}")
+        page.get_by_label("Message").press("Enter")
+        expect(chat.locator("strong", has_text="good")).to_have_count(1)
+        expect(chat).to_contain_text("✓ completed")
+        assert page.evaluate("window.bad") is None

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from agentsvc_nb import embedded
-from agentsvc_nb.cli import EXIT_USAGE, main
 from agentsvc_nb.notebook.state.journal import Journal
 from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.service.config import KeptSettings
 from agentsvc_nb.service.folder import DataFolder
 from tests.service.cli.test_cli import agentsvc
-from tests.service.process.test_kept_settings import ANSWER, BARE, CONTEXT, MODEL, PROVIDERS_KEY, ask, kept, restart
+from tests.service.process.test_kept_settings import ANSWER, BARE, CONTEXT, MODEL, ask, kept, restart
 from tests.service.process.test_kept_settings import data as data
 from tests.service.process.test_kept_settings import server as server
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -102,27 +101,6 @@ def test_an_empty_variable_goes_back_to_the_default(data: Path, server: ChatServ
     assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL"}
     ask(data)
     assert server.asked[-1]["max_completion_tokens"] == 8192 // 4
-
-
-def test_a_hosted_model_that_lacks_its_key_fails_at_once_and_the_rest_works(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    keep(data, {"AGENTSVC_MODEL": HOSTED})
-    with serving(data):
-        before = embedded.status(data)
-        said = refused(data)
-        assert "set ANTHROPIC_API_KEY. Then restart the service there: " in said
-        with embedded.local(data) as client:
-            run = client.runs.wait(client.runs.start("hello", files=[__file__]).run_id, poll=0.05)
-            assert (run.status, run.last_error) == ("failed", "not_configured")
-            assert client.files.search("refused", chat=str(run.chat)).results
-        there = agentsvc("status", "--data", data, ANTHROPIC_API_KEY=PROVIDERS_KEY).stdout
-        assert "ANTHROPIC_API_KEY: there unset, here set" in there
-        assert main(["restart", "--data", str(data)]) == EXIT_USAGE
-        assert "set ANTHROPIC_API_KEY" in capsys.readouterr().err
-        assert embedded.status(data) == before, "nothing was ended"
-        assert main(["doctor", "--data", str(data)]) == 1
-        assert f"fail  model: {HOSTED}: The model" in capsys.readouterr().out
 
 
 def test_the_notice_names_what_differs_once_and_its_command_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

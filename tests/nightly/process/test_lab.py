@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import urllib.request
 from pathlib import Path
 
-import pytest
-
 from agentsvc_nb import embedded
 from agentsvc_nb.cli import lab as lab_command
-from agentsvc_nb.cli import main
 from tests.service.cli.test_cli import ENV, command
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -31,49 +27,6 @@ def test_notebooks_are_never_overwritten(tmp_path: Path) -> None:
     assert (target / "data/prices.csv").read_text() == "ours"
     assert not (target / ".ipynb_checkpoints").exists()
     assert lab_command.copy_notebooks(source, target) == []
-
-
-def test_without_jupyterlab_lab_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """One sentence with the command, and nothing copied."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.chdir(tmp_path)
-    assert main(["lab"]) == 1
-    assert "pip install 'agentsvc-nb[lab]'" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_lab_refuses_a_taken_port_before_anything_else(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """No address that would not work, no notebooks, no service."""
-    monkeypatch.chdir(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        assert main(["lab", "--port", str(port), "--data", str(tmp_path / "data")]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert f"port {port}" in said.err
-    assert "--port" in said.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_lab_says_when_jupyterlab_fails(tmp_path: Path) -> None:
-    """JupyterLab that ends with an error is an error of ours, with a sentence; the service goes on."""
-    data = tmp_path / "data"
-    done = subprocess.run(
-        command("lab", "--no-browser", "--data", data, "--", "--ServerApp.port=no"),
-        cwd=tmp_path,
-        env=ENV | {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "IPYTHONDIR": str(tmp_path / "ipython")},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
-    assert embedded.stop(data), "the service was still there"
-    assert done.returncode == 1
-    assert "JupyterLab ended with an error" in done.stderr
-    assert f"agentsvc stop --data {data}" in done.stdout
 
 
 def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> None:
