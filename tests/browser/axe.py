@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -27,12 +27,7 @@ _OPTIONS: Final = {
 
 
 def check(notebook: Notebook, selector: str = OURS) -> None:
-    """Fail with a readable list where what `selector` finds violates a rule, in any look; the first theme stays.
-
-    Raises:
-        AssertionError: there are violations.
-        playwright.sync_api.Error: nothing in the page is found by `selector`.
-    """
+    """Fail where what `selector` finds violates a rule, in any look; the first theme stays."""
     found: dict[str, list[str]] = {}
     for look in looks(notebook):
         for line in violations(notebook.page, selector):
@@ -46,8 +41,10 @@ def looks(notebook: Notebook) -> Iterator[str]:
         theme(notebook.page, name)
         yield name
     theme(notebook.page, THEMES[0])
-    with _emulated(notebook.page, "active"):
-        yield FORCED
+    notebook.page.emulate_media(forced_colors="active")
+    _drawn(notebook.page)
+    yield FORCED
+    notebook.page.emulate_media(forced_colors="none")
     with narrow(notebook.page):
         yield f"{NARROW} pixels"
 
@@ -82,8 +79,7 @@ def narrow(page: Page) -> Iterator[None]:
 
 
 def violations(page: Page, selector: str = OURS) -> list[str]:
-    """A few lines for each element that violates a rule: the rule, the element, what to mend. Opens what is folded, and
-    what scrolls: axe-core takes text at its edge for covered."""
+    """Each element that violates a rule, after what is folded or scrolls was opened: at its edge text seems covered."""
     # JupyterLab's body is 0 pixels high and hides what overflows it: axe-core takes all of the page for invisible.
     page.evaluate("() => { document.body.style.minHeight = '100vh' }")
     page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output details').forEach(one => one.open = true)")
@@ -92,18 +88,13 @@ def violations(page: Page, selector: str = OURS) -> list[str]:
     told: dict[str, Any] = {}
 
     def covered() -> list[str]:
-        told.update(_judged(page, selector))
+        told.update(Axe().run(page, selector, _OPTIONS).response)
         return _covered(told)
 
     until(covered, lambda found: not found)
     judged = {rule["id"] for kind in ("passes", "violations", "incomplete") for rule in told[kind]}
     assert "color-contrast" in judged, f"axe-core sees no text in {selector}"
     return [_told(rule, node) for rule in told["violations"] for node in rule["nodes"]]
-
-
-def _judged(page: Page, selector: str) -> dict[str, Any]:
-    found: dict[str, Any] = Axe().run(page, selector, _OPTIONS).response
-    return found
 
 
 def _covered(told: dict[str, Any]) -> list[str]:
@@ -116,13 +107,3 @@ def _covered(told: dict[str, Any]) -> list[str]:
 def _told(rule: dict[str, Any], node: dict[str, Any]) -> str:
     why = str(node["failureSummary"]).replace("\n", "\n    ")
     return f"{rule['id']} ({rule['impact']}): {rule['help']}\n    {node['html'][:300]}\n    {why}"
-
-
-@contextmanager
-def _emulated(page: Page, forced: Literal["active", "none"]) -> Iterator[None]:
-    page.emulate_media(forced_colors=forced)
-    _drawn(page)
-    try:
-        yield
-    finally:
-        page.emulate_media(forced_colors="none")

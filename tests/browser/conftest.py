@@ -46,14 +46,14 @@ class Place:
 
     def count(self, where: str = "1 = 1") -> int:
         """The service's own count of runs."""
-        with contextlib.closing(sqlite3.connect(self.data / "service.sqlite3")) as database:
-            found: int = database.execute(f"SELECT COUNT(*) FROM run WHERE {where}").fetchone()[0]
-        return found
+        return len(self._runs(where))
 
     def last_run(self) -> str:
+        return self._runs("1 = 1")[-1]
+
+    def _runs(self, where: str) -> list[str]:
         with contextlib.closing(sqlite3.connect(self.data / "service.sqlite3")) as database:
-            found: str = database.execute("SELECT run_id FROM run ORDER BY created_at DESC LIMIT 1").fetchone()[0]
-        return found
+            return [run for (run,) in database.execute(f"SELECT run_id FROM run WHERE {where} ORDER BY created_at")]
 
     @property
     def key(self) -> str:

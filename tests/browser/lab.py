@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -27,15 +26,8 @@ expect.set_options(timeout=PATIENCE_SECONDS * 1000)  # instead of 5 s: a busy ma
 TOKEN = "browser-tests"
 EXTENSION = Path(__file__).parents[2] / "agentsvc_nb" / "labextension"
 CHROMIUM = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--force-color-profile=srgb",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--force-color-profile=srgb"),
 )
 QUIET = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -43,12 +35,8 @@ QUIET = {
     "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
 }
 HOMES = (
-    "JUPYTER_CONFIG_DIR",
-    "JUPYTER_RUNTIME_DIR",
-    "JUPYTER_DATA_DIR",
+    *(f"JUPYTER{each}_DIR" for each in ("_CONFIG", "_RUNTIME", "_DATA", "LAB_SETTINGS", "LAB_WORKSPACES")),
     "IPYTHONDIR",
-    "JUPYTERLAB_SETTINGS_DIR",
-    "JUPYTERLAB_WORKSPACES_DIR",
 )
 App = Literal["lab", "notebook"]
 CURRENT = "window.jupyterapp.shell.currentWidget"
@@ -66,12 +54,8 @@ def launched() -> Iterator[Browser]:
 
 
 class Lab:
-    """A JupyterLab server of its own on a free port, and a browser; nothing of the user's settings leaks in.
-
-    Args:
-        extension: whether it has our extension, from the checkout.
-        browser: a browser to open pages in; without it, one is launched.
-    """
+    """A JupyterLab server of its own on a free port, and a browser, which is launched unless one is given; nothing of
+    the user's settings leaks in. `extension`: whether it has ours, from the checkout."""
 
     def __init__(
         self,
@@ -91,23 +75,17 @@ class Lab:
         self._settings = {**QUIET, "@jupyterlab/apputils-extension/themes": {"theme": theme}}
         self.port = _free_port()
         self._given = browser
-        self._opened = ExitStack()
 
     def __enter__(self) -> Self:
-        self._write_settings()
-        self._place_extension()
-        self._server = self._start_server()
-        self._browser = self._given or self._opened.enter_context(launched())
+        self._configure()
+        with ExitStack() as opened:
+            self._start_server(opened)
+            self._browser = self._given or opened.enter_context(launched())
+            self._opened = opened.pop_all()
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._opened.close()
-        self._server.terminate()
-        try:
-            self._server.wait(10)
-        except subprocess.TimeoutExpired:  # jupyter_server 2.21, when a page had just connected to a restarted kernel
-            self._server.kill()
-            self._server.wait()
 
     def open(self, name: str, cells: list[str] | None = None, width: int = 1100) -> Notebook:
         """Open a notebook, written from `cells` when they are given, and wait until its kernel is idle."""
@@ -123,26 +101,17 @@ class Lab:
         where = "lab/tree" if self.app == "lab" else "notebooks"
         return f"http://127.0.0.1:{self.port}/{where}/{name}?token={TOKEN}&reset"
 
-    def _start_server(self) -> subprocess.Popen[bytes]:
+    def _start_server(self, opened: ExitStack) -> None:
         module = "jupyterlab" if self.app == "lab" else "notebook"
-        command = [sys.executable, "-m", module, "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
-        command += [f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
-        command += ["--expose-app-in-browser"]
-        command += [
-            f"--ServerApp.root_dir={self.root}",
-            "--LabApp.news_url=None",
-            "--LabApp.extension_manager=readonly",
-        ]
-        with (self.homes / "lab.log").open("wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._env, cwd=self.root)
-        try:
-            until(lambda: self._answers() or server.poll() is not None, patience=180)
-            assert server.poll() is None, (self.homes / "lab.log").read_text()
-        except AssertionError:
-            server.kill()
-            server.wait()
-            raise
-        return server
+        command = [sys.executable, "-m", module, "--no-browser", "--allow-root", "--expose-app-in-browser"]
+        command += ["--ServerApp.ip=127.0.0.1", f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0"]
+        command += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={self.root}"]
+        command += ["--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+        log = opened.enter_context((self.homes / "lab.log").open("wb"))
+        server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._env, cwd=self.root)
+        opened.callback(_end, server)
+        until(lambda: self._answers() or server.poll() is not None, patience=180)
+        assert server.poll() is None, (self.homes / "lab.log").read_text()
 
     def _answers(self) -> bool:
         try:
@@ -151,22 +120,30 @@ class Lab:
         except (URLError, OSError):
             return False
 
-    def _write_settings(self) -> None:
+    def _configure(self) -> None:
         for plugin, values in self._settings.items():
-            file = Path(self._env["JUPYTERLAB_SETTINGS_DIR"]) / f"{plugin}.jupyterlab-settings"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(values))
-
-    def _place_extension(self) -> None:
-        if self._extension:
-            place = self.homes / "share" / "labextensions" / "agentsvc-nb"
+            _write(Path(self._env["JUPYTERLAB_SETTINGS_DIR"]) / f"{plugin}.jupyterlab-settings", values)
+        place = self.homes / "share" / "labextensions" / "agentsvc-nb"
+        if not self._extension:
+            disabled = {"disabledExtensions": {"agentsvc-nb": True}}
+            _write(Path(self._env["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json", disabled)
+        elif not place.is_symlink():
             place.parent.mkdir(parents=True, exist_ok=True)
-            if not place.is_symlink():
-                place.symlink_to(EXTENSION)
-        else:
-            file = Path(self._env["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({"disabledExtensions": {"agentsvc-nb": True}}))
+            place.symlink_to(EXTENSION)
+
+
+def _write(file: Path, values: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(values))
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(10)
+    except subprocess.TimeoutExpired:  # jupyter_server 2.21, when a page had just connected to a restarted kernel
+        server.kill()
+        server.wait()
 
 
 class Notebook:
@@ -182,15 +159,13 @@ class Notebook:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.goto(url, wait_until="domcontentloaded")
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
-        self.wait_kernel()
+        self._wait_kernel()
 
-    def wait_kernel(self) -> None:
+    def _wait_kernel(self, state: str = "kernel.status === 'idle'") -> None:
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
+        ready = f"{CURRENT}?.context?.isReady && {CURRENT}.sessionContext.session?.kernel"
         self.page.wait_for_function(
-            f"() => window.jupyterapp && {CURRENT} && {CURRENT}.context && {CURRENT}.context.isReady"
-            f" && {CURRENT}.sessionContext.session && {CURRENT}.sessionContext.session.kernel"
-            f" && {CURRENT}.sessionContext.session.kernel.status === 'idle'",
-            timeout=120_000,
+            f"() => {{ const kernel = window.jupyterapp && {ready}; return kernel && {state} }}", timeout=120_000
         )
 
     def command(self, name: str) -> None:
@@ -208,44 +183,31 @@ class Notebook:
     def stop(self) -> None:
         self.command("notebook:interrupt-kernel")
 
-    def restart_and_run_all(self) -> None:
-        self.restart()
-        self.run_all()
-
     def restart(self) -> None:
         """Restart the kernel, also in the middle of a cell."""
         self.page.evaluate(f"async () => {{ await {CURRENT}.sessionContext.session.kernel.restart() }}")
-        self.wait_kernel()
+        self._wait_kernel()
 
     def reload(self) -> None:
         """Load the page again, as F5 does; the kernel lives on."""
         self.page.reload(wait_until="domcontentloaded")
-        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
-        self.page.wait_for_function(
-            f"() => window.jupyterapp && {CURRENT} && {CURRENT}.context && {CURRENT}.context.isReady"
-            f" && {CURRENT}.sessionContext.session && {CURRENT}.sessionContext.session.kernel",
-            timeout=120_000,
-        )
+        self._wait_kernel("true")
 
     def busy(self) -> bool:
         status = self.page.evaluate(f"() => {CURRENT}.sessionContext.session.kernel.status")
         return status != "idle" or any("*" in prompt for prompt in self.prompts())
 
     def prompts(self) -> list[str]:
-        found: list[str] = self.page.locator(".jp-NotebookPanel .jp-CodeCell .jp-InputPrompt").all_inner_texts()
-        return found
+        return self.page.locator(".jp-NotebookPanel .jp-CodeCell .jp-InputPrompt").all_inner_texts()
 
     def wait_idle(self, patience: float = 60) -> None:
         until(lambda: not self.busy() and any(prompt.strip("[]: \n") for prompt in self.prompts()), patience=patience)
 
     def output(self, cell: int) -> str:
         """The visible text below a code cell."""
-        text: str = self.page.evaluate(
-            "cell => [...document.querySelectorAll('.jp-NotebookPanel .jp-CodeCell')][cell]"
-            ".querySelector('.jp-Cell-outputArea')?.innerText ?? ''",
-            cell,
-        )
-        return text
+        cells = "document.querySelectorAll('.jp-NotebookPanel .jp-CodeCell')"
+        found = f"cell => {cells}[cell].querySelector('.jp-Cell-outputArea')?.innerText ?? ''"
+        return str(self.page.evaluate(found, cell))
 
     def save(self) -> dict[str, Any]:
         """Save, and read the file."""
@@ -253,14 +215,11 @@ class Notebook:
         document: dict[str, Any] = json.loads(self.path.read_text())
         return document
 
-    def shot(self, path: Path) -> None:
-        self.page.screenshot(path=str(path))
-
     def _on_websocket(self, socket: WebSocket) -> None:
-        def received(payload: str | bytes) -> None:
-            self.kernel_bytes += len(payload)
+        socket.on("framereceived", self._received)
 
-        socket.on("framereceived", received)
+    def _received(self, payload: str | bytes) -> None:
+        self.kernel_bytes += len(payload)
 
 
 def _free_port() -> int:

@@ -52,9 +52,7 @@ def test_cards_are_cancelled_reloaded_and_answered(place: Place) -> None:
     card.get_by_label("Reason").fill("once is enough")
     card.get_by_role("button", name="Refuse").click()
     until(lambda: notebook.output(WAITING), lambda text: "✓ completed" in text and "after" in text)
-    folded = _cell(notebook, WAITING).text_content() or ""
-    assert "echo_job was approved" in folded
-    assert "echo_job was refused: once is enough" in folded
+    assert "was refused: once is enough" in (_cell(notebook, WAITING).text_content() or "")
     expect(page.locator(".jp-NotebookPanel").get_by_role("button", name="Cancel")).to_have_count(0)
     notebook.wait_idle()
     saved = [
@@ -72,30 +70,21 @@ def test_cards_are_cancelled_reloaded_and_answered(place: Place) -> None:
     page.close()
 
 
-def test_jobs_have_bars_that_move_and_pictures(place: Place) -> None:
+def test_jobs_have_bars_that_move_and_are_cancelled(place: Place) -> None:
     cells = [
         LOAD,
         "%%ask --new-chat\nsay hello",
         "%%job echo_job --bg\nsteps: 100\nseconds: 600",
         "%%job echo_job --bg\nsteps: 20\nseconds: 4",
         "%jobs watch --bg",
-        '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 4}',
     ]
     notebook = place.lab.open("jobs.ipynb", cells)
     for cell in range(len(cells)):
         notebook.run(cell)
-    bars, pictures = _cell(notebook, 4), _cell(notebook, 5).locator(".jp-Cell-outputArea img")
+    bars = _cell(notebook, 4)
     until(lambda: "✓ succeeded" in notebook.output(4))
     bars.get_by_role("button", name="Cancel").focus()
     notebook.page.keyboard.press("Space")
     until(lambda: "■ cancelled" in notebook.output(4))
     expect(bars.get_by_role("button", name="Cancel")).to_have_count(0)
-    expect(pictures).to_have_count(4)
-    assert all(src.startswith("data:image/") for src in pictures.evaluate_all("all => all.map(one => one.src)"))
-    natural = "all => all.every(one => one.complete && one.naturalWidth > 0)"
-    until(lambda: pictures.evaluate_all(natural))
-    shape = """all => all.map(one => [one.clientWidth / one.clientHeight, one.naturalWidth / one.naturalHeight])"""
-    assert all(abs(shown / natural - 1) < 0.02 for shown, natural in pictures.evaluate_all(shape))
-    notebook.wait_idle()
-    assert len(notebook.save()["cells"][5]["outputs"]) == 1
     notebook.page.close()

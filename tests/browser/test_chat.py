@@ -7,18 +7,12 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, Locator, expect
 
-from tests.browser import axe
 from tests.browser.conftest import Place
 from tests.browser.lab import Notebook
 from tests.notebook.test_hostile import HOSTILE
 from tests.support.waiting import until
 
 CELL = "import agentsvc_nb\nagentsvc_nb.Chat()"
-DROP = """element => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File(["content"], "dropped.txt"));
-    element.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
-}"""
 
 
 class Seen:
@@ -62,12 +56,9 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
         seen.button("Attach").click()
     chooser.value.set_files(FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"my notes"))
     seen.button("Remove notes.txt").wait_for()
-    page.evaluate(DROP, page.locator(".asvc-chat").element_handle())
-    seen.button("Remove dropped.txt").wait_for()
     seen.button("Send").click()
     seen.reads("✓ completed", 2)
     seen.reads("notes.txt")
-    seen.reads("dropped.txt")
     seen.ask('call echo_job {"steps": 0, "text": "for you"}\nsay approved')
     seen.reads("echo_job waits for your approval")
     seen.button("Approve").click()
@@ -82,7 +73,6 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     seen.reads("■ cancelled")
     seen.ask("\n".join(f"say {line}" for text in HOSTILE[:12] for line in text.splitlines() if line.isprintable()))
     seen.reads("✓ completed", 4)
-    _check_narrow(notebook)
     seen.button("As a cell").click()
     expect(page.locator(".jp-CodeCell").nth(1)).to_contain_text("%%ask")
     expect(page.locator(".jp-CodeCell")).to_have_count(3)
@@ -95,13 +85,6 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     outputs = notebook.save()["cells"][0]["outputs"]
     assert "widget" not in json.dumps([output["data"] for output in outputs]).replace("as a widget", "")
     page.close()
-
-
-def _check_narrow(notebook: Notebook) -> None:
-    """Nothing of the chat stands out at 400 pixels."""
-    with axe.narrow(notebook.page):
-        wide, room = notebook.page.locator(".asvc").first.evaluate("box => [box.scrollWidth, box.clientWidth]")
-        assert wide <= room
 
 
 def test_a_chat_beside_the_notebook(place: Place) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 
 from agentsvc_nb import AgentService
 from agentsvc_nb.client.errors import AuthenticationError
-from agentsvc_nb.testing import RunningService, running_service
+from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import ROUTES
 from tests.browser.test_hostile import file_names
 from tests.notebook.test_hostile import HOSTILE
@@ -105,34 +105,6 @@ def test_a_chat_grows_until_its_end_and_an_address_leads_to_its_turn(page: Page,
     opened.value.close()
 
 
-def test_what_waits_for_approval_is_decided_on_the_page(chromium: Browser) -> None:
-    """Without a reload of ours: the page shows it by itself, and goes on when it is decided."""
-    with running_service(approve_effects="yes") as asking, AgentService(asking.api_key, asking.base_url) as client:
-        context = chromium.new_context()
-        shown = signed_in(context, asking)
-        run = client.runs.start('wait 1\ncall echo_job {"steps": 0}\nsay between\ncall echo_job {"steps": 0}\nsay done')
-        shown.goto(str(run.app_url))
-        shown.get_by_role("button", name="Approve").click()
-        until(shown.locator(".answer").inner_text, lambda text: "between" in text)
-        shown.get_by_label("Reason, for the agent").fill("Not before Monday")
-        shown.get_by_label("Reason, for the agent").press("Enter")
-        until(lambda: shown.locator(".status.completed").count() == 1)
-        decided = [e.payload for e in client.runs.iterate_events(run.run_id) if e.type == "approval.decided"]
-        assert [(one["approved"], one["reason"]) for one in decided] == [(True, ""), (False, "Not before Monday")]
-        context.close()
-
-
-def test_what_a_rewind_takes_back_leaves_the_page(scripted: Page, service: RunningService) -> None:
-    script = "say alpha\nstep 1\nsay beta\nwait 1.5\nrewind\nsay gamma\nwait 20"
-    with AgentService(service.api_key, service.base_url) as client:
-        run = client.runs.start(script)
-        scripted.goto(str(run.app_url))
-        text = until(scripted.locator("[data-text]").inner_text, lambda found: "gamma" in found)
-        assert text.split() == ["alpha", "beta", "gamma"]
-        client.runs.cancel(run.run_id)
-        until(lambda: scripted.locator(".status.cancelled").count() == 1)
-
-
 def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, service: RunningService) -> None:
     """While it streams, when it has ended, as a question and as the names of files."""
     sayable = [text for text in HOSTILE if not any("\ud800" <= character <= "\udfff" for character in text)]
@@ -179,13 +151,12 @@ def test_nothing_is_against_the_pages_own_policy(scripted: Page, service: Runnin
     assert said == []
     table = scripted.get_by_role("region", name="Table")
     assert table.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX == 'auto'")
-    assert table.get_by_role("columnheader").count() == 12, "and is a table still"
 
 
 def test_the_page_of_the_api_shows_every_operation_and_asks_nobody_else(
     chromium: Browser, service: RunningService
 ) -> None:
-    context = chromium.new_context(color_scheme="dark")
+    context = chromium.new_context()
     page = context.new_page()
     requests: list[str] = []
     said: list[str] = []
@@ -195,10 +166,6 @@ def test_the_page_of_the_api_shows_every_operation_and_asks_nobody_else(
     operations = page.locator(".opblock")
     expect(operations.first).to_be_visible()
     assert operations.count() == len(ROUTES)
-    operations.first.get_by_role("button", expanded=False).first.click()
-    operations.first.get_by_role("button", name="Try it out").click()
-    background = page.evaluate("getComputedStyle(document.querySelector('.opblock-section-header')).backgroundColor")
-    assert max(map(float, re.findall(r"[\d.]+", background)[:3])) < 128
     assert all(url.startswith(service.base_url) for url in requests)
     assert said == []
     context.close()

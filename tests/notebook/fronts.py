@@ -11,7 +11,6 @@ from typing import Any
 from ipywidgets import widget_serialization
 
 from agentsvc_nb.notebook.widgets.front import Front
-from agentsvc_nb.wire.files import WorkspaceFile
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 _IDS = count()
@@ -22,12 +21,6 @@ def front_of(bundle: dict[str, Any]) -> Front:
     front = widget_serialization["from_json"](f"IPY_MODEL_{bundle[VIEW]['model_id']}", None)
     assert isinstance(front, Front)
     return front
-
-
-def file(path: str, size: int = 5, day: int = 1, version: int = 1) -> WorkspaceFile:
-    """A file of a chat as the service lists it."""
-    moment, name = f"2026-11-{day:02}T00:00:00Z", path.rsplit("/", 1)[-1]
-    return WorkspaceFile(id="0", path=path, file_name=name, size_bytes=size, updated_at=moment, version=version)
 
 
 def say(front: Front, do: str, *slices: bytes, **content: Any) -> None:
@@ -64,44 +57,27 @@ def decide(front: Front, approved: bool, **more: Any) -> None:
     say(front, "decide", key=key, approved=approved, **more)
 
 
-def _pieces(front: Front) -> Iterator[str]:
-    parts = front.parts()
-    for number in parts.get("order") or ():
-        turn = parts.get(f"turn/{number}") or {"asked": "", "files": [], "answer": ""}
-        yield _asked(turn) + turn["answer"]
-    yield _asked(parts["live"]) if "live" in parts else ""
-    yield html.escape(str(parts.get("doing") or ""))
-    yield parts.get("steps") or ""
-    blocks = {int(name.removeprefix("live/")): value for name, value in parts.items() if name.startswith("live/")}
-    yield from (blocks[number] for number in sorted(blocks))
-    yield parts.get("ran") or ""
-    yield from (card["shown"] + card["failed"] for name, card in parts.items() if name.startswith("asked/"))
-    yield parts.get("note") or ""
-    yield parts.get("text") or ""
-    yield from (bar.get("end", "") for name, bar in parts.items() if name.startswith("job/"))
-    if choice := parts.get("choice"):
-        yield choice["shown"] + choice["wrong"]
-    yield parts.get("closed") or ""
+MARKUP = ("answer", "shown", "failed", "end", "wrong", "live", "steps", "ran", "note", "text", "closed")
+PLAIN = ("asked", "files", "doing", "tool", "name", "state", "amounts", "chips", "head", "more", "heard")
 
 
-def _asked(turn: dict[str, Any]) -> str:
-    """A question, which a page shows as text."""
-    return html.escape(" ".join([turn["asked"], *turn["files"]]))
+def _fields(front: Front, wanted: tuple[str, ...]) -> Iterator[Any]:
+    for name, value in front.parts().items():
+        for field, content in value.items() if isinstance(value, dict) else [(name.partition("/")[0], value)]:
+            if field in wanted and content:
+                yield content
 
 
 def markup(front: Front) -> str:
-    """All HTML that a page shows, in its order."""
-    return "\n".join(_pieces(front))
+    """All HTML that a page shows, and the questions."""
+    asked = (html.escape(str(said)) for said in _fields(front, ("asked", "files", "doing")))
+    return "\n".join([*_fields(front, MARKUP), *asked])
 
 
 def words(front: Front) -> list[str]:
     """All that a page shows as text: names, tooltips, what is announced."""
-    parts = front.parts()
-    named = [name for _, name in (*(parts.get("chips") or ()), *(parts.get("files") or ()))]
-    tools = [card["tool"] for name, card in parts.items() if name.startswith("asked/")]
-    work = [value for name, value in parts.items() if name == "run" or name.startswith("job/")]
-    doing = [bar.get(word, "") for bar in work for word in ("name", "state", "amounts")]
-    return [*named, *tools, *doing, *(parts.get("head") or ()), parts.get("more") or "", parts.get("heard") or ""]
+    found = [each for content in _fields(front, PLAIN) for each in ([content] if isinstance(content, str) else content)]
+    return [str(each if isinstance(each, str) else each[-1]) for each in found if isinstance(each, (str, list, tuple))]
 
 
 def text(front: Front) -> str:

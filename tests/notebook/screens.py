@@ -10,9 +10,6 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.wire.runs import Event, Run
 
-HEADER_BYTES = 700
-"""More than a kernel's message costs beside its content."""
-
 
 class Cell:
     """Applies show, update and clear as JupyterLab does."""
@@ -56,14 +53,13 @@ class Cell:
 
     def _sent(self, bundle: Bundle) -> None:
         self.messages += 1
-        self.bytes += HEADER_BYTES + len(json.dumps(bundle, ensure_ascii=False).encode())
+        self.bytes += 700 + len(json.dumps(bundle, ensure_ascii=False).encode())
 
 
 class Clock:
     """Time that passes when it is told to."""
 
-    def __init__(self) -> None:
-        self.now = 1000.0
+    now = 1000.0
 
     def __call__(self) -> float:
         return self.now

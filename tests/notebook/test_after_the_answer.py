@@ -66,11 +66,3 @@ def test_a_passage_is_shown_with_the_lines_around_it() -> None:
     assert "Seven" in html
     assert "# Brief" not in html
     assert offences(html) == []
-
-
-@pytest.mark.parametrize(
-    "answer",
-    ["— `uploads/gone.md`, line 1", "— `uploads/brief.md`, line 99", "— `uploads/brief.md`, line 0"],
-)
-def test_without_a_passage_there_is_nothing(answer: str) -> None:
-    assert sources_html(answer, _read) == ""

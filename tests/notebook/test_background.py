@@ -15,7 +15,7 @@ from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.notebook.widgets.card import BarsScreen, CardScreen
 from agentsvc_nb.wire.tools import Job, Progress
 from tests.notebook.allowlist import FORBIDDEN, offences
-from tests.notebook.fronts import VIEW, front_of, markup, say, words
+from tests.notebook.fronts import VIEW, front_of, markup, words
 from tests.notebook.screens import Cell, Clock, Script
 from tests.notebook.shells import KernelShell, loaded
 from tests.notebook.test_hostile import HOSTILE
@@ -24,22 +24,16 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.usefixtures("connected")
 
 
-def test_the_cell_ends_at_once_and_the_result_waits(terminal: Any) -> None:
+def test_the_cell_ends_at_once_and_the_result_waits_and_can_be_awaited(terminal: Any) -> None:
     answer = terminal.cell("%%ask --bg -o reply\nsay hello\nwrite out/a.txt hi\nwait 0.5")
     assert terminal.user_ns["reply"] is answer is terminal.user_ns["_"]
     assert not answer.done()
     assert (answer.text, list(answer.files.df["path"]), answer.status) == ("hello", ["out/a.txt"], "completed")
     assert answer.done()
-    terminal.cell("%config Ask.background = True")
-    assert not terminal.cell("%%ask -o last\nwait 60").done(), "it can be the rule"
-    terminal.user_ns["last"].cancel()
-
-
-def test_it_can_be_awaited(terminal: Any) -> None:
-    answer = terminal.cell("%%ask --bg\nsay hello\nwait 0.2")
+    later = terminal.cell("%%ask --bg\nsay hello\nwait 0.2")
 
     async def read() -> str:
-        return str((await answer).text)
+        return str((await later).text)
 
     assert asyncio.run(read()) == "hello"
 
@@ -75,9 +69,8 @@ def test_what_waits_for_its_turn_and_is_cancelled_is_never_started(terminal: Any
         _ = second.text
     until(lambda: first.run_id)
     first.cancel()
-    with pytest.raises(RunFailed, match="was cancelled") as failed:
+    with pytest.raises(RunFailed, match="was cancelled"):
         _ = first.text
-    assert failed.value.hint == "", "an attribute takes no options"
     assert client.runs.get(first.run_id).status == "cancelled"
     assert list(terminal.cell("%runs")["run_id"]) == [first.run_id]
 
@@ -94,27 +87,14 @@ def test_in_a_notebook_a_line_with_a_button_moves_and_one_static_output_stays(ke
     assert set(output) == {"text/plain", "text/html"}
     assert offences(output["text/html"]) == []
     assert shown.metadata["agentsvc_nb"] == {"run_id": answer.run_id, "chat": answer.chat, "status": "completed"}
-    kernel.cell("answer = _", cell_id="c2")
-    kernel.cell("answer", cell_id="c3")
+    kernel.cell("_", cell_id="c2")
     assert kernel.shown.outputs == [output]
-
-
-def test_why_nothing_was_started_stands_in_the_card(kernel: Any) -> None:
-    answer = kernel.cell("%%ask --bg\nfail-http api_wallet_exhausted", cell_id="c1")
-    shown = kernel.shown
-    until(answer.done)
-    assert "api_wallet_exhausted" in shown.outputs[0]["text/plain"]
-    with pytest.raises(AskError, match="api_wallet_exhausted"):
-        _ = answer.text
 
 
 def test_without_updates_it_is_done_when_the_cell_is(kernel: Any) -> None:
     assert kernel.cell("%%ask --bg\nsay hello\nwait 0.2").done()
     (output,) = kernel.shown.outputs
     assert output["text/plain"].startswith("hello")
-    with pytest.raises(RunFailed) as failed:
-        kernel.cell("%%ask --bg\nfail agent_error no")
-    assert "--no-raise-error" in failed.value.hint, "here it is the cell that fails"
 
 
 @pytest.fixture
@@ -149,29 +129,9 @@ def test_a_job_is_a_future_and_one_static_output_stays(kernel: Any) -> None:
     assert VIEW in bar
     assert ([file.path for file in later.files], list(later.files.df["path"])) == (["out/x.txt"], ["out/x.txt"])
     assert (later.done(), later.status, later.job.status) == (True, "succeeded", "succeeded")
-    output, nothing = until(lambda: area.outputs, lambda outputs: not any(outputs[1].values()))
-    assert "Files of this job" in output["text/html"]
+    output, _ = until(lambda: area.outputs, lambda outputs: not any(outputs[1].values()))
+    assert "out/x.txt" in output["text/html"]
     assert offences(output["text/html"]) == []
-    assert not any(nothing.values())
-    kernel.cell("later = _", cell_id="c2")
-    kernel.cell("later", cell_id="c3")
-    assert "out/x.txt" in kernel.shown.outputs[0]["text/html"]
-
-
-def test_cancel_of_one_leaves_the_other(kernel: Any) -> None:
-    first, second = kernel.cell(SLOW, cell_id="c1"), kernel.cell(SLOW, cell_id="c2")
-    later = kernel.cell("%jobs watch --bg", cell_id="c3")
-    line, bars = kernel.shown.outputs
-    assert "2 jobs in the background" in line["text/plain"]
-    front = front_of(bars)
-    say(front, "cancel", job="no such job")
-    say(front, "cancel", job=first.job_id)
-    until(first.done)
-    with pytest.raises(RunFailed, match="was cancelled"):
-        first.wait()
-    assert not second.done()
-    second.cancel()
-    assert list(later.wait()["status"]) == ["cancelled", "cancelled"]
 
 
 def test_nothing_hostile_gets_into_a_card_or_a_bar() -> None:
@@ -181,16 +141,12 @@ def test_nothing_hostile_gets_into_a_card_or_a_bar() -> None:
 
 
 def _card_is_harmless(evil: str) -> None:
-    cell, run, clock = Cell(), Script(), Clock()
-    screen = CardScreen(cell, lambda *_: None, clock)
+    cell, run = Cell(), Script()
+    screen = CardScreen(cell, lambda *_: None, Clock())
     run.view.run_id = run.view.status = evil
     run.say(evil)
     run.event("tool.call", call_id="1", tool=evil)
     run.event("approval.requested", call_id=evil, tool=evil, input={evil: evil})
-    screen.draw(run.view)
-    _is_harmless(cell)
-    run.view.waiting = evil
-    clock.now += 1
     screen.draw(run.view)
     _is_harmless(cell)
 

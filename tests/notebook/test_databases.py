@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import sqlite3
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel import database_port
 from agentsvc_nb.notebook.kernel.database_port import ApprovalNeeded, Database
 from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
@@ -102,31 +98,17 @@ def test_a_long_query_is_ended(database: Database, kind: str, monkeypatch: pytes
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
 
 
-def test_ctrl_c_ends_a_query_and_nothing_else(database: Database, kind: str) -> None:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(LookupError, match="user stopped"):
-        query(database, ENDLESS[kind], Rules())
-    assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
-
-
 # -- in a cell ----------------------------------------------------------------------------------------------------
 
 
-def opened(shell: Any, kind: str) -> None:
-    shell.cell(OPENED[kind])
+def opened(shell: Any) -> None:
+    shell.cell(OPENED["sqlite"])
     for statement in MADE:
         shell.cell(f"_ = run({statement!r})")
 
 
 def asking(sql: str) -> str:
     return f"call query_database {json.dumps({'sql': sql})}"
-
-
-@pytest.mark.usefixtures("connected")
-def test_where_nobody_is_no_database_is_asked(kernel: Any) -> None:
-    opened(kernel, "duckdb")
-    with pytest.raises(AskError, match="nobody"):
-        kernel.cell("%%ask --connection db\nsay x")
 
 
 RULES = Rules(rows=50, hidden=("sal?ry", "board*"))
@@ -333,7 +315,7 @@ PRINTF = "SELECT printf('%d', 41 + 1) AS n"
 def test_the_agent_asks_the_connection_and_the_user_reads_what_the_database_cannot_vouch_for(
     terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    opened(terminal, "sqlite")
+    opened(terminal)
     asked = answering(monkeypatch, "e", "y", "n not now")
     queries = (PRINTF, PRINTF, "SELECT region FROM sales LIMIT 1", "DELETE FROM sales")
     script = "\n".join(["call database_schema {}", *map(asking, queries), "say and on"])

@@ -42,8 +42,6 @@ def test_the_answers_are_columns_of_the_dataframe(kernel: Any, mine: str) -> Non
     assert offences(output["text/html"]) == []
     again = kernel.cell('%%ask --each df --schema Label\nusage 10000 0\nanswer {"label": "{{text}}"}\n# {{who}}')
     assert again.frame.equals(out)
-    fresh = kernel.cell('%%ask --each df --fresh --schema Label\nanswer {"label": "{{text}}"}\n# {{who}}')
-    assert not set(fresh.frame.run_id) & set(out.run_id)
 
 
 def test_a_file_is_asked_over_as_the_agent_reads_it(kernel: Any, mine: str, tmp_path: Path) -> None:
@@ -60,7 +58,6 @@ def test_what_fails_stands_in_its_row_and_only_all_of_it_fails_the_cell(kernel: 
     with pytest.raises(RunFailed, match="No row was answered"):
         kernel.cell("%%ask --each df -o none\n{{do}}")
     assert kernel.user_ns["none"].error.str.startswith("brain_gone").all()
-    kernel.cell("%%ask --each df --no-raise-error\n{{do}}")
 
 
 def test_stop_keeps_what_is_there(kernel: Any, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:

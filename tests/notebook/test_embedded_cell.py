@@ -1,10 +1,10 @@
-"""The embedded service: started by the first cell; a stranger in its place; and when it goes away for good."""
+"""The embedded service: started by the first cell; a stranger in its place; and the way back to it."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,10 @@ import httpx
 import pytest
 
 from agentsvc_nb import embedded
-from agentsvc_nb.notebook import commands
-from agentsvc_nb.notebook.ask.answer import CellAnswer
-from agentsvc_nb.notebook.ask.request import AskRequest
-from agentsvc_nb.notebook.display.screens import Screen, StaticScreen
-from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.testing import RunningService
 from tests.notebook.allowlist import offences
-from tests.notebook.screens import Cell
 from tests.notebook.shells import session_of
-from tests.support.losing import lose_for_good
 from tests.support.strangers import Stranger, key_of, port_of, repeats
 from tests.support.waiting import until
 
@@ -78,37 +70,3 @@ def test_local_is_the_way_back_and_one_click_opens_the_chat_signed_in(
     assert httpx.get(f"{ready.sign_in_url}&chat=//evil.example").headers["location"] == "/app"
     kernel.cell(f"%agentsvc connect {service.base_url}")
     assert there == kernel.cell(f"%%ask --chat {there}\nsay there").chat
-
-
-SCRIPT = "say # Plan\nsay\nsay alpha\nwrite out/a.txt hi\nsay\nsay beta\nwait 60"
-
-
-class Losing:
-    """A screen behind which the service goes away once these words are said."""
-
-    def __init__(self, screen: Screen, words: str, lose: Callable[[], None]) -> None:
-        self._screen, self._words, self._lose, self._lost = screen, words, lose, False
-
-    def draw(self, view: RunView) -> None:
-        self._screen.draw(view)
-        if self._words in view.said and not self._lost:
-            self._lost = True
-            self._lose()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._screen, name)
-
-
-def test_the_cell_keeps_what_was_said_and_says_what_to_do(kernel: Any, data: Path) -> None:
-    cell = Cell()
-    screen = Losing(StaticScreen(cell), "beta", lambda: lose_for_good(data))
-    with pytest.raises(AskError, match="went away") as lost:
-        commands.ask(session_of(kernel), AskRequest(SCRIPT), screen)
-    (output,) = cell.outputs
-    assert isinstance(lost.value.answer, CellAnswer)
-    run_id = lost.value.answer.run_id
-    assert f"%runs attach {run_id}" in lost.value.hint
-    for part in output.values():
-        assert [word for word in ("alpha", "beta", f"%runs attach {run_id}") if word not in part] == []
-    assert (lost.value.answer.text, lost.value.answer.status) == ("# Plan\n\nalpha\n\nbeta\n", "running")
-    assert [file.path for file in lost.value.answer.files] == ["out/a.txt"]

@@ -51,7 +51,6 @@ def test_large_and_endless_schemas_become_json() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        of_parts(a={"type": "strange"}),
         of_parts(a={"$ref": "https://evil.example/schema.json"}),
         of_parts(a={"type": "string", "pattern": "("}),
     ],
@@ -63,16 +62,7 @@ def test_a_schema_that_cannot_be_used_is_left_to_the_service(schema: Schema) -> 
     assert "only the service can" in made.front.part("status")["text"]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"pattern": "(a+)+$"},
-        {"patternProperties": {"(a+)+$": False}, "unevaluatedProperties": False},
-        {"propertyNames": {"pattern": "(a+)+$"}},
-        {"$ref": "#/$defs/0"},
-    ],
-    ids=lambda part: " ".join(part),
-)
+@pytest.mark.parametrize("part", [{"pattern": "(a+)+$"}, {"$ref": "#/$defs/0"}], ids=" ".join)
 @pytest.mark.timeout(30)
 def test_what_would_take_for_ever_to_check_is_given_up(part: Schema) -> None:
     branching = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)} | {"40": False}
@@ -90,11 +80,6 @@ def test_hostile_texts_of_a_schema_are_labels() -> None:
     parts |= {"choice": {"enum": HOSTILE, "title": HOSTILE[0]}, "const": {"const": HOSTILE[0]}}
     front = form(of_parts(**parts)).front
     for node in nodes(front.part("plan")):
-        said = [
-            node["title"],
-            node["about"],
-            node["rule"],
-            node["example"],
-            *(name for name, _ in node.get("options", ())),
-        ]
+        said = [node[name] for name in ("title", "about", "rule", "example")]
+        said += [name for name, _ in node.get("options", ())]
         assert FORBIDDEN.findall("".join(said)) == []

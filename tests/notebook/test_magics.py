@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +22,10 @@ pytestmark = pytest.mark.usefixtures("connected")
 def test_an_answer_is_in_the_variable_and_in_underscore(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     answer = terminal.cell("%%ask -o reply\nsay hello\nwrite out/a.txt hi there\nusage 30 12")
     said = capsys.readouterr().out
-    assert said.startswith("hello\n")
     assert said.count("hello") == 1
     assert "✓ completed" in said
-    assert "cents" in said
     assert answer is terminal.user_ns["reply"] is terminal.user_ns["_"]
     assert (answer.text, answer.status, list(answer.files.df["path"])) == ("hello", "completed", ["out/a.txt"])
-    assert [str(kind) for kind in results.FILES.values()] == [str(kind) for kind in answer.files.df.dtypes][
-        : len(results.FILES)
-    ]
-
-
-def test_variables_go_in_as_text_once(terminal: Any) -> None:
-    terminal.cell("client, trap = 'Ada', '{{client}}'")
-    assert terminal.cell("%%ask\nsay {{client}} {{trap}} $HOME {1+1}").text == "Ada {{client}} $HOME {1+1}"
 
 
 def test_a_cell_with_an_id_is_live_and_leaves_one_output(kernel: Any) -> None:
@@ -48,13 +36,6 @@ def test_a_cell_with_an_id_is_live_and_leaves_one_output(kernel: Any) -> None:
     assert {"run_id": answer.run_id, "chat": answer.chat, "status": "completed"} == kernel.shown.metadata["agentsvc_nb"]
 
 
-def test_nothing_is_doubled_when_the_run_is_resumed(kernel: Any) -> None:
-    answer = kernel.cell("%%ask\nsay kept\nstep 1\nsay once\nwait 0.3\nrewind\nsay end", cell_id="c1")
-    assert answer.run.output == answer.text
-    assert answer.text.count("once") == 1
-    assert kernel.shown.outputs[0]["text/plain"].count("once") == 1
-
-
 def test_a_failed_run_raises_why_and_keeps_what_it_left(terminal: Any) -> None:
     with pytest.raises(RunFailed, match="agent_error: It broke") as caught:
         terminal.cell("%%ask -o reply\nsay so far\nfail agent_error It broke")
@@ -63,45 +44,22 @@ def test_a_failed_run_raises_why_and_keeps_what_it_left(terminal: Any) -> None:
     assert terminal.cell("%%ask --no-raise-error\nfail agent_error no").status == "failed"
 
 
-def test_a_wrong_key_is_told_and_not_shown(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = "svc_sk_" + "x" * 43
-    monkeypatch.setenv("SERVICE_API_KEY", key)
-    with pytest.raises(AskError) as caught:
-        terminal.cell("%%ask\nsay x")
-    assert "SERVICE_API_KEY" in caught.value.hint
-    assert key not in "".join(caught.value._render_traceback_())
-
-
-def test_after_the_time_given_the_run_goes_on_and_can_be_followed(terminal: Any, client: AgentService) -> None:
-    with pytest.raises(RunFailed, match="it goes on") as caught:
-        terminal.cell("%%ask -o late --timeout 1.5\nsay begun\nwait 60")
-    answer: Any = caught.value.answer
-    assert answer is terminal.user_ns["late"]
-    client.runs.cancel(answer.run_id)
-    with pytest.raises(RunFailed, match="was cancelled"):
-        terminal.cell(f"%runs attach {answer.run_id}")
-
-
 def test_a_run_that_reached_its_limit_says_how_to_go_on_and_goes_on(terminal: Any, client: AgentService) -> None:
     script = "usage 10000 0\nsay one\nstep 1\nusage 20000 0\nsay two"
     run_id = client.runs.start(script, max_cents=1).run_id
-    with pytest.raises(RunFailed, match=f"`%runs resume {run_id[:8]} --max-cents N` goes on with it"):
+    with pytest.raises(RunFailed, match=f"%runs resume {run_id[:8]} --max-cents N"):
         terminal.cell(f"%runs attach {run_id}")
     answer = terminal.cell(f"%runs resume {run_id} --max-cents 3")
     assert answer.text == "one\ntwo"
 
 
-def test_a_file_of_ones_own_is_not_replaced_unasked(
-    terminal: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_ones_own_is_not_replaced_unasked(terminal: Any, tmp_path: Path) -> None:
     made = tmp_path / "made.txt"
     terminal.cell("%%ask\nsay x\nwrite out/made.txt made")
     assert terminal.cell("%files get out/made.txt") == "made.txt"
-    capsys.readouterr()
-    assert terminal.cell("%files get out/made.txt") == "made.txt"
-    assert "made.txt is there already, with the same content" in capsys.readouterr().out
+    assert terminal.cell("%files get out/made.txt") == "made.txt", "it has the same content"
     made.write_text("my own, newer")
-    with pytest.raises(AskError, match="there already with other content; nothing was replaced") as caught:
+    with pytest.raises(AskError, match="nothing was replaced") as caught:
         terminal.cell("%files get out/made.txt")
     assert all(option in caught.value.hint for option in ("--force", "--to DIR"))
     assert made.read_text() == "my own, newer"
@@ -118,21 +76,6 @@ def test_a_frame_says_which_run_model_and_inputs_it_is_from(terminal: Any, tmp_p
     assert terminal.cell("%runs show last").files.df.attrs == facts
 
 
-def test_a_job_moves_its_bar_and_leaves_its_files(kernel: Any) -> None:
-    kernel.cell("n = 4")
-    result = kernel.cell(
-        '%%job echo_job -o done\nsteps: {{n}}\nseconds: 1\nfiles: {"out/x.txt": "made of {{n}}"}', cell_id="c1"
-    )
-    assert kernel.shown.messages > 2
-    (output,) = kernel.shown.outputs
-    assert "✓ succeeded" in output["text/plain"]
-    assert "out/x.txt" in output["text/html"]
-    assert offences(output["text/html"]) == []
-    assert (list(result.files.df["path"]), kernel.user_ns["done"].status) == (["out/x.txt"], "succeeded")
-    assert "out/x.txt" in set(kernel.cell("%files")["path"]), "a job works in the notebook's own chat"
-    assert result.chat == kernel.cell("%%ask\nsay x").chat
-
-
 def test_the_key_is_nowhere(
     kernel: Any, service: RunningService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,17 +90,9 @@ def test_the_key_is_nowhere(
     assert not any(service.api_key.encode() in path.read_bytes() for path in files)
 
 
-def test_loading_the_magics_loads_nothing_that_takes_long() -> None:
-    code = (
-        "import sys; from IPython.core.interactiveshell import InteractiveShell as Shell; before = set(sys.modules);"
-        " Shell.instance().run_line_magic('load_ext', 'agentsvc_nb'); print(*set(sys.modules) - before)"
-    )
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert "agentsvc_nb.notebook.magics" in loaded
-    assert not {"httpx", "pandas", "markdown_it", "PIL", "pydantic", "ipywidgets", "agentsvc_nb.client"} & {*loaded}
-
-
 def test_the_table_tells_what_each_run_and_all_of_them_cost(terminal: Any) -> None:
+    empty = terminal.cell("%runs")
+    assert (len(empty), [str(kind) for kind in empty.df.dtypes]) == (0, list(results.RUNS.values()))
     terminal.cell("%%ask\nsay hello\nusage 3000 1200")
     terminal.cell("%%ask --no-raise-error\nusage 1000 0\nfail agent_error it broke")
     table = terminal.cell("%runs -o spent")
@@ -167,13 +102,6 @@ def test_the_table_tells_what_each_run_and_all_of_them_cost(terminal: Any) -> No
     assert offences(table._repr_mimebundle_()["text/html"]) == []
     frame = terminal.user_ns["spent"]
     assert [str(kind) for kind in frame.dtypes] == list(results.RUNS.values())
-    assert bool((frame["seconds"] >= 0).all())
-
-
-def test_no_runs_are_a_typed_table(terminal: Any) -> None:
-    table = terminal.cell("%runs")
-    assert "0 runs" in repr(table)
-    assert [str(kind) for kind in table.df.dtypes] == list(results.RUNS.values())
 
 
 def test_a_run_is_shown_again_by_the_beginning_of_its_id(terminal: Any) -> None:
@@ -197,7 +125,7 @@ def test_an_active_run_is_shown_as_it_stands_and_goes_on(terminal: Any, client: 
 
 def test_waiting_ends_with_the_runs_or_with_the_time(terminal: Any, client: AgentService) -> None:
     slow, quick = client.runs.start("wait 60"), client.runs.start("say x")
-    with pytest.raises(RunFailed, match=rf"has not ended within 0.2 s; it goes on\. \(run {slow.run_id}\)") as late:
+    with pytest.raises(RunFailed, match=slow.run_id) as late:
         terminal.cell(f"%runs wait {slow.run_id} --timeout 0.2")
     assert isinstance(late.value.answer, ResultTable)
     client.runs.cancel(slow.run_id)

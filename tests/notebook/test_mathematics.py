@@ -6,7 +6,6 @@ import re
 from html import unescape
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from agentsvc_nb.client.cards import IGNORED
@@ -26,15 +25,11 @@ def formulas(markup: str) -> list[str]:
     "said",
     [
         MONEY,
-        "$x$",
         "Costs $$5 and $$10",
         "$$\n\nx = 1\n\n$$",
-        r"\$5 and \$10",
         r"$$\href{https://x.example}\x{y} = 1$$",
-        r"$$\def\x{y} = 1$$",
         r"\[citation needed\] and \[and/or\]",
         "`$$x = 1$$`, ``\\(x\\)`` and $5 `x` $6",
-        "```\n$$x = 1$$\n```",
     ],
 )
 def test_money_and_code_are_no_mathematics(said: str) -> None:
@@ -48,7 +43,6 @@ def test_money_and_code_are_no_mathematics(said: str) -> None:
         ("$$E=mc^2$$", ["$$E=mc^2$$"]),
         ("We get:\n\\[\n  x \\\\ y\n\\]\nand so on", ["\\[\n  x \\\\ y\n\\]"]),
         ("```math\n\\frac{a}{b}\n```", ["\\[\\frac{a}{b}\n\\]"]),
-        (r"$$\text{\$5}$$", [r"$$\text{\$5}$$"]),
         (r"\(<script>alert(1)</script>\)", [r"\(<script>alert(1)</script>\)"]),
     ],
 )
@@ -62,18 +56,15 @@ def test_what_is_written_as_mathematics_is_meant_as_it_stands(said: str, meant: 
 CELLS = [
     f"%%ask\nsay {MONEY}\nwrite out/$5-$6.md # {MONEY}",
     f"%%ask --no-raise-error\nsay {MONEY}\nfail agent_error {MONEY}",
-    f"%%ask --each df\nsay {MONEY} {{{{a}}}}",
     "%files",
     "%files preview out/$5-$6.md",
     "%runs",
     f"%%job echo_job\nsteps: 1\nseconds: 0\nmessage: {MONEY}",
-    "%tools create_images",
 ]
 
 
 @pytest.mark.usefixtures("connected")
 def test_no_magic_leaves_a_dollar_to_the_typesetter(kernel: Any) -> None:
-    kernel.user_ns["df"] = pd.DataFrame({"a": ["$1", "$2"]})
     for cell in CELLS:
         value = kernel.cell(cell)
         for bundle in (*kernel.shown.outputs, bundle_of(value)):

@@ -83,7 +83,6 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EACH_TIME = ("quickstart",)
 """The others run in CI (`tests/docs`)."""
-STORY_CELLS = 15
 COMPARED = ("text", "ename", "evalue")
 
 
@@ -121,14 +120,3 @@ def runs_and_shows_what_is_stored(path: Path, folder: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.stem in EACH_TIME], ids=lambda path: path.name)
 def test_it_runs_from_top_to_bottom_and_shows_what_is_stored(path: Path, tmp_path: Path) -> None:
     runs_and_shows_what_is_stored(path, tmp_path / "notebooks")
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_a_story_is_short_and_its_questions_are_plain(name: str) -> None:
-    """No script in a cell: what the recording has to do stands in its file, which the story names."""
-    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
-    assert len(cells) <= STORY_CELLS
-    assert f"data/{name}.txt" in cells[0].source
-    asked = [cell.source.partition("\n")[2] for cell in cells if cell.source.startswith("%%ask")]
-    assert asked
-    assert not [text for text in asked if re.search(r"^(say|write|call|answer|step) ", text, re.M)]

@@ -103,17 +103,12 @@ def test_the_answer_has_its_table_as_a_dataframe(kernel: Any) -> None:
 
 
 def test_a_chart_is_shown_as_a_picture_with_its_name_and_what_is_no_picture_is_not() -> None:
-    files = [
-        WorkspaceFile(
-            id="", path=path, file_name=path.rpartition("/")[2], size_bytes=5, output=TypedOutput(id="1", type=kind)
-        )
-        for path, kind in (("results/Umsatz nach Monat.png", "chart"), ("other.png", "image_set"))
-    ]
+    path = "results/Umsatz nach Monat.png"
+    chart = TypedOutput(id="1", type="chart")
+    files = [WorkspaceFile(id="", path=path, file_name="Umsatz nach Monat.png", size_bytes=5, output=chart)]
     bundle = charts_bundle(files, lambda _: png(size=(2000, 4000)))
     assert bundle is not None
     [(data, alt)] = re.findall(r'src="data:image/webp;base64,([^"]+)" alt="([^"]+)"', bundle["text/html"])
     assert alt == "Chart: Umsatz nach Monat"
     assert max(Image.open(io.BytesIO(base64.b64decode(data))).size) == CHART_PIXELS
-    assert offences(bundle["text/html"]) == []
-    for content in (None, b"<svg onload=alert(1)>", png()[:60]):
-        assert charts_bundle(files, lambda _, content=content: content) is None  # type: ignore[misc]
+    assert charts_bundle(files, lambda _: b"<svg onload=alert(1)>") is None

@@ -50,11 +50,10 @@ def test_restart_and_run_all_shows_the_runs_again_and_starts_none(kernel: Kernel
 
 def test_running_a_cell_again_asks_anew(kernel: Kernel) -> None:
     first, second = _texts(kernel, "say one", "say one")
-    assert first != second
     kernel.restart()
     shown, asked = _texts(kernel, "say one", "say one")
-    assert second == shown
-    assert asked not in (first, second)
+    assert shown == second
+    assert len({first, second, asked}) == 3
 
 
 def test_what_follows_a_changed_cell_is_asked_anew(kernel: Kernel) -> None:
@@ -124,16 +123,6 @@ def test_an_upload_by_somebody_else_counts_too(kernel: Kernel, client: AgentServ
     client.files.upload(("news.txt", b"news"), chat=first.chat)
     kernel.restart()
     assert first.run_id != kernel.ask("say x").run_id
-
-
-def test_a_run_that_this_account_does_not_have_is_asked_for_anew(kernel: Kernel) -> None:
-    question = AskRequest("say x")
-    request = prepare(kernel.session, question)
-    stranger = JournalEntry(
-        "k", request.fingerprint, "n", kernel.session.base_url, "a", run_id=str(uuid.uuid4()), status="completed"
-    )
-    kernel.session.journal.start(stranger)
-    assert prepare(kernel.session, question).shown is None
 
 
 def test_a_start_that_was_never_answered_is_sent_with_its_own_key(kernel: Kernel, client: AgentService) -> None:

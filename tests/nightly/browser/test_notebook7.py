@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Place, placed
-from tests.browser.gallery import enlarge_and_close, open_the_first
+from tests.browser.test_files import enlarge_and_close, open_the_first
 from tests.support.waiting import until
 
 CELLS = [

@@ -19,7 +19,7 @@ from typing import Final
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from tests.notebook.jupyter import ROOT, Jupyter, Run, jupyter
+from tests.notebook.test_kernel import ROOT, Jupyter, Run, jupyter
 from tests.support.waiting import until
 
 VERSIONS: Final = {

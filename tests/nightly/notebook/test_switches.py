@@ -21,7 +21,7 @@ from agentsvc_nb.embedded import EmbeddedError
 from agentsvc_nb.language_models.switch import Dialogue, Switched, SwitchError, switch
 from agentsvc_nb.service.folder import DataFolder
 from tests.notebook.conftest import own_folders as own_folders
-from tests.notebook.jupyter import Run, jupyter
+from tests.notebook.test_kernel import Run, jupyter
 from tests.support.waiting import until
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
 from tests.unit.agents.wires.reply import Body, Headers, Refused, Reply
