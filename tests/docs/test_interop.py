@@ -61,7 +61,6 @@ def test_pydantic_ai(service: RunningService, capsys: pytest.CaptureFixture[str]
 
 
 def test_langchain(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("langchain_core")
     run(service, "The tools, for agents of your own", "LangChain")
     assert capsys.readouterr().out == "4 words\n"
 

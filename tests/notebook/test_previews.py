@@ -164,7 +164,6 @@ def bomb(declared: int) -> bytes:
 def test_what_is_made_to_cost_much_is_a_sentence_or_its_beginning(
     name: str, make: Callable[[], bytes], said: str
 ) -> None:
-    """What it costs is measured by `tests.bench.previews`; the decoder's own limits hold whatever it is given."""
     assert said in harmless(preview(name, make()))[0]
 
 
