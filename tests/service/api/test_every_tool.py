@@ -83,7 +83,6 @@ def test_every_tool_has_a_right_input() -> None:
         ("create_images", {"request": {"brief": "x", "outputs": {"count": 0}}}, "request.outputs.count"),
         ("echo_job", {"steps": -1}, "steps"),
         ("get_meta_ad", {"search_terms": "tents", "countries": "DE"}, "countries"),
-        ("review_copy", {}, "text"),
         ("send_email", {"to": [], "subject": "x", "text": "x"}, "to"),
         ("web_search", {"query": 7.5}, "query"),
     ],
