@@ -92,4 +92,5 @@ def test_no_label_names_anybody(measured: RunningService) -> None:
     text = get(measured).text
     assert not re.search(r"mine|made_up|svc_sk_|acc_|[0-9a-f]{8}-[0-9a-f]{4}", text)
     labels = {name for family in families(measured).values() for sample in family.samples for name in sample.labels}
+    labels.discard("outcome")  # of requests over MCP, which other tests may have made of this service
     assert labels == {"status", "last_error", "model", "direction", "tool", "code", "method", "route", "work", "le"}
