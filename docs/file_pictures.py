@@ -12,7 +12,7 @@ from docs.notebooks import fresh_service
 from tests.browser.lab import Lab
 
 IMAGES = Path(__file__).parent / "images"
-ADS = r'request.brief: "Headline: Pack light\nSubline: A tent of two kilos.\nCTA: Shop tents\nnavy, orange"'
+ADS = r'request.brief: "Headline: Pack light\nText: A tent of two kilos.\nCTA: Shop tents\nColors: #10264d #ffb238"'
 CELLS = [
     "%load_ext agentsvc_nb",
     "%%ask\nHello",

@@ -84,7 +84,7 @@ EXAMPLES: Final = {
     "agentsvc jobs": ("agentsvc jobs list", "agentsvc jobs run create_images @request.json --to pictures"),
     "agentsvc jobs list": ("agentsvc jobs list --status running", "agentsvc jobs list --chat chat_1 --json"),
     "agentsvc jobs run": (
-        'agentsvc jobs run create_images \'{"request": {"brief": "Autumn sale"}}\' --to pictures',
+        'agentsvc jobs run create_images \'{"request": {"brief": "Headline: Autumn sale"}}\' --to pictures',
         "agentsvc jobs run create_images @request.json --json",
         "jq .request brief.json | agentsvc jobs run create_images - --timeout 600",
     ),

@@ -51,7 +51,7 @@ class AsyncJobs(Resource):
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-        >>> client.jobs.submit("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
+        >>> client.jobs.submit("create_images", {"request": {"brief": "Headline: Autumn sale"}})  # doctest: +SKIP
         """
         tool = identifier("tool", tool)
         body = {"tool": tool, "input": input, "chat": chat, "project": project, "session": session}
@@ -192,7 +192,8 @@ class AsyncJobs(Resource):
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
-        >>> job = client.jobs.submit_and_wait("create_images", {"request": {"brief": "Autumn sale"}})  # doctest: +SKIP
+        >>> request = {"brief": "Headline: Autumn sale"}
+        >>> job = client.jobs.submit_and_wait("create_images", {"request": request})  # doctest: +SKIP
         >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
         """
         core, poll, on_progress = self._core.scoped(options), poll_seconds(poll), hook("on_progress", on_progress)

@@ -26,7 +26,8 @@ def fault(error: ValidationError) -> tuple[str, str]:
     """
     first = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(str(part) for part in first["loc"])[:FIELD_CHARS] or "input"
-    return field, f"{field}: {first['msg']}"
+    is_blank = first.get("ctx", {}).get("pattern") == FILLED
+    return field, f"{field}: {'This must not be empty' if is_blank else first['msg']}"
 
 
 def validate(model: type[M], document: Mapping[str, Any]) -> M:
@@ -61,7 +62,8 @@ EXACT_MAX: Final = 2**53
 """Up to here each integer is a float of its own."""
 
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
-Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+FILLED: Final = r"\S"
+Filled = Annotated[str, StringConstraints(pattern=FILLED)]
 """A text that is not blank."""
 WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
 """The path of a file in the chat's workspace: a form offers the paths that exist."""

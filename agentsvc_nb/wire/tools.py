@@ -36,7 +36,7 @@ class NewJob(NewCall):
     input: dict[str, Any] | None = Field(
         default=None,
         description="The input, by the tool's `input_schema`.",
-        examples=[{"request": {"kind": "static_ad", "brief": "Summer sale", "outputs": {"mode": "count", "count": 1}}}],
+        examples=[{"request": {"kind": "static_ad", "brief": "Headline: Summer sale", "outputs": {"count": 1}}}],
     )
 
 

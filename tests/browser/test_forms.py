@@ -26,12 +26,12 @@ def test_a_form_is_filled_in_and_run_and_says_how_to_come_back(place: Place) -> 
     _filled_in_by_keyboard(notebook)
     notebook.run(ANSWER)
     notebook.wait_idle()
-    assert "succeeded {'kind': 'static_ad', 'brief': 'Pack light'" in notebook.output(ANSWER)
+    assert "succeeded {'kind': 'static_ad', 'brief': 'Headline: Pack light'" in notebook.output(ANSWER)
     notebook.save()
     assert notebook.errors == []
     notebook.reload()
     form = _form(notebook, IMAGES)
-    expect(form.get_by_label("Brief")).to_have_value("Pack light")
+    expect(form.get_by_label("Brief")).to_have_value("Headline: Pack light")
     expect(form).to_contain_text("✓ succeeded")
     notebook.restart()
     notebook.reload()
@@ -61,7 +61,7 @@ def _wrong_input_is_told_at_its_field(notebook: Notebook) -> None:
 def _filled_in_by_keyboard(notebook: Notebook) -> None:
     form, keyboard = _form(notebook, IMAGES), notebook.page.keyboard
     form.get_by_label("Brief").focus()
-    keyboard.type("Pack light")
+    keyboard.type("Headline: Pack light")
     keyboard.press("Escape")
     form.get_by_label("story").focus()
     keyboard.press("Space")

@@ -31,7 +31,7 @@ usage 3000 1200
 write out/plan.md # Autumn
 write out/sales.csv a,b"""
 IN_KERNEL: Final = json.dumps({"code": "# Visits\ntop = 1\ntop", "why": "To see where most visits are"})
-PICTURES: Final = '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 1}'
+PICTURES: Final = '%%job create_images\nrequest.brief: "Headline: Autumn sale"\nrequest.outputs: {"count": 1}'
 CELLS: Final = {
     "load": "%load_ext agentsvc_nb\nimport agentsvc_nb",
     "answer": f"%%ask\n{ANSWER}",

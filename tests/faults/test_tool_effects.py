@@ -17,7 +17,7 @@ from tests.unit.service.site import html, serving
 from tests.unit.tools.mailbox import mail_server
 
 MAIL: Final = {"to": ["ana@example.com"], "subject": "Hello", "text": "Hello.", "dry_run": False}
-BRIEF: Final = {"brief": "Summer sale", "outputs": {"count": 2}}
+BRIEF: Final = {"brief": "Headline: Summer sale", "outputs": {"count": 2}}
 
 
 def call(tool: str, given: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ Read = Callable[[WorkspaceFile], bytes]
 _LARGE_CHARS: Final = 400_000
 """The longest large view in base64: 300 kB."""
 _CACHED_CHARS: Final = 10_000_000
-_WORDS: Final = ("headline", "subline", "action", "brand")
+_WORDS: Final = ("headline", "text", "cta", "brand")
 _WORDS_CHARS: Final = 300
 
 

@@ -19,7 +19,8 @@ from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import label, plain
 
 _LINES: Final = (
-    "Write lines such as `request.brief: Autumn sale`, or a JSON object; `%tools NAME` has a cell to begin from."
+    "Write lines such as `request.brief: Headline: Autumn sale`, or a JSON object; `%tools NAME` has a cell to begin "
+    "from."
 )
 _NAME_CHARS: Final = 255
 

@@ -211,7 +211,7 @@ class ToolForm(Showing):
         AskError: there is no such tool, or no service.
 
     Example:
-        form = ToolForm("create_images", {"request": {"brief": "Autumn sale"}})
+        form = ToolForm("create_images", {"request": {"brief": "Headline: Autumn sale"}})
         form            # shows it
         form.value      # the input as it is now
         form.answer     # the answer to the last call

@@ -1,234 +1,134 @@
-"""`create_images`: makes designs from a brief, and from these exactly as many pictures as asked for."""
+"""`create_images`: draws the ads of a brief, exactly as many pictures as asked for."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-import random
 import re
 import unicodedata
-from collections import deque
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
-from agentsvc_nb.tools.ads import colors, layout, pictures, scenes, wording
-from agentsvc_nb.tools.ads.colors import Palette
-from agentsvc_nb.tools.ads.layout import drawable
+from PIL import Image
+
+from agentsvc_nb.tools.ads.brief import brief_colors
+from agentsvc_nb.tools.ads.colors import PALETTES, Palette
+from agentsvc_nb.tools.ads.drawing import DRAWN, Ad, Frame, LayoutName, Placed, draw_ad
 from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
-from agentsvc_nb.tools.ads.pictures import (
-    FITS,
-    Fit,
-    ImageModel,
-    Placed,
-    has_transparency,
-    place_product,
-    read_picture,
-    trimmed,
-)
-from agentsvc_nb.tools.ads.scenes import Scene, photo_scene
-from agentsvc_nb.tools.ads.shapes import Frame, Shape, frame
-from agentsvc_nb.tools.ads.wording import Wording
+from agentsvc_nb.tools.ads.pictures import ImageModel, encode, open_picture
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support import stopping
 
-AT_ONCE: Final = 2
-"""Pictures drawn at the same time: more would take more memory, and be no faster."""
-STAGES: Final = 3
-"""Steps of progress for each picture: layout, paint, save."""
-
-
-@dataclass(frozen=True)
-class Design:
-    """Everything that one picture is drawn from."""
-
-    path: str
-    scene: Scene
-    frame: Frame
-    palette: Palette
-    words: Wording
-    seed: int
-    product: Placed | None = None
-    logo: Placed | None = None
-    language: str = ""
-    """The code of the language of its words; empty when it is not known."""
-    edited_from: dict[str, str] | None = None
-    """`path` and `sha256` of the picture that an edit was made from."""
-
-    def kept(self) -> dict[str, Any]:
-        """The design as it is stored in the picture's file, for `edit_image` to draw it again."""
-        return {
-            "scene": self.scene.name,
-            "palette": self.palette.names(),
-            "words": asdict(self.words),
-            "seed": self.seed,
-            "language": self.language,
-            "brand_colors": self.palette.given,
-            "ink": colors.code(self.palette.ink) if self.palette.ink else None,
-            "product": self.product.named() if self.product else None,
-            "logo": self.logo.named() if self.logo else None,
-        }
-
-
-@dataclass(frozen=True)
-class Made:
-    """A picture's PNG file, and its entry in the tool's answer."""
-
-    data: bytes
-    record: MadeImage
-
-
-def produce(design: Design) -> Made:
-    """Draw one picture. Takes processor time, so call it in a thread."""
-    stopping.check()
-    logo = design.logo.picture if design.logo else None
-    words = layout.lay_out(design.scene, design.frame, design.words, design.language, logo)
-    stopping.check()
-    background = design.scene.paint(design.frame, design.palette, random.Random(design.seed))
-    stopping.check()
-    stand = None
-    if design.product and design.scene.stands:
-        stand = place_product(background, design.product, design.scene.stand(design.frame), design.frame)
-    picture = layout.draw(background, design.palette, words, logo)
-    record = MadeImage(
-        path=design.path,
-        width=design.frame.width,
-        height=design.frame.height,
-        headline=design.words.headline,
-        palette=design.palette.names(),
-        layout=design.scene.name,
-        contrast=round(min(picture.contrasts, default=21.0), 2),
-        cut=list(words.cut),
-        product=list(stand) if stand else None,
-        logo=list(words.logo) if words.logo else None,
-    )
-    kept = None if design.scene.name == "photo" else design.kept()
-    return Made(pictures.encode(picture.image, kept, design.edited_from), record)
-
-
-async def make(context: ToolContext, designs: list[Design], set_id: str) -> Outcome:
-    """Draw all designs and write them into the workspace, in order, as one typed output."""
-    waiting = iter(designs)
-    drawn = deque(map(_begin, islice(waiting, AT_ONCE)))
-    made: list[MadeImage] = []
-    total = STAGES * len(designs)
-    try:
-        for number, design in enumerate(designs):
-            said = f"picture {number + 1} of {len(designs)}"
-            await context.progress(STAGES * number, total, f"{said}: layout {design.scene.name}")
-            await context.progress(STAGES * number + 1, total, f"{said}: painting")
-            one = await drawn[0]
-            drawn.popleft()
-            drawn.extend(map(_begin, islice(waiting, 1)))
-            await context.progress(STAGES * number + 2, total, f"{said}: saving {design.path}")
-            await stopping.to_its_end(_keep(context, one, set_id))
-            made.append(one.record)
-    finally:
-        for left in drawn:  # after a cancel or a failure
-            left.cancel()
-    await context.progress(total, total, f"{len(made)} of {len(made)} pictures")
-    return _outcome(made)
-
-
-async def _keep(context: ToolContext, one: Made, set_id: str) -> None:
-    await context.write(one.record.path, one.data, output=(set_id, "image_set"))
-    context.charge("picture")
-
-
-def _begin(design: Design) -> asyncio.Task[Made]:
-    return asyncio.create_task(asyncio.to_thread(produce, design))
-
-
-def _outcome(made: list[MadeImage]) -> Outcome:
-    content: list[dict[str, Any]] = [{"type": "image", "path": one.path, "media_type": "image/png"} for one in made]
-    content += [{"type": "text", "text": _told(one)} for one in made if one.cut]
-    data = ImageSet(images=made).model_dump()
-    return Outcome(content=content, data=data, inline=False)
-
-
-def _told(one: MadeImage) -> str:
-    return f"{one.path} does not show all of its {' and '.join(one.cut)}: the text is too long, shorten it."
-
-
-PROMPT: Final = "A picture without any text, as the background of an advertisement. "
-PROMPT_CHARS: Final = 2_000
+_SEEN: Final = 8
+"""Alpha from which a pixel is visible."""
+_PROMPT: Final = "A picture without any text, as the background of an advertisement. "
+_PROMPT_CHARS: Final = 2_000
 
 
 async def create(request: ImageRequest, model: ImageModel, context: ToolContext) -> Outcome:
-    """Make the pictures of a request. Raises `WorkFailure`; `missing_glyphs` before anything is painted."""
-    made = [replace(design, words=drawable(design.words)) for design in designs(request)]
-    product = await placed(context, "request.product", request.product, FITS[request.product_fit])
-    logo = await placed(context, "request.logo", request.logo)
-    made = [replace(design, product=product, logo=logo) for design in made]
-    if request.background == "model":
-        made = await _painted(made, request.brief, model, context)
-    return await make(context, made, f"image_set_{_key(request)[:16]}")
+    """Draw the pictures of a request. Raises `WorkFailure` before anything is drawn if a text cannot be drawn."""
+    placed = {
+        name: await place(context, f"request.{name}", path)
+        for name in ("product", "logo")
+        if (path := getattr(request, name)) is not None
+    }
+    ads = designs(request)
+    painted: dict[str, Image.Image] = {}
+    for path, ad in ads.items():
+        ads[path] = ad.model_copy(update=placed)
+        if request.background == "drawn":
+            ads[path] = await asyncio.to_thread(_fitting, ads[path])
+            continue
+        photo = ads[path].model_copy(update={"layout": "photo"})
+        await asyncio.to_thread(photo.blocks)  # nothing is painted for texts that do not fit
+        if (shape := ad.frame.shape) not in painted:
+            await context.progress(0, None, f"painting a {shape} background")
+            painted[shape] = await model.paint(_PROMPT + request.brief[:_PROMPT_CHARS], ad.frame)
+        ads[path] = photo.model_copy(update={"picture": painted[shape]})
+    return await draw(context, ads, f"image_set_{_key(request)[:16]}")
 
 
-async def placed(context: ToolContext, field: str, path: str | None, fit: Fit | None = None) -> Placed | None:
-    """A picture of the workspace that is to be placed; None without a `path`. `field` is named by what it raises,
-    `WorkFailure("invalid_tool_input")`."""
-    if path is None:
-        return None
-    try:
-        async with context.workspace.open(path) as file:
-            whole, digest = await read_picture(file, f"{field}: {path[:200]!r}"), await asyncio.to_thread(sha256, file)
-    except FileNotFoundError:
-        raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
-    picture = trimmed(whole)
-    if picture is None:
-        raise WorkFailure("invalid_tool_input", f"{field}: nothing can be seen of {path[:200]!r}: it is transparent.")
-    return Placed(path, digest, picture, has_transparency(whole), fit)
-
-
-async def _painted(made: list[Design], brief: str, model: ImageModel, context: ToolContext) -> list[Design]:
-    """The designs on backgrounds from the image model, which paints one for each shape of frame."""
-    scene_of: dict[Shape, Scene] = {}
-    for design in made:
-        if design.frame.shape not in scene_of:
-            await context.progress(0, None, f"painting a {design.frame.shape} background")
-            picture = await model.paint(f"{PROMPT}{brief[:PROMPT_CHARS]}", design.frame)
-            scene_of[design.frame.shape] = photo_scene(picture, True, design.product is not None)
-    return [replace(design, scene=scene_of[design.frame.shape]) for design in made]
-
-
-def designs(request: ImageRequest) -> list[Design]:
-    """The designs of the pictures; picture n of a brief is the same however many pictures are asked for."""
-    key = _key(request)
-    seed, sizes = int(key[:8], 16), list(dict.fromkeys(request.sizes))
-    base = colors.brand(request.brand_colors) if request.brand_colors else colors.palette(request.brief, seed)
-    words = wording.wordings(request.brief, -(-request.outputs.count // len(sizes)))
-    stem = f"images/{slug(words[0].headline)}-{key[:6]}"
-    spoken = wording.language(request.brief)
-    drawn = scenes.PRODUCT_SCENES if request.product else scenes.SCENES
-    made = []
+def designs(request: ImageRequest) -> dict[str, Ad]:
+    """Return the ads by the paths of their files. The n-th is the same however many are asked for."""
+    key, texts, sizes = _key(request), request.texts(), list(dict.fromkeys(request.sizes))
+    seed = int(key[:8], 16)
+    codes = request.brand_colors or brief_colors(request.brief)
+    stem = f"images/{_slug(texts[0].headline)}-{key[:6]}"
+    made = {}
     for number in range(request.outputs.count):
         turn, size = number // len(sizes), sizes[number % len(sizes)]
-        scene = drawn[(seed + turn) % len(drawn)]
-        palette = base.turned(turn // 2 + turn)
+        palette = Palette.of(codes) if codes else PALETTES[(seed + turn // len(DRAWN)) % len(PALETTES)]
+        layout: LayoutName = "product" if request.product else DRAWN[(seed + turn) % len(DRAWN)]
         path = f"{stem}-{turn + 1}.png" if sizes == ["square"] else f"{stem}-{turn + 1}-{size}.png"
-        made.append(
-            Design(path, scene, frame(size), palette, words[turn], seed + turn, language=spoken.code if spoken else "")
-        )
+        words = texts[turn % len(texts)]
+        made[path] = Ad(layout=layout, words=words, palette=palette.codes(), seed=seed + turn, frame=Frame.of(size))
     return made
 
 
+def _fitting(ad: Ad) -> Ad:
+    """Return the ad in its layout, or else in the next one that has room for its texts."""
+    at = DRAWN.index(ad.layout) if ad.layout in DRAWN else len(DRAWN)
+    for layout in (*DRAWN[at:], *DRAWN[:at]) if at < len(DRAWN) else ():
+        with contextlib.suppress(WorkFailure):
+            (turned := ad.model_copy(update={"layout": layout})).blocks()
+            return turned
+    return ad  # `draw` refuses it
+
+
+async def place(context: ToolContext, field: str, path: str) -> Placed:
+    """Return a picture of the workspace without its empty edges. Raises `WorkFailure("invalid_tool_input")`."""
+    picture, digest = await open_picture(context, field, path)
+    seen = picture.getchannel("A").point([255 if alpha > _SEEN else 0 for alpha in range(256)]).getbbox()
+    if seen is None:
+        raise WorkFailure("invalid_tool_input", f"{field}: {path[:200]!r} is transparent: nothing of it can be seen.")
+    return Placed(path=path, sha256=digest, image=picture.crop(seen))
+
+
+async def draw(
+    context: ToolContext, ads: Mapping[str, Ad], set_id: str, edited_from: dict[str, str] | None = None
+) -> Outcome:
+    """Draw all ads and write them into the workspace, in order, as one typed output.
+
+    Args:
+        edited_from: `path` and `sha256` of the picture that an edit was made from.
+    """
+    for ad in ads.values():
+        await asyncio.to_thread(ad.blocks)  # what does not fit is refused before anything is written
+    made: list[MadeImage] = []
+    for path, ad in ads.items():
+        await context.progress(len(made), len(ads), f"drawing {path}")
+        image, contrast = await asyncio.to_thread(draw_ad, ad)
+        design = None if ad.picture else ad.model_dump_json()
+        data = await asyncio.to_thread(encode, image, design, edited_from)
+        await stopping.to_its_end(_keep(context, path, data, set_id))
+        made.append(
+            MadeImage(
+                path=path,
+                width=image.width,
+                height=image.height,
+                words=ad.words,
+                palette=ad.palette,
+                layout=ad.layout,
+                contrast=round(contrast, 2),
+            )
+        )
+    await context.progress(len(made), len(made), f"{len(made)} of {len(made)} pictures")
+    content: list[dict[str, Any]] = [{"type": "image", "path": path, "media_type": "image/png"} for path in ads]
+    return Outcome(content=content, data=ImageSet(images=made).model_dump(), inline=False)
+
+
+async def _keep(context: ToolContext, path: str, data: bytes, set_id: str) -> None:
+    await context.write(path, data, output=(set_id, "image_set"))
+    context.charge("picture")
+
+
 def _key(request: ImageRequest) -> str:
-    """Stands for the brief, and for the pictures placed: the same request gives the same files."""
-    return digest("\0".join(filter(None, (request.brief, request.product, request.logo))))
+    """Return a hash of all that is drawn: the same request gives the same files."""
+    return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
 
 
-def digest(brief: str) -> str:
-    return hashlib.sha256(brief.encode("utf-8", "replace")).hexdigest()
-
-
-def sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def slug(text: str) -> str:
-    """A file name from a headline: ASCII, short; `ad` when nothing is left."""
+def _slug(text: str) -> str:
+    """Return a file name from a headline: ASCII, short; `ad` when nothing is left."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return "-".join(re.findall(r"[a-z0-9]+", plain)[:5])[:40].strip("-") or "ad"

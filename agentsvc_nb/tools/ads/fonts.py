@@ -1,10 +1,9 @@
-"""Fonts, and the characters that they can draw."""
+"""Fonts, the characters that they can draw, and lines of text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from PIL import ImageFont, features
 from PIL.ImageFont import FreeTypeFont
 
+from agentsvc_nb.tools.ads.brief import JOINERS
 from agentsvc_nb.tools.port import WorkFailure
 
 _SHIPPED: Final = Path(__file__).parent / "faces"
@@ -19,142 +19,111 @@ OWN: Final = "Noto Sans"
 _FILES: Final[dict[str, tuple[str, str]]] = {
     OWN: (str(_SHIPPED / "NotoSans-Regular.ttf"), str(_SHIPPED / "NotoSans-Bold.ttf")),
     "Noto Sans CJK": ("NotoSansCJK-Regular.ttc", "NotoSansCJK-Bold.ttc"),
-    "Noto Sans Arabic": ("NotoSansArabic-Regular.ttf", "NotoSansArabic-Bold.ttf"),
-    "Noto Sans Hebrew": ("NotoSansHebrew-Regular.ttf", "NotoSansHebrew-Bold.ttf"),
-    "Noto Sans Devanagari": ("NotoSansDevanagari-Regular.ttf", "NotoSansDevanagari-Bold.ttf"),
-    "Noto Sans Thai": ("NotoSansThai-Regular.ttf", "NotoSansThai-Bold.ttf"),
+    **{
+        f"Noto Sans {script}": (f"NotoSans{script}-Regular.ttf", f"NotoSans{script}-Bold.ttf")
+        for script in ("Arabic", "Hebrew", "Devanagari", "Thai")
+    },
     "DejaVu Sans": ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"),
     "Arial Unicode": ("Arial Unicode.ttf", "Arial Unicode.ttf"),
     "Microsoft YaHei": ("msyh.ttc", "msyhbd.ttc"),
 }
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
-_SHAPED = features.check("raqm")
-"""Whether Pillow has Raqm (HarfBuzz and FriBiDi), without which it can't join, reorder or place letters."""
+_HAS_RAQM: Final = features.check("raqm")
+"""Whether Pillow can join and reorder letters (HarfBuzz and FriBiDi)."""
 _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
 """Scripts from left to right whose letters change their form with their neighbours."""
-_ORDERS: Final = "\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069"
-"""Joiners and direction marks, which only matter beside letters that are shaped."""
-_UNSEEN: Final = re.compile(
-    "[\u00ad\u034f\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-)
-"""Soft hyphens, variation selectors and zero-width spaces: a text without them looks the same."""
 _NAMED_MAX: Final = 5
-_REMEDIES: Final = {
-    **dict.fromkeys(("CJK", "Hiragana", "Katakana", "Hangul", "Bopomofo"), "Noto Sans CJK"),
-    **{script: f"Noto Sans {script}" for script in ("Arabic", "Hebrew", "Devanagari", "Thai")},
-}
+_WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_PIECE: Final = re.compile(
+    rf"[「『（【]*[{_WIDE}][、。，．：；！？」』）】ーっゃゅょッャュョ]*|-*[^\s\-{_WIDE}「『（【]+-*|\s+|."
+)
+"""Where lines may break: at spaces and hyphens, and between the characters of scripts without spaces, except next to
+their punctuation."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def font(family: str, bold: bool, size: int) -> FreeTypeFont:
-    """The family at a size in pixels. Raises `OSError` when the system lacks it."""
+    """Return the family at a size in pixels. Raises `OSError` when the system lacks it."""
     return ImageFont.truetype(_FILES[family][bold], size)
 
 
 @lru_cache(maxsize=1)
 def families() -> tuple[str, ...]:
-    """The installed families, the preferred first."""
-    return tuple(family for family in _FILES if _there(family))
+    """Return the installed families, the preferred first."""
+    return tuple(family for family in _FILES if _is_installed(family))
 
 
-def _there(family: str) -> bool:
+def _is_installed(family: str) -> bool:
     try:
-        font(family, False, _PROBE)
-        font(family, True, _PROBE)
+        return all(font(family, bold, _PROBE) for bold in (False, True))
     except OSError:
         return False
-    return True
 
 
 @lru_cache(maxsize=8192)
 def draws(family: str, char: str) -> bool:
-    """Whether the family can draw the character correctly."""
-    if char.isspace() or re.match(f"[{_ORDERS}]", char):
+    """Return True if the family draws the character, with a glyph that is not the sign for a missing one."""
+    if char.isspace() or char in JOINERS:
         return True
-    return (_SHAPED or not _is_shaped(char)) and _has(family, char)
-
-
-def _has(family: str, char: str) -> bool:
-    """Whether the family has a glyph for the character, one that differs from the sign for a missing glyph."""
-    probe = _probe(family)
-    return _picture(probe, char) != _picture(probe, _NO_CHARACTER)
-
-
-@lru_cache(maxsize=16)
-def _probe(family: str) -> FreeTypeFont:
-    """The family's font without shaping, which would put a lone mark on a circle."""
-    return ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
-
-
-def _picture(probe: FreeTypeFont, char: str) -> tuple[tuple[int, int], bytes]:
-    mask = probe.getmask(char)
-    return mask.size, bytes(mask)
+    # Without shaping: shaping would put a lone mark on a circle.
+    probe = ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
+    glyph, missing = probe.getmask(char), probe.getmask(_NO_CHARACTER)
+    return (_HAS_RAQM or not _is_shaped(char)) and (glyph.size, bytes(glyph)) != (missing.size, bytes(missing))
 
 
 def _is_shaped(char: str) -> bool:
-    leftwards = unicodedata.bidirectional(char) in ("R", "AL")
-    return leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char) is not None
+    is_leftwards = unicodedata.bidirectional(char) in ("R", "AL")
+    return is_leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char) is not None
 
 
-def family_for(text: str) -> str:
-    """The family that draws most of the text; the preferred of equals."""
-    chars = set(text)
-    return max(families(), key=lambda family: sum(draws(family, char) for char in chars))
-
-
-def tidy(text: str) -> str:
-    """The text with its letters composed, on one line, and without invisible characters.
-
-    >>> tidy("soft\u00adly  u\u0308ber")
-    'softly über'
-    """
-    seen = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
-    if not (_SHAPED and any(map(_is_shaped, seen))):
-        seen = re.sub(f"[{_ORDERS}]", "", seen)
-    return " ".join("".join(char for char in seen if char.isspace() or unicodedata.category(char) != "Cc").split())
-
-
-def legible(name: str, text: str) -> str:
-    """The text as it is drawn; `name` (such as `headline`) is for the error. Raises `WorkFailure("missing_glyphs")`
-    when no family draws all of it."""
-    kept = tidy(text)
-    family = family_for(kept)
-    if missing := [char for char in dict.fromkeys(kept) if not draws(family, char)]:
-        raise WorkFailure("missing_glyphs", _said(name, missing))
-    return kept
-
-
-def _said(name: str, missing: Sequence[str]) -> str:
-    """The error message: which characters can't be drawn, and what to do about it."""
-    scripts = list(dict.fromkeys(map(_script, missing)))
-    more = f" and {len(missing) - _NAMED_MAX} more" if len(missing) > _NAMED_MAX else ""
-    named = f"{', '.join(map(_name, missing[:_NAMED_MAX]))}{more} ({', '.join(scripts[:_NAMED_MAX])})"
-    if not _SHAPED and any(map(_is_shaped, missing)):
-        told = f"The {name} has letters that must be joined or placed: {named}."
-        return f"{told} Install FriBiDi on the service's machine and start the service anew, or leave them out."
-    told = f"No font on the service's machine draws all of the {name}: it lacks {named}."
-    if wanted := list(dict.fromkeys(_REMEDIES[script] for script in scripts if script in _REMEDIES)):
-        return f"{told} Install {' and '.join(wanted)} there and start the service anew, or leave them out."
-    return f"{told} Leave them out."
-
-
-def _name(char: str) -> str:
-    """The character itself if it is visible, else its code point."""
-    visible = char.isprintable() and not unicodedata.category(char).startswith("M")
-    return char if visible else f"U+{ord(char):04X}"
-
-
-def _script(char: str) -> str:
-    """The script of a character, from the first word of its Unicode name; `symbols` for one that belongs to none."""
-    if unicodedata.category(char)[0] not in "LM":
-        return "symbols"
-    first = unicodedata.name(char, "symbols").partition(" ")[0]
-    return first if first in ("CJK", "symbols") else first.capitalize()
+def family_for(name: str, text: str) -> str:
+    """Return the preferred family that draws all of a text. Raises `WorkFailure("missing_glyphs")` when none does;
+    `name` (such as `headline`) is for the error."""
+    missing = {family: [char for char in dict.fromkeys(text) if not draws(family, char)] for family in families()}
+    best = min(missing, key=lambda family: len(missing[family]))
+    if left := missing[best][:_NAMED_MAX]:
+        shown = ", ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in left)
+        scripts = ", ".join(dict.fromkeys(unicodedata.name(char, "unknown").partition(" ")[0] for char in left))
+        raise WorkFailure(
+            "missing_glyphs",
+            f"No font on the service's machine draws {shown} ({scripts}) of the {name}. "
+            "Install a Noto Sans font with them there and restart the service, or leave them out.",
+        )
+    return best
 
 
 def runs_leftwards(text: str) -> bool:
-    """Whether a text runs from right to left, by its first letter that has a direction."""
+    """Return True if the first letter with a direction runs from right to left."""
     return next(
         (kind in ("R", "AL") for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")), False
     )
+
+
+@lru_cache(maxsize=4096)
+def width(family: str, bold: bool, size: int, text: str) -> float:
+    return font(family, bold, size).getlength(text)
+
+
+def widest_word(family: str, bold: bool, size: int, text: str) -> float:
+    return max((width(family, bold, size, piece) for piece in _PIECE.findall(text)), default=0.0)
+
+
+def wrap(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
+    """Return the lines of a text. They are balanced: no word is left alone on the last line if that can be helped."""
+    lines = _filled(family, bold, size, text, room)
+    least = round(widest_word(family, bold, size, text))
+    for narrow in range(max(least, room // 2), room, max(1, room // 40)) if len(lines) > 1 else ():
+        if len(balanced := _filled(family, bold, size, text, narrow)) == len(lines):
+            return balanced
+    return lines
+
+
+def _filled(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if not lines[-1] or width(family, bold, size, (lines[-1] + piece).strip()) <= room:
+            lines[-1] += piece
+        else:
+            lines.append(piece)
+    return [line.strip() for line in lines if line.strip()]

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import json
+import asyncio
+import io
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.documents.child_process import ChildPool, Limits, NoAnswer
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 
 PDF: Final = "application/pdf"
-_PATIENCE_SECONDS: Final = 40.0
-_ANSWER_BYTES: Final = 30_000_000
-# Each child may take one and a half gigabytes, so it ends after its answer.
-_pool: Final = ChildPool(
-    "agentsvc_nb.tools.workspace.look_child",
-    Limits(memory_bytes=3 * 2**29, cpu_seconds=20, file_bytes=0),
-    kept_bytes=0,
-)
+SIDE: Final = 1_568
+"""The longest side that hosted models look at; they shrink larger pictures."""
 
 
 class LookAtInput(BaseModel):
@@ -46,27 +39,18 @@ class LookAt(BaseTool):
             raise WorkFailure("file_not_found", f"There is no file {given.path!r}: list_files tells what there is.")
         if kind != PDF and not kind.startswith("image/"):
             raise WorkFailure("invalid_tool_input", f"{given.path} is neither a picture nor a PDF, but {kind}.")
-        made = await _made(task, given, kind)
+        from agentsvc_nb.tools.support.pictures import decode  # Pillow, which most services never need
+
+        async with task.workspace.open(given.path) as file:
+            image, pages, has_text = await decode(file, given.path, SIDE, given.page if kind == PDF else None)
+        png = io.BytesIO()
+        await asyncio.to_thread(image.save, png, "PNG")
         # A file of its own, so that what was seen can be seen by others, and again; scratch, which no search finds.
         shown = f"frames/{PurePosixPath(given.path).stem[:80]}-{given.page}.png"
-        await task.write(shown, base64.b64decode(made["data"]))
+        await task.write(shown, png.getvalue())
         said = given.path
         if kind == PDF:
-            text = "" if made["has_text"] else " It has no text: it is scanned, or drawn."
-            said = f"Page {given.page} of {made['pages']} of {given.path}.{text}"
+            text = "" if has_text else " It has no text: it is scanned, or drawn."
+            said = f"Page {given.page} of {pages} of {given.path}.{text}"
         block = {"type": "image", "path": shown, "media_type": "image/png"}
         return Outcome(content=[{"type": "text", "text": said}, block])
-
-
-async def _made(task: ToolContext, given: LookAtInput, kind: str) -> dict[str, Any]:
-    """The picture that is shown, made in a limited process, as the file may be hostile."""
-    async with task.workspace.open(given.path) as file:
-        question = json.dumps({"file": str(file.absolute()), "page": given.page, "pdf": kind == PDF}).encode()
-        try:
-            answer = await _pool.ask(question, _PATIENCE_SECONDS, _ANSWER_BYTES)
-        except NoAnswer:
-            raise WorkFailure("too_much_work", f"{given.path} takes too long or too much memory to be shown.") from None
-    found: dict[str, Any] = json.loads(answer)
-    if reason := found.get("error"):
-        raise WorkFailure("invalid_tool_input", f"{given.path} {reason}")
-    return found

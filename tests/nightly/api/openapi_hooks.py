@@ -19,7 +19,7 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 from agentsvc_nb.wire.routes import ROUTES
 
 INPUTS: Final[dict[str, dict[str, Any]]] = {
-    "create_images": {"request": {"brief": "Summer sale", "outputs": {"count": 1}}},
+    "create_images": {"request": {"brief": "Headline: Summer sale", "outputs": {"count": 1}}},
     "echo_job": {"steps": 1, "seconds": 0, "files": {}},
     "ask_stefanbrain": {"message": "say Hello"},
 }

@@ -16,7 +16,7 @@ CELLS = [
     "%load_ext agentsvc_nb",
     "%%ask\nsay The autumn plan\nusage 3000 1200\nwrite out/plan.md # Autumn",
     "%runs",
-    '%%job create_images\nrequest.brief: Autumn sale\nrequest.outputs: {"mode": "count", "count": 2}',
+    '%%job create_images\nrequest.brief: "Headline: Autumn sale"\nrequest.outputs: {"mode": "count", "count": 2}',
     "%files gallery",
     "%files browse",
     "%files preview out/plan.md",

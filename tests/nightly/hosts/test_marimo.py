@@ -73,7 +73,7 @@ def _(Session, commands, job):
 
 @app.cell
 def _(ToolForm):
-    form = ToolForm("create_images", {{"request": {{"brief": "Autumn sale"}}}})
+    form = ToolForm("create_images", {{"request": {{"brief": "Headline: Autumn sale"}}}})
     print("BRIEF", form.value["request"]["brief"], form.problems)
     form
     return (form,)
@@ -92,7 +92,7 @@ SHOWN = [
     "Run completed",
     "Job succeeded",
     "Autumn",
-    "client.jobs.submit('create_images', {'request': {'brief': 'Autumn sale'}})",
+    "client.jobs.submit('create_images', {'request': {'brief': 'Headline: Autumn sale'}})",
 ]
 
 
@@ -127,7 +127,7 @@ def test_an_app_runs_as_a_script(app: Path, environ: dict[str, str]) -> None:
     assert done.returncode == 0, done.stderr
     assert "MAPPED ['one', 'two']" in done.stdout
     assert "ANSWERED **hello**" in done.stdout
-    assert "BRIEF Autumn sale {}" in done.stdout
+    assert "BRIEF Headline: Autumn sale {}" in done.stdout
 
 
 def test_an_exported_page_has_all_that_the_cells_show(app: Path, environ: dict[str, str]) -> None:

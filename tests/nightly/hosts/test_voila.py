@@ -36,7 +36,7 @@ def _used(page: Page) -> None:
         place.get_by_role("button", name="Cancel").focus()
         page.keyboard.press("Enter")
         expect(place.get_by_text("■ cancelled").filter(visible=True)).to_have_count(1)
-    form.get_by_label("Brief").fill(f"Pack light {EVIL}")
+    form.get_by_label("Brief").fill(f"Headline: Pack light {EVIL}")
     form.get_by_role("button", name="Create").click()
     expect(form).to_contain_text("✓ succeeded")
     expect(form.locator("figure img")).to_have_count(1)

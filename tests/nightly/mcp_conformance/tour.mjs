@@ -42,7 +42,7 @@ do ended = await call('get_run', { run_id: late.run_id });
 while (ended.status !== 'cancelled');
 const { contents: read } = await client.readResource({ uri: asked.files[0].uri });
 const found = await call('search_files', { chat: asked.chat, q: 'summer' });
-const request = { kind: 'static_ad', brief: 'Sale', outputs: { mode: 'count', count: 1 } };
+const request = { kind: 'static_ad', brief: 'Headline: Sale', outputs: { mode: 'count', count: 1 } };
 const { files } = await call('create_images', { request, chat: asked.chat });
 const picture = await client.callTool({ name: 'read_file', arguments: { chat: asked.chat, path: files[0].path } });
 const seen = { kind: picture.content.at(-1).type, ...picture.structuredContent };

@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.routes import MCP
 
-AD = {"kind": "static_ad", "brief": "Sale", "outputs": {"mode": "count", "count": 1}}
+AD = {"kind": "static_ad", "brief": "Headline: Sale", "outputs": {"mode": "count", "count": 1}}
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from tests.support.waiting import until
 HANGS_UP_SECONDS: Final = 5
 """Less than any time limit of a call, after which the service would hang up by itself."""
 HALF: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n<h1>"
-PICTURE: Final = {"request": {"kind": "static_ad", "brief": "Sale", "background": "model"}}
+PICTURE: Final = {"request": {"kind": "static_ad", "brief": "Headline: Sale", "background": "model"}}
 """A job, which the run follows."""
 
 

@@ -104,7 +104,7 @@ def test_a_file_is_never_whole_in_memory(client: AgentService, chat: str, tmp_pa
 
 
 def test_the_files_of_a_job(client: AgentService, tmp_path: Path) -> None:
-    request = {"request": {"brief": "Autumn sale", "outputs": {"count": 2}}}
+    request = {"request": {"brief": "Headline: Autumn sale", "outputs": {"count": 2}}}
     job = client.jobs.submit_and_wait("create_images", request)
     places = client.jobs.download_artifacts(job, to=tmp_path / "new" / "folder")
     assert job.files is not None

@@ -17,7 +17,7 @@ from agentsvc_nb.wire.routes import ROUTES, Route
 from tests.service.api.conftest import ACCEPTED, KEYS, Wire, code
 from tests.service.api.service_fixture import ServiceFixture
 
-PICTURE: Final = {"request": {"kind": "static_ad", "brief": "x", "outputs": {"mode": "count", "count": 1}}}
+PICTURE: Final = {"request": {"kind": "static_ad", "brief": "Headline: x", "outputs": {"mode": "count", "count": 1}}}
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def test_what_another_account_has_is_not_there(name: str, stage: ServiceFixture,
     [
         ("/runs", {"message": "say x"}),
         ("/jobs", {"tool": "echo_job", "input": {"steps": 0}}),
-        ("/tools/create_images/invoke", {"input": {"request": {"brief": "x"}}}),
+        ("/tools/create_images/invoke", {"input": {"request": {"brief": "Headline: x"}}}),
         ("/tools/ask_stefanbrain/invoke", {"input": {"message": "say x"}}),
     ],
 )

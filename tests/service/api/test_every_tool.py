@@ -14,7 +14,7 @@ from tests.service.api.conftest import Wire, code
 
 RIGHT: Final[dict[str, dict[str, Any]]] = {
     "ask_stefanbrain": {"message": "say Hello"},
-    "create_images": {"request": {"brief": "Summer sale", "outputs": {"count": 1}}},
+    "create_images": {"request": {"brief": "Headline: Summer sale", "outputs": {"count": 1}}},
     "echo_job": {"steps": 1, "files": {}},
     "edit_image": {"request": {"path": "images/none.png", "headline": "Hello"}},
     "find_angles": {"product": "A tent"},
@@ -80,7 +80,7 @@ def test_every_tool_has_a_right_input() -> None:
 @pytest.mark.parametrize(
     ("tool", "wrong", "field"),
     [
-        ("create_images", {"request": {"brief": "x", "outputs": {"count": 0}}}, "request.outputs.count"),
+        ("create_images", {"request": {"brief": "Headline: x", "outputs": {"count": 0}}}, "request.outputs.count"),
         ("echo_job", {"steps": -1}, "steps"),
         ("get_meta_ad", {"search_terms": "tents", "countries": "DE"}, "countries"),
         ("send_email", {"to": [], "subject": "x", "text": "x"}, "to"),

@@ -50,7 +50,7 @@ def test_a_job_reports_progress_and_ends_with_its_files(wire: Wire) -> None:
 
 
 def test_images_are_exactly_as_many_as_asked_for(wire: Wire) -> None:
-    request = {"kind": "static_ad", "brief": "Autumn sale", "outputs": {"mode": "count", "count": 3}}
+    request = {"kind": "static_ad", "brief": "Headline: Autumn sale", "outputs": {"mode": "count", "count": 3}}
     job = submit(wire, "create_images", input={"request": request}, chat="new")
     assert ended(wire, job)["status"] == "succeeded"
     result = wire("GET", f"/jobs/{job['job_id']}/result", params={"chat": job["chat"]}).json()

@@ -12,7 +12,7 @@ from agentsvc_nb.testing import RunningService
 from tests.service.api.mcp_caller import TASKS, McpCaller, messages
 from tests.service.api.service_fixture import ServiceFixture, operate
 
-PICTURE = {"request": {"kind": "static_ad", "brief": "Sale", "outputs": {"mode": "count", "count": 1}}}
+PICTURE = {"request": {"kind": "static_ad", "brief": "Headline: Sale", "outputs": {"mode": "count", "count": 1}}}
 
 
 def refusal(found: dict[str, Any]) -> str:
@@ -43,7 +43,7 @@ def test_requests_are_counted_and_refused_but_looks_are_not(stage: ServiceFixtur
     ("name", "given", "other"),
     [
         ("ask", {"message": "say once"}, {"message": "say twice"}),
-        ("create_images", PICTURE, {"request": {**PICTURE["request"], "brief": "Other"}}),
+        ("create_images", PICTURE, {"request": {**PICTURE["request"], "brief": "Headline: Other"}}),
     ],
 )
 def test_an_idempotency_key_begins_one_and_the_same(

@@ -81,7 +81,7 @@ def at_once(wire: Wire, path: str, body: Mapping[str, object]) -> list[httpx.Res
 
 
 def pictures(count: int) -> dict[str, object]:
-    return {"request": {"kind": "static_ad", "brief": "Sale", "outputs": {"mode": "count", "count": count}}}
+    return {"request": {"kind": "static_ad", "brief": "Headline: Sale", "outputs": {"mode": "count", "count": count}}}
 
 
 def job_of(wire: Wire, tool: str, given: object) -> Callable[[], dict[str, object]]:

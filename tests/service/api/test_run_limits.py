@@ -30,7 +30,7 @@ def test_no_call_is_made_that_could_cross_the_limit(wire: Wire) -> None:
 
 
 def test_a_priced_use_that_would_cross_the_limit_is_not_made(stage: ServiceFixture) -> None:
-    picture = '{"request": {"kind": "static_ad", "brief": "Tea", "outputs": {"mode": "count", "count": 3}}}'
+    picture = '{"request": {"kind": "static_ad", "brief": "Headline: Tea", "outputs": {"mode": "count", "count": 3}}}'
     run = stage.wire.finish(f"call create_images {picture}", max_cents=2)
     assert (run["last_error"], "2.00" in run["last_error_message"]) == ("limit_reached", True)
     assert stage.wire.finish(f"call create_images {picture}", max_cents=3)["status"] == "completed"

@@ -64,7 +64,7 @@ def test_a_key_gives_the_original_run_whatever_the_arguments(wire: Wire, fresh_k
 
 @pytest.mark.parametrize(("key", "right"), [("A-z_0.9:" * 16, True), ("x" * 129, False), ("", False), ("a/b", False)])
 def test_a_key_has_1_to_128_characters(wire: Wire, key: str, right: bool) -> None:
-    given = {"steps": 0, "message": "say x", "request": {"brief": "x"}}
+    given = {"steps": 0, "message": "say x", "request": {"brief": "Headline: x"}}
     for path in ("/runs", "/jobs", "/tools/ask_stefanbrain/invoke"):
         body = {"message": "say x", "tool": "echo_job", "input": given, "session": uuid.uuid4().hex}
         answer = wire("POST", path, json=body, headers={"Idempotency-Key": key})

@@ -116,7 +116,7 @@ def test_files_go_in_are_found_and_come_back(service: RunningService, client: Ag
 
 
 def test_a_job_is_run_shown_and_its_files_are_put_here(service: RunningService, tmp_path: Path) -> None:
-    pictures = '{"request": {"brief": "Autumn sale", "outputs": {"count": 1}}}'
+    pictures = '{"request": {"brief": "Headline: Autumn sale", "outputs": {"count": 1}}}'
     done = agentsvc("jobs", "run", "create_images", pictures, "--to", tmp_path / "made", "--data", service.data)
     assert done.returncode == 0, done.stderr
     (place,) = done.stdout.splitlines()

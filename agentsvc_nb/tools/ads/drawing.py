@@ -1,0 +1,316 @@
+"""Layouts of ads. Texts always have a flat colour behind them, so that their contrast is exact, and lie in the part
+that platforms do not cover."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any, Final, Literal, NamedTuple
+
+from PIL import Image, ImageDraw, ImageOps
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentsvc_nb.tools.ads.brief import Texts
+from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, Palette, contrast, mix, readable
+from agentsvc_nb.tools.ads.fonts import family_for, font, runs_leftwards, widest_word, width, wrap
+from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, BrandColor, SizeName
+from agentsvc_nb.tools.port import WorkFailure
+
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels."""
+Parts = tuple[float, float, float, float]
+Shape = Literal["tall", "square", "wide"]
+LayoutName = Literal["sun", "card", "tiles", "product", "photo"]
+DRAWN: Final[tuple[LayoutName, ...]] = ("sun", "card", "tiles")
+_FINE: Final = 2
+"""Shapes are drawn at this scale and reduced, for smooth edges."""
+
+
+class Frame(NamedTuple):
+    """The size of an ad in pixels, and the part that no platform covers."""
+
+    name: str
+    width: int
+    height: int
+    safe: Box
+
+    @classmethod
+    def of(cls, name: SizeName, scale: float = 1) -> Frame:
+        wide, high, top, right, bottom, left = (round(side * scale) for side in SIZES[name])
+        return cls(name, wide, high, (left, top, wide - right, high - bottom))
+
+    @classmethod
+    def whole(cls, wide: int, high: int) -> Frame:
+        """Return a frame of any size, with the edges of the ad of the same proportions."""
+        for name, size in SIZES.items():
+            if abs(wide / high - size.width / size.height) < 0.01:
+                return cls(f"{wide} x {high}", wide, high, Frame.of(name, wide / size.width).safe)
+        edge = round(0.05 * min(wide, high))
+        return cls(f"{wide} x {high}", wide, high, (edge, edge, wide - edge, high - edge))
+
+    @property
+    def unit(self) -> float:
+        """The unit of type in pixels: one on a square of 1080 pixels."""
+        return math.sqrt(self.width * self.height) / 1080
+
+    @property
+    def shape(self) -> Shape:
+        ratio = self.width / self.height
+        return "tall" if ratio < 0.7 else "wide" if ratio > 1.3 else "square"
+
+    def part(self, parts: Parts) -> Box:
+        """Return a box given in fractions of the safe part."""
+        left, top, right, bottom = self.safe
+        x, y, x_end, y_end = (round(part * (right - left, bottom - top)[at % 2]) for at, part in enumerate(parts))
+        return left + x, top + y, left + x_end, top + y_end
+
+    def fine(self) -> Frame:
+        left, top, right, bottom = (_FINE * side for side in self.safe)
+        return Frame(self.name, _FINE * self.width, _FINE * self.height, (left, top, right, bottom))
+
+
+SQUARE: Final = Frame.of("square")
+_ABOVE: Final[dict[Shape, Parts]] = {"square": (0, 0, 1, 0.6), "tall": (0, 0, 1, 0.62), "wide": (0, 0, 0.6, 1)}
+_INSIDE: Final = (0.08, 0.07, 0.92, 0.93)
+WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
+    "sun": _ABOVE,
+    "tiles": _ABOVE,
+    "card": {"square": _INSIDE, "tall": (0.06, 0.05, 0.94, 0.95), "wide": _INSIDE},
+    "product": {"square": (0, 0.5, 1, 1), "tall": (0, 0.5, 1, 1), "wide": (0, 0, 0.52, 1)},
+    "photo": {"square": (0.05, 0.46, 0.95, 0.95), "tall": (0.05, 0.46, 0.95, 0.95), "wide": (0.04, 0.1, 0.6, 0.92)},
+}
+"""Where the words are, in fractions of the safe part."""
+_PRODUCT: Final[dict[Shape, Parts]] = {
+    "square": (0.08, 0, 0.92, 0.43), "tall": (0.04, 0, 0.96, 0.44), "wide": (0.62, 0.02, 1, 0.98),
+}  # fmt: skip
+TYPE: Final = {"brand": (34, 22), "headline": (144, 40), "text": (46, 24), "cta": (38, 22)}
+"""Largest and smallest size of each text, in units. The largest that fits is taken."""
+_GAPS: Final = {"headline": 24, "text": 26, "cta": 40}
+"""Units above a text that is not the first."""
+_STEPS: Final = 30
+_LEADING: Final = 1.16
+_BASELINE: Final = 0.84
+
+
+class Block(NamedTuple):
+    """A text, or the logo, and its place."""
+
+    name: str
+    width: int
+    height: int
+    lines: tuple[str, ...] = ()
+    family: str = ""
+    size: int = 0
+    left: int = 0
+    top: int = 0
+
+    @property
+    def box(self) -> Box:
+        return self.left, self.top, self.left + self.width, self.top + self.height
+
+
+class Placed(BaseModel):
+    """A product or a logo: a file of the workspace."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    path: str = Field(max_length=1_000)
+    sha256: str = Field(max_length=64)
+    image: Image.Image | None = Field(default=None, exclude=True)
+    """RGBA, without empty edges."""
+
+
+class Ad(BaseModel):
+    """Everything that one picture is drawn from. Its JSON is stored in the picture's file, for `edit_image`; it is
+    untrusted: any program may have written it."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    layout: LayoutName
+    words: Texts = Texts()
+    palette: list[BrandColor] = Field(min_length=4, max_length=4)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    product: Placed | None = None
+    logo: Placed | None = None
+    frame: Frame = Field(default=SQUARE, exclude=True)
+    picture: Image.Image | None = Field(default=None, exclude=True)
+    """The background of a `photo`."""
+
+    @property
+    def box(self) -> Box:
+        """Where the words are."""
+        return self.frame.part(WORDS[self.layout][self.frame.shape])
+
+    def blocks(self) -> list[Block]:
+        """Return the logo and the texts in their places, in the largest type that fits. Takes CPU time.
+
+        Raises `WorkFailure("invalid_tool_input")` if the smallest type is too large, `missing_glyphs` if no font has
+        the characters.
+        """
+        left, top, right, bottom = self.box
+        names = [name for name in TYPE if not (self.logo and name == "brand")]
+        texts = {name: text for name in names if (text := getattr(self.words, name))}
+        for name, text in texts.items():
+            if len(text) > TEXT_CHARS:
+                raise self._too_long(name)
+        families = {name: family_for(name, text) for name, text in texts.items()}
+        for step in range(_STEPS):
+            logo = [self._logo_block(self.logo.image)] if self.logo and self.logo.image else []
+            blocks = logo + [self._text_block(name, text, families[name], step) for name, text in texts.items()]
+            gaps = [0, *(round(_GAPS[block.name] * self.frame.unit) for block in blocks[1:])]
+            spare = bottom - top - sum(block.height for block in blocks) - sum(gaps)
+            if spare >= 0:
+                break
+        else:
+            raise self._too_long(max(texts, key=lambda name: len(texts[name])))
+        y = top + (spare if self.layout == "photo" else spare // 2)
+        for number, (block, gap) in enumerate(zip(blocks, gaps, strict=False)):
+            y += gap
+            x = left if not runs_leftwards(self.words.headline) else right - block.width
+            x = (left + right - block.width) // 2 if self.layout == "card" else x
+            blocks[number] = block._replace(left=x, top=y)
+            y += block.height
+        return blocks
+
+    def _text_block(self, name: str, text: str, family: str, step: int) -> Block:
+        """Return a text in its largest type, or in one that is `step` steps smaller."""
+        most, least = (round(size * self.frame.unit) for size in TYPE[name])
+        is_bold = name != "text"
+        inset = most if name == "cta" else 0  # beside the words of a button
+        room = self.box[2] - self.box[0] - 2 * inset
+        widest = math.floor(most * room / max(1.0, widest_word(family, is_bold, most, text)))
+        if widest < least:
+            raise self._too_long(name)
+        size = max(least, min(widest, round(most * (1 - 0.9 * step / _STEPS))))
+        lines = tuple(wrap(family, is_bold, size, text, room))
+        across = math.ceil(max(width(family, is_bold, size, line) for line in lines)) + 2 * inset
+        down = round(size * _LEADING) * len(lines) + (round(0.9 * size) if name == "cta" else 0)
+        return Block(name, across, down, lines, family, size)
+
+    def _logo_block(self, logo: Image.Image) -> Block:
+        """Return the logo: wide and high ones take about the same area."""
+        left, top, right, bottom = self.box
+        ratio, unit = logo.width / logo.height, self.frame.unit
+        high = min(unit * math.sqrt(16_000 / ratio), 130 * unit, 0.6 * (right - left) / ratio, 0.2 * (bottom - top))
+        return Block("logo", max(1, round(high * ratio)), max(1, round(high)))
+
+    def _too_long(self, name: str) -> WorkFailure:
+        said = f"The {name} does not fit on the {self.frame.name} ad, not even in the smallest type: shorten it."
+        return WorkFailure("invalid_tool_input", said)
+
+
+def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
+    """Return the picture, and the lowest contrast of a text on it. Takes CPU time, so call it in a thread."""
+    blocks, frame, colors = ad.blocks(), ad.frame, Palette.of(ad.palette)
+    if ad.picture is not None:
+        image = ImageOps.fit(ad.picture.convert("RGB"), (frame.width, frame.height), Image.Resampling.LANCZOS)
+        if blocks:
+            left, _, right, _ = ad.box
+            edge = min(round(36 * frame.unit), left, frame.width - right)
+            _rounded(
+                image, (left - edge, blocks[0].top - edge, right + edge, blocks[-1].box[3] + edge), edge, colors.ground
+            )
+    else:
+        fine = frame.fine()
+        canvas = Image.new("RGB", (fine.width, fine.height), colors.ground)
+        _paint(ImageDraw.Draw(canvas), ad.layout, fine, colors, random.Random(ad.seed))
+        image = canvas.reduce(_FINE)
+    if ad.product and ad.product.image:
+        _paste(image, ad.product.image, frame.part(_PRODUCT[frame.shape]))
+    if ad.logo and ad.logo.image and blocks:
+        _draw_logo(image, ad.logo.image, blocks.pop(0).box, colors.ground)
+    return image, min((_draw_text(image, block, ad, colors) for block in blocks), default=21.0)
+
+
+def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Frame, colors: Palette, chance: random.Random) -> None:
+    """Draw the shapes of a layout around the words."""
+    ground, accent, second = colors.ground, colors.accent, colors.second
+    _, _, right, bottom = frame.part(WORDS[layout][frame.shape])
+    right, bottom = right + round(36 * frame.unit), bottom + round(36 * frame.unit)
+    is_wide, least = frame.shape == "wide", min(frame.width, frame.height)
+    if layout == "sun":
+        x, y = (0.94 if is_wide else 0.8) * frame.width, (0.6 if is_wide else 0.97) * frame.height
+        radius = min(x - right, 0.8 * frame.height) if is_wide else min(y - bottom, 0.65 * frame.width)
+        for part, tone in ((1.0, 0.12), (0.84, 0.28), (0.67, 1.0)):
+            draw.circle((x, y), part * radius, mix(ground, accent, tone))
+        draw.circle((x + 0.2 * radius, y + 0.14 * radius), 0.38 * radius, second)
+    elif layout == "card":
+        draw.rectangle((0, 0, frame.width, frame.height), accent)
+        draw.circle((0.06 * frame.width, 0.94 * frame.height), 0.36 * least, second)
+        draw.circle((0.95 * frame.width, 0.05 * frame.height), 0.28 * least, mix(accent, ground, 0.35))
+        draw.rounded_rectangle(frame.part((0.02, 0.02, 0.98, 0.98)), 40 * frame.unit, ground)
+    elif layout == "product":
+        left, top, end, foot = frame.part(_PRODUCT[frame.shape])
+        edge = 30 * frame.unit
+        draw.rectangle(
+            (left - edge if is_wide else 0, 0, frame.width, frame.height if is_wide else foot + edge / 2), accent
+        )
+        draw.circle(((left + end) / 2, (top + foot) / 2), 0.5 * min(end - left, foot - top), second)
+    else:
+        cell = frame.height / 3 if is_wide else frame.width / (6 if frame.shape == "square" else 4)
+        columns = int((frame.width - right) / cell) if is_wide else round(frame.width / cell)
+        rows = 3 if is_wide else int((frame.height - bottom) / cell)
+        tones = (accent, second, mix(ground, accent, 0.45), mix(ground, colors.ink, 0.2))
+        for number in range(columns * rows):
+            x, y = frame.width - (1 + number // rows) * cell, frame.height - (1 + number % rows) * cell
+            under, over = chance.sample(tones, 2)
+            draw.rectangle((x, y, x + cell, y + cell), under)
+            turn = chance.randrange(5)
+            if turn == 4:
+                draw.circle((x + cell / 2, y + cell / 2), 0.32 * cell, over)
+            else:  # a quarter of a disc about one of the corners
+                x, y = x + cell * (turn in (1, 2)), y + cell * (turn in (2, 3))
+                draw.pieslice((x - cell, y - cell, x + cell, y + cell), 90 * turn, 90 * turn + 90, over)
+
+
+def _rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
+    """Fill a box with round, smooth corners."""
+    across, down = _FINE * (box[2] - box[0]), _FINE * (box[3] - box[1])
+    mask = Image.new("L", (across, down), 0)
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, across - 1, down - 1), _FINE * radius, 255)
+    image.paste(fill, box, mask.reduce(_FINE))
+
+
+def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> float:
+    """Draw a text; return the contrast of its colour with the one behind it."""
+    ground, color = colors.ground, colors.ink
+    left, top, right, _ = block.box
+    x, anchor = (right, "rs") if runs_leftwards(ad.words.headline) else (left, "ls")
+    if block.name == "cta" or ad.layout == "card":
+        x, anchor = (left + right) // 2, "ms"
+    if block.name == "cta":
+        ground = colors.button()
+        color = readable(ground, colors.ground, WHITE, INK)
+        _rounded(image, block.box, block.height / 2 / len(block.lines), ground)
+    draw, step = ImageDraw.Draw(image), round(block.size * _LEADING)
+    top += (block.height - step * len(block.lines)) // 2
+    for number, line in enumerate(block.lines):
+        at = (x, top + step * (number + _BASELINE))
+        draw.text(at, line, color, font(block.family, block.name != "text", block.size), anchor)
+    return contrast(color, ground)
+
+
+def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -> None:
+    """Draw the logo, on a plate if much of it would be lost on the ground."""
+    left, top, right, bottom = box
+    if _lost(logo, ground) > 0.3:
+        edge = (bottom - top) // 7
+        _rounded(image, box, edge, min((WHITE, INK), key=lambda one: _lost(logo, one)))
+        box = (left + edge, top + edge, right - edge, bottom - edge)
+    _paste(image, logo, box)
+
+
+def _paste(image: Image.Image, picture: Image.Image, box: Box) -> None:
+    """Draw a picture in the middle of a box, as large as that allows."""
+    left, top, right, bottom = box
+    shown = ImageOps.contain(picture, (max(1, right - left), max(1, bottom - top)), Image.Resampling.LANCZOS)
+    image.paste(shown, ((left + right - shown.width) // 2, (top + bottom - shown.height) // 2), shown)
+
+
+def _lost(logo: Image.Image, on: Color) -> float:
+    """Return the part of a logo's visible pixels that can hardly be told from a colour."""
+    colors: Any = logo.resize((64, 64), Image.Resampling.NEAREST).getcolors(64 * 64)
+    seen = [(count, pixel[:3]) for count, pixel in colors if pixel[3] > 128]
+    lost: int = sum(count for count, one in seen if contrast(one, on) < 1.5)
+    every: int = sum(count for count, _ in seen)
+    return lost / max(1, every)
