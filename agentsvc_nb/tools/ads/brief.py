@@ -17,7 +17,7 @@ _LINE: Final = re.compile(
 _EMPHASIS: Final = re.compile(r"([*_]+)(.+)\1")
 _HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}\b")
 JOINERS: Final = "\u200c\u200d"
-_QUOTES: Final = "\"'“”„«»"
+_QUOTED: Final = re.compile("^[\"'“„«»](.+)[\"'“”»«]$")
 
 
 class Texts(BaseModel):
@@ -41,7 +41,7 @@ def labelled_lines(brief: str) -> dict[str, list[str]]:
     for line in brief.splitlines():
         if (match := _LINE.match(line)) and (text := one_line(match[2])):
             name = "colors" if match[1].lower().startswith("colo") else match[1].lower()
-            found.setdefault(name, []).append(_EMPHASIS.sub(r"\2", text).strip(_QUOTES))
+            found.setdefault(name, []).append(_QUOTED.sub(r"\1", _EMPHASIS.sub(r"\2", text)))
     return found
 
 

@@ -154,7 +154,7 @@ class Ad(BaseModel):
             if len(text) > TEXT_CHARS:
                 raise self._too_long(name)
         families = {name: family_for(name, text) for name, text in texts.items()}
-        for step in range(_STEPS):
+        for step in range(_STEPS + 1):
             logo = [self._logo_block(self.logo.image)] if self.logo and self.logo.image else []
             blocks = logo + [self._text_block(name, text, families[name], step) for name, text in texts.items()]
             gaps = [0, *(round(_GAPS[block.name] * self.frame.unit) for block in blocks[1:])]
@@ -173,7 +173,7 @@ class Ad(BaseModel):
         return blocks
 
     def _text_block(self, name: str, text: str, family: str, step: int) -> Block:
-        """Return a text in its largest type, or in one that is `step` steps smaller."""
+        """Return a text `step` of `_STEPS` steps from its largest type to its smallest."""
         most, least = (round(size * self.frame.unit) for size in TYPE[name])
         is_bold = name != "text"
         inset = most if name == "cta" else 0  # beside the words of a button
@@ -181,7 +181,7 @@ class Ad(BaseModel):
         widest = math.floor(most * room / max(1.0, widest_word(family, is_bold, most, text)))
         if widest < least:
             raise self._too_long(name)
-        size = max(least, min(widest, round(most * (1 - 0.9 * step / _STEPS))))
+        size = min(widest, most - (most - least) * step // _STEPS)
         lines = tuple(wrap(family, is_bold, size, text, room))
         across = math.ceil(max(width(family, is_bold, size, line) for line in lines)) + 2 * inset
         down = round(size * _LEADING) * len(lines) + (round(0.9 * size) if name == "cta" else 0)

@@ -36,7 +36,7 @@ _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1c
 _NAMED_MAX: Final = 5
 _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE: Final = re.compile(
-    rf"[「『（【]*[{_WIDE}][、。，．：；！？」』）】ーっゃゅょッャュョ]*|-*[^\s\-{_WIDE}「『（【]+-*|\s+|."
+    rf"[「『（【]*(?:[ァ-ヺー・]+|[{_WIDE}])[、。，．：；！？」』）】ーっゃゅょッャュョ]*|-*[^\s\-{_WIDE}「『（【]+-*|\s+|."
 )
 """Where lines may break: at spaces and hyphens, and between the characters of scripts without spaces, except next to
 their punctuation."""
@@ -84,13 +84,19 @@ def family_for(name: str, text: str) -> str:
     best = min(missing, key=lambda family: len(missing[family]))
     if left := missing[best][:_NAMED_MAX]:
         shown = ", ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in left)
-        scripts = ", ".join(dict.fromkeys(unicodedata.name(char, "unknown").partition(" ")[0] for char in left))
+        scripts = ", ".join(dict.fromkeys(_script(char) for char in left))
         raise WorkFailure(
             "missing_glyphs",
             f"No font on the service's machine draws {shown} ({scripts}) of the {name}. "
             "Install a Noto Sans font with them there and restart the service, or leave them out.",
         )
     return best
+
+
+def _script(char: str) -> str:
+    """Return the script of a character, from the first word of its Unicode name."""
+    is_letter = unicodedata.category(char)[0] in "LM"
+    return unicodedata.name(char, "unknown").partition(" ")[0].capitalize() if is_letter else "symbols"
 
 
 def runs_leftwards(text: str) -> bool:
