@@ -137,7 +137,9 @@ MailServer = Annotated[
     AfterValidator(_check_mail_server),
     Advice("smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST"),
 ]
-MailAddress = Annotated[str, _matching(r"[^@\s<>,]+@[\w.-]+"), Advice("an e-mail address, such as ads@example.com")]
+MailAddress = Annotated[
+    str, _matching(r"[^@\s<>,\x80-\U0010ffff]+@[A-Za-z0-9.-]+"), Advice("an e-mail address, such as ads@example.com")
+]
 Recipients = Annotated[
     tuple[Annotated[str, _matching(r"(?:[^@\s<>,]*|\*)@[\w.-]+"), LowerCase], ...],
     Comma,

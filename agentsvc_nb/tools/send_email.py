@@ -37,10 +37,9 @@ _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 
 
 def _literal(address: str) -> str:
-    """The address unchanged. Raises `ValueError` for an encoded word in it: the mail has addresses literally, and
-    receivers would decode it."""
-    if "=?" in address:
-        raise ValueError("give the plain address, without =?, which begins an encoded word")
+    """Return the address. Raises `ValueError` for one that a receiver would read differently."""
+    if "=?" in address or not address.isascii():
+        raise ValueError("give an address of ASCII characters, without =?, which begins an encoded word")
     return address
 
 
@@ -97,7 +96,7 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
     smtp: Plain | None = None
     try:
         smtp = _opened(server)
-        return sorted(smtp.sendmail(sender, recipients, message, _options(smtp, [sender, *recipients])))
+        return sorted(smtp.sendmail(sender, recipients, message))
     except smtplib.SMTPRecipientsRefused as error:
         raise WorkFailure("upstream_failed", f"The mail server takes none of: {', '.join(error.recipients)}.") from None
     except smtplib.SMTPResponseException as error:
@@ -127,16 +126,6 @@ class Plain(smtplib.SMTP):
 
 class Encrypted(Plain, smtplib.SMTP_SSL):
     """The same with TLS from the start."""
-
-
-def _options(smtp: smtplib.SMTP, addresses: list[str]) -> list[str]:
-    """The SMTP options for addresses beyond ASCII. Raises `WorkFailure` when the server does not support them."""
-    strange = [address for address in addresses if not address.isascii()]
-    if strange and not smtp.has_extn("smtputf8"):
-        raise WorkFailure(
-            "upstream_failed", f"The mail server takes addresses of plain letters only, and not {strange[0]}."
-        )
-    return ["SMTPUTF8", "BODY=8BITMIME"] if strange else []
 
 
 def _leave(smtp: smtplib.SMTP) -> None:
