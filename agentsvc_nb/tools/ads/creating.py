@@ -14,7 +14,7 @@ from PIL import Image
 
 from agentsvc_nb.tools.ads.brief import brief_colors
 from agentsvc_nb.tools.ads.colors import PALETTES, Palette
-from agentsvc_nb.tools.ads.drawing import DRAWN, Ad, Frame, LayoutName, Placed, draw_ad
+from agentsvc_nb.tools.ads.drawing import DRAWN, Ad, LayoutName, Placed, draw_ad
 from agentsvc_nb.tools.ads.models import ImageRequest, ImageSet, MadeImage
 from agentsvc_nb.tools.ads.pictures import ImageModel, encode, open_picture
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
@@ -44,7 +44,7 @@ async def create(request: ImageRequest, model: ImageModel, context: ToolContext)
         await asyncio.to_thread(photo.blocks)  # nothing is painted for texts that do not fit
         if (shape := ad.frame.shape) not in painted:
             await context.progress(0, None, f"painting a {shape} background")
-            painted[shape] = await model.paint(_PROMPT + request.brief[:_PROMPT_CHARS], ad.frame)
+            painted[shape] = await model.paint(_PROMPT + request.brief[:_PROMPT_CHARS], shape)
         ads[path] = photo.model_copy(update={"picture": painted[shape]})
     return await draw(context, ads, f"image_set_{_key(request)[:16]}")
 
@@ -62,7 +62,7 @@ def designs(request: ImageRequest) -> dict[str, Ad]:
         layout: LayoutName = "product" if request.product else DRAWN[(seed + turn) % len(DRAWN)]
         path = f"{stem}-{turn + 1}.png" if sizes == ["square"] else f"{stem}-{turn + 1}-{size}.png"
         words = texts[turn % len(texts)]
-        made[path] = Ad(layout=layout, words=words, palette=palette.codes(), seed=seed + turn, frame=Frame.of(size))
+        made[path] = Ad(layout=layout, words=words, palette=palette.codes(), seed=seed + turn, size=size)
     return made
 
 

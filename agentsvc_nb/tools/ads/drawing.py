@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agentsvc_nb.tools.ads.brief import Texts
 from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, Palette, contrast, mix, readable
 from agentsvc_nb.tools.ads.fonts import family_for, font, runs_leftwards, widest_word, width, wrap
-from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, BrandColor, SizeName
+from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, BrandColor, Size, SizeName
 from agentsvc_nb.tools.port import WorkFailure
 
 Box = tuple[int, int, int, int]
@@ -35,18 +35,9 @@ class Frame(NamedTuple):
     safe: Box
 
     @classmethod
-    def of(cls, name: SizeName, scale: float = 1) -> Frame:
-        wide, high, top, right, bottom, left = (round(side * scale) for side in SIZES[name])
+    def of(cls, name: str, size: Size) -> Frame:
+        wide, high, top, right, bottom, left = size
         return cls(name, wide, high, (left, top, wide - right, high - bottom))
-
-    @classmethod
-    def whole(cls, wide: int, high: int) -> Frame:
-        """Return a frame of any size, with the edges of the ad of the same proportions."""
-        for name, size in SIZES.items():
-            if abs(wide / high - size.width / size.height) < 0.01:
-                return cls(f"{wide} x {high}", wide, high, Frame.of(name, wide / size.width).safe)
-        edge = round(0.05 * min(wide, high))
-        return cls(f"{wide} x {high}", wide, high, (edge, edge, wide - edge, high - edge))
 
     @property
     def unit(self) -> float:
@@ -69,7 +60,6 @@ class Frame(NamedTuple):
         return Frame(self.name, _FINE * self.width, _FINE * self.height, (left, top, right, bottom))
 
 
-SQUARE: Final = Frame.of("square")
 _ABOVE: Final[dict[Shape, Parts]] = {"square": (0, 0, 1, 0.6), "tall": (0, 0, 1, 0.62), "wide": (0, 0, 0.6, 1)}
 _INSIDE: Final = (0.08, 0.07, 0.92, 0.93)
 WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
@@ -132,9 +122,16 @@ class Ad(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     product: Placed | None = None
     logo: Placed | None = None
-    frame: Frame = Field(default=SQUARE, exclude=True)
+    size: SizeName = "square"
+    own_size: Size | None = Field(default=None, exclude=True)
+    """Instead of `size`."""
     picture: Image.Image | None = Field(default=None, exclude=True)
     """The background of a `photo`."""
+
+    @property
+    def frame(self) -> Frame:
+        own = self.own_size
+        return Frame.of(f"{own.width} x {own.height}", own) if own else Frame.of(self.size, SIZES[self.size])
 
     @property
     def box(self) -> Box:

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from agentsvc_nb.tools.ads.brief import one_line
 from agentsvc_nb.tools.ads.colors import PALETTES, Palette
 from agentsvc_nb.tools.ads.creating import draw, place
-from agentsvc_nb.tools.ads.drawing import Ad, Frame, Placed
-from agentsvc_nb.tools.ads.models import DESIGN, ImageEdit
+from agentsvc_nb.tools.ads.drawing import Ad, Placed
+from agentsvc_nb.tools.ads.models import DESIGN, ImageEdit, Size
 from agentsvc_nb.tools.ads.pictures import ImageModel, on_white, open_picture
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 
@@ -29,17 +29,16 @@ async def change(edit: ImageEdit, model: ImageModel, context: ToolContext) -> Ou
     ad = None if edit.instruction else _stored(source)
     if edit.instruction:
         source = await model.change(source, edit.instruction)
-    own = _own_frame(source, ad is not None)
     if ad is None:
-        ad = Ad(layout="photo", palette=PALETTES[0].codes(), picture=source)
+        ad = Ad(layout="photo", palette=PALETTES[0].codes(), picture=source, own_size=_own_size(source))
     placed = {"product": await _still_there(context, ad.product), "logo": await _still_there(context, ad.logo)}
     words = ad.words.model_copy(update={label: one_line(text) for label, text in edit.given_texts().items()})
     palette = Palette.of(edit.brand_colors).codes() if edit.brand_colors else ad.palette
     ad = ad.model_copy(update={**placed, "words": words, "palette": palette})
     mark = hashlib.sha256(source.tobytes() + edit.model_dump_json().encode()).hexdigest()
     stem = f"images/{PurePosixPath(edit.path).stem[:80]}-edit-{mark[:6]}"
-    frames = {f"{stem}-{size}.png": Frame.of(size) for size in dict.fromkeys(edit.sizes)} or {f"{stem}.png": own}
-    ads = {path: ad.model_copy(update={"frame": frame}) for path, frame in frames.items()}
+    sizes = [{"size": size, "own_size": None} for size in dict.fromkeys(edit.sizes)]
+    ads = {f"{stem}-{one['size']}.png": ad.model_copy(update=one) for one in sizes} or {f"{stem}.png": ad}
     return await draw(context, ads, f"image_set_{mark[:16]}", {"path": edit.path, "sha256": digest})
 
 
@@ -63,11 +62,10 @@ async def _still_there(context: ToolContext, placed: Placed | None) -> Placed | 
     return found
 
 
-def _own_frame(picture: Image.Image, is_ad: bool) -> Frame:
-    """Return the picture's own size, scaled into the limits of what can be drawn."""
+def _own_size(picture: Image.Image) -> Size:
+    """Return the picture's own size, scaled into the limits of what can be drawn, with a narrow edge."""
     low, high = sorted(picture.size)
-    if is_ad and high <= _SIDES[1] and low >= _SIDES[0]:
-        return Frame.whole(*picture.size)
     scale = min(_SIDES[1] / high, max(1.0, _SIDES[0] / low))
     wide, tall = (max(round(side * scale), _SIDES[0], round(high * scale / _RATIO_MAX)) for side in picture.size)
-    return Frame.whole(wide, tall)
+    edge = round(0.05 * min(wide, tall))
+    return Size(wide, tall, edge, edge, edge, edge)

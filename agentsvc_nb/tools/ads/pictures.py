@@ -16,7 +16,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.ads.drawing import Frame
+from agentsvc_nb.tools.ads.drawing import Shape
 from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM
 from agentsvc_nb.tools.port import ToolContext, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetcher
@@ -68,9 +68,9 @@ class ImageModel:
         url = settings.image_url
         self._upstream = Upstream("The image model", url, headers, _MODEL_SECONDS) if url else None
 
-    async def paint(self, prompt: str, frame: Frame) -> Image.Image:
-        """Return a picture for a prompt, about as wide and high as the frame."""
-        size = {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[frame.shape]
+    async def paint(self, prompt: str, shape: Shape) -> Image.Image:
+        """Return a picture of this shape for a prompt."""
+        size = {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[shape]
         given = {**self._named, "prompt": prompt, "n": 1, "size": size}
         return await self._picture(await self._configured().post("/images/generations", json=given))
 

@@ -276,7 +276,9 @@ def test_an_ad_of_ours_is_drawn_again_with_other_words(tmp_path: Path) -> None:
         "cta": "",
         "brand": "Northpeak",
     }
-    (story,) = images(edit(tmp_path, at, found["path"], sizes=["story"], brand_colors=["#0b6e4f"]))
+    (story,) = images(edit(tmp_path, at, found["path"], sizes=["reel"], brand_colors=["#0b6e4f"]))
+    (again,) = images(edit(tmp_path, at, story["path"], text="Two kilos."))
+    assert shown(at, again).info[DESIGN].count('"size":"reel"') == 1, "its edges are those of its size"
     assert (story["width"], story["height"], story["palette"][0]) == (1080, 1920, "#0b6e4f")
     assert story["words"] == found["words"]
 
