@@ -230,7 +230,7 @@ class JobsMagics(MagicsGroup):
         Example:
             %%job create_images
             request.kind: static_ad
-            request.brief: "Headline: Autumn sale at {{shop}}"
+            request.brief: Headline: Autumn sale at {{shop}}
             request.outputs: {"mode": "count", "count": 2}
         """
         from agentsvc_nb.notebook import commands
