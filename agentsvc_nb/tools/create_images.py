@@ -21,14 +21,17 @@ class CreateImages(BaseTool):
     """Draws static ads with Pillow: PNG files, the same for the same brief."""
 
     name: ClassVar[str] = "create_images"
-    description: ClassVar[str] = "Draws static ads from a brief: exactly `outputs.count` PNG files under images/."
+    description: ClassVar[str] = (
+        "Draws static ads: exactly `outputs.count` PNG files under images/. Prints only the texts that are passed and "
+        "the labelled lines of the brief."
+    )
     family: ClassVar[str] = "static_ad"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
 
     settings_used: ClassVar[tuple[str, ...]] = ("image_url", "image_key", "image_model")
     requirements: ClassVar[str] = (
-        "Needs no model and no network, but for `background: model`. Texts keep a contrast of 4.5 by WCAG 2."
+        "Needs no model and no network, but for `background: model`. Texts have a contrast of 4.5 by WCAG 2."
     )
 
     Input: ClassVar[type[BaseModel]] = CreateImagesInput

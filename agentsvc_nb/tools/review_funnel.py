@@ -10,8 +10,7 @@ from pydantic import BaseModel
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.support import funnel, landing, pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, resolve_link
-from agentsvc_nb.tools.support.funnel import FunnelPage, FunnelPagesReview, ReviewPagesInput
-from agentsvc_nb.tools.support.landing import PageFacts, Weight
+from agentsvc_nb.tools.support.landing import FunnelPage, FunnelReview, PageFacts, ReviewFunnelInput, Weight
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB
@@ -42,17 +41,17 @@ class ReviewFunnel(BaseTool):
         "private networks are refused, unless the operator allows them."
     )
 
-    Input: ClassVar[type[BaseModel]] = ReviewPagesInput
-    Output: ClassVar[type[BaseModel] | None] = FunnelPagesReview
+    Input: ClassVar[type[BaseModel]] = ReviewFunnelInput
+    Output: ClassVar[type[BaseModel] | None] = FunnelReview
 
     def __init__(self, services: ToolServices) -> None:
         super().__init__(services)
         self._fetcher = Fetcher(services.settings.fetch_allow)
 
-    def fetches(self, given: ReviewPagesInput) -> list[str]:
+    def fetches(self, given: ReviewFunnelInput) -> list[str]:
         return [given.url]
 
-    async def run(self, given: ReviewPagesInput, context: ToolContext) -> Outcome:
+    async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
         await context.progress(0, 3, f"fetching {given.url[:100]}")
         fetcher = self._fetcher.within(given.url, context.fetch_only)
         fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept="text/html,*/*;q=0.5")
@@ -148,8 +147,8 @@ async def _size(fetcher: Fetcher, url: str) -> int | None:
 
 def _review(
     page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: Weight, following: list[FunnelPage]
-) -> FunnelPagesReview:
-    return FunnelPagesReview(
+) -> FunnelReview:
+    return FunnelReview(
         page_id=page_id,
         url=url,
         final_url=fetched.url,
@@ -171,7 +170,7 @@ def _review(
     )
 
 
-def _summary(review: FunnelPagesReview) -> str:
+def _summary(review: FunnelReview) -> str:
     """The failed checks as text, the most severe first."""
     failed = [check for check in review.checks if not check.passed]
     failed.sort(key=lambda check: ("high", "medium", "low").index(check.severity))

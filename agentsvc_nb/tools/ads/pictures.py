@@ -43,10 +43,15 @@ async def open_picture(context: ToolContext, field: str, path: str) -> tuple[Ima
     `WorkFailure("invalid_tool_input")`, which names the `field`."""
     try:
         async with context.workspace.open(path) as file:
-            digest = await asyncio.to_thread(lambda: hashlib.sha256(file.read_bytes()).hexdigest())
-            return (await decode(file, f"{field}: {path[:200]!r}", _SIDE)).image, digest
+            picture = (await decode(file, f"{field}: {path[:200]!r}", _SIDE)).image
+            return picture, await asyncio.to_thread(_sha256, file)
     except FileNotFoundError:
         raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def on_white(picture: Image.Image) -> Image.Image:

@@ -7,49 +7,15 @@ from collections.abc import Collection
 from typing import Final
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from pydantic import Field
-
-from agentsvc_nb.tools.port import Check, ToolOutput
-from agentsvc_nb.tools.support.landing import WORDS_MIN, FunnelReview, PageFacts, ReviewFunnelInput
+from agentsvc_nb.tools.support.landing import WORDS_MIN, PageFacts
 from agentsvc_nb.wire.limits import URL_CHARS
 
-PAGES_MAX: Final = 5
 _DOES: Final = re.compile(
     r"log[-_]?out|sign[-_]?out|abmelden|unsubscribe|delete|remove|add[-_]?to[-_]?cart|\badd=|/cart/(?:add|change)|token=",
     re.I,
 )
 """Addresses that may do something when they are only fetched."""
 _FILES: Final = re.compile(r"\.(?:pdf|zip|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|svg|mp4|mp3|exe|dmg|apk)$", re.I)
-
-
-class ReviewPagesInput(ReviewFunnelInput):
-    pages: int = Field(
-        default=PAGES_MAX,
-        ge=1,
-        le=PAGES_MAX,
-        description="How many pages of the same site are looked at, the given one and those that its calls to action "
-        "lead to.",
-    )
-
-
-class FunnelPage(ToolOutput):
-    """A page that the one before leads to."""
-
-    url: str
-    said: str = Field(description="The call to action that leads to it.")
-    source: str = Field(description="The page with that call to action.")
-    status: int | None = Field(description="What the server answered; null when it did not.")
-    fault: str | None = Field(default=None, description="Why it could not be looked at.")
-    title: str = ""
-    actions: list[str] = Field(default=[])
-    fields: int = Field(default=0, description="Fields of its forms that a visitor fills in.")
-    checks: list[Check] = Field(default=[], description="The checks that it did not pass.")
-    hidden: list[str] = Field(default=[], description="What of it can't be known without running its scripts.")
-
-
-class FunnelPagesReview(FunnelReview):
-    hidden: list[str] = Field(description="What of the page can't be known without running its scripts.")
-    following: list[FunnelPage] = Field(description="The pages that it leads to, in the order that they were found.")
 
 
 def onward(page: PageFacts, at: str, seen: Collection[str]) -> list[tuple[str, str]]:

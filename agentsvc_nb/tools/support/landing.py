@@ -12,10 +12,19 @@ from pydantic import Field
 from agentsvc_nb.tools.port import Check, ToolInput, ToolOutput, WebAddress
 from agentsvc_nb.wire.limits import MB
 
+PAGES_MAX: Final = 5
+
 
 class ReviewFunnelInput(ToolInput):
     url: WebAddress = Field(description="The landing page, http or https.", examples=["https://example.com/"])
     weigh: bool = Field(default=True, description="Whether the files that the page loads are fetched and weighed, too.")
+    pages: int = Field(
+        default=PAGES_MAX,
+        ge=1,
+        le=PAGES_MAX,
+        description="How many pages of the same site are looked at, the given one and those that its calls to action "
+        "lead to.",
+    )
 
 
 class Heading(ToolOutput):
@@ -54,6 +63,21 @@ class Weight(ToolOutput):
     unreachable: list[str] = Field(description="Those that could not be.")
 
 
+class FunnelPage(ToolOutput):
+    """A page that the one before leads to."""
+
+    url: str
+    said: str = Field(description="The call to action that leads to it.")
+    source: str = Field(description="The page with that call to action.")
+    status: int | None = Field(description="What the server answered; null when it did not.")
+    fault: str | None = Field(default=None, description="Why it could not be looked at.")
+    title: str = ""
+    actions: list[str] = Field(default=[])
+    fields: int = Field(default=0, description="Fields of its forms that a visitor fills in.")
+    checks: list[Check] = Field(default=[], description="The checks that it did not pass.")
+    hidden: list[str] = Field(default=[], description="What of it can't be known without running its scripts.")
+
+
 class FunnelReview(ToolOutput):
     page_id: str = Field(description="The stored landing page, to be labelled.")
     url: str
@@ -71,6 +95,8 @@ class FunnelReview(ToolOutput):
     images_without_alt: int
     weight: Weight
     checks: list[Check]
+    hidden: list[str] = Field(description="What of the page can't be known without running its scripts.")
+    following: list[FunnelPage] = Field(description="The pages that it leads to, in the order that they were found.")
 
 
 T = TypeVar("T")
