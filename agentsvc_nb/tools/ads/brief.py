@@ -14,10 +14,9 @@ LABELS: Final = ("headline", "text", "cta", "brand")
 _LINE: Final = re.compile(
     rf"(?i)[ \t>*_#•-]*(?:\d+[.)][ \t]+)?[*_]*({'|'.join(LABELS)}|colou?rs?)[*_]*[ \t]*[:：][*_]*[ \t]*(\S.*)"
 )
-_EMPHASIS: Final = re.compile(r"([*_]+)(.+)\1")
 _HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}\b")
 JOINERS: Final = "\u200c\u200d"
-_QUOTED: Final = re.compile("^[\"'“„«»](.+)[\"'“”»«]$")
+_QUOTES: Final = "\"'“”„«»"
 
 
 class Texts(BaseModel):
@@ -41,8 +40,16 @@ def labelled_lines(brief: str) -> dict[str, list[str]]:
     for line in brief.splitlines():
         if (match := _LINE.match(line)) and (text := one_line(match[2])):
             name = "colors" if match[1].lower().startswith("colo") else match[1].lower()
-            found.setdefault(name, []).append(_QUOTED.sub(r"\1", _EMPHASIS.sub(r"\2", text)))
+            found.setdefault(name, []).append(_without_marks(text))
     return found
+
+
+def _without_marks(text: str) -> str:
+    """Return a text without the emphasis and the quotation marks around it."""
+    for marks in ("*_", "*_", "*_", _QUOTES):
+        if len(text) > 2 and text[0] in marks and text[-1] in marks:
+            text = text[1:-1].strip()
+    return text
 
 
 def ad_texts(brief: str, given: Mapping[str, str]) -> list[Texts]:
