@@ -155,7 +155,7 @@ def _a_picture_is_opened_enlarged_left_and_compared(widget: Widget) -> None:
     until(lambda: page.evaluate(CLIP) in ("inset(0px)", "inset(0px 0px 0px 0%)"))
     slider.press("ArrowUp")
     until(lambda: page.evaluate(CLIP) == "inset(0px 0px 0px 10%)")
-    page.keyboard.press("ArrowRight")
+    widget.button("Enlarge").press("ArrowRight")
     expect(widget.box.locator("img.asvc-after")).to_have_count(0)
     enlarge_and_close(widget.box)
     expect(widget.box.locator("button.asvc-thumb").nth(1)).to_be_focused()
