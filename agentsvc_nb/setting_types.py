@@ -62,6 +62,8 @@ Bytes = Annotated[int, Field(gt=0), Advice("a number of bytes from 1, such as 10
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), Advice("a number of seconds from 0, such as 90 or 0.5")]
 Folder = Annotated[Path, AfterValidator(absolute), Advice("the path of a folder")]
 LogFormat = Annotated[Literal["text", "json"], BeforeValidator(lambda text: str(text).lower()), Advice("text or json")]
+ToolGroup = Literal["ads", "mail", "media"]
+ToolGroups = Annotated[tuple[ToolGroup, ...], Comma, Advice("groups of tools: ads, mail or media")]
 SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng, brave or ddgs")]
 
 

@@ -226,6 +226,7 @@ class McpSettings(Section):
 class ToolSettings(Section):
     """Tools"""
 
+    tools_off: types.ToolGroups = Field((), description="Groups of tools that the service leaves out: see models.md.")
     image_url: types.Address | None = Field(None, description="An image model's OpenAI-compatible address.")
     image_key: types.Key | None = Field(
         None, description="The image model's key, if it wants one.", repr=False, exclude=True

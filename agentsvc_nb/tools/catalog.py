@@ -110,9 +110,11 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
 
 
 def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
-    """The tools of a package, those for tests last."""
-    scripted = "scripted" in services.settings.offered
+    """The tools of a package, those for tests last, without the groups that the settings leave out."""
+    settings = services.settings
+    scripted = "scripted" in settings.offered
     classes = [tool for tool in _discovered(package) if scripted or not tool.scripted_only]
+    classes = [tool for tool in classes if tool.group not in settings.tools_off]
     classes.sort(key=lambda tool: tool.scripted_only)
     constructed = (cast(Tool, tool(services)) for tool in classes)
     return {tool.name: tool for tool in constructed}

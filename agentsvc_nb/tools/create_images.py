@@ -26,6 +26,7 @@ class CreateImages(BaseTool):
         "the labelled lines of the brief."
     )
     family: ClassVar[str] = "static_ad"
+    group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
 

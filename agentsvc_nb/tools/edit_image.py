@@ -26,7 +26,7 @@ class EditImage(BaseTool):
         "sizes of, any other picture. Writes new files."
     )
     family: ClassVar[str] = "static_ad"
-    works_on: ClassVar[str] = "pictures"
+    group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
 

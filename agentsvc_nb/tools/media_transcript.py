@@ -32,6 +32,7 @@ class MediaTranscript(BaseTool):
     name: ClassVar[str] = "media_transcript"
     description: ClassVar[str] = "Transcribes the speech of a stored video or sound."
     family: ClassVar[str] = "media_transcript"
+    group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
 
     settings_used: ClassVar[tuple[str, ...]] = ("whisper_model",)

@@ -103,8 +103,8 @@ class WorkFailure(Exception):
 
 LIMIT_REACHED: Final = "limit_reached"
 """The error of work whose next call a limit of money has no room for (`wire.codes`)."""
-RESERVED_NAMES: Final = ("answer", "final_result")
-"""Names by which models are asked for their answer: no tool has them."""
+RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
+"""Names by which models give their answer or load tools: no tool has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +261,7 @@ class Tool(Described, Protocol):
 
     shows: ClassVar[bool]
     """Whether the model is shown the pictures of its results: only one that sees is offered the tool."""
+    group: ClassVar[str]
 
     def fetches(self, given: Any) -> Sequence[str]: ...
 
@@ -306,9 +307,9 @@ class ToolDeclaration:
     shows: ClassVar[bool] = False
     Output: ClassVar[type[BaseModel] | None] = None
 
-    works_on: ClassVar[str] = ""
-    """What of a chat it works on: `files`, `tables`, `pictures` (or pages of PDFs), `skills` (of its project). A model
-    with a small context is offered it where there are some."""
+    group: ClassVar[str] = ""
+    """The group by which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server. Tools
+    without one are in its first request; so are `skills` if the project has some."""
     settings_used: ClassVar[tuple[str, ...]] = ()
     """The names of the settings that the tool reads."""
     requirements: ClassVar[str] = ""
@@ -340,8 +341,8 @@ class BaseTool(ToolDeclaration):
     """Base class of the tools that the catalog discovers.
 
     To add a tool, write one module in `agentsvc_nb/tools` with a subclass that has `name`, `description`, `family`,
-    `Input`, `Output` and `async def run(self, given, context)`, as `Tool` describes them, and `settings_used` and
-    `requirements` for the docs. Heavy libraries are imported by `run`,
+    `Input`, `Output` and `async def run(self, given, context)`, as `Tool` describes them, its `group`, and
+    `settings_used` and `requirements` for the docs. Heavy libraries are imported by `run`,
     because every module is imported when the service starts.
     """
 
@@ -355,16 +356,6 @@ class BaseTool(ToolDeclaration):
 def repeatable(tool: Tool) -> bool:
     """Whether a call of the tool that a crash interrupted may be made again."""
     return bool(getattr(tool, "repeatable", not tool.effect))
-
-
-def works_on(tool: Tool) -> str:
-    """What of a chat the tool works on (`ToolDeclaration.works_on`); nothing for the tools of servers."""
-    return str(getattr(tool, "works_on", ""))
-
-
-def is_remote(tool: Tool) -> bool:
-    """Whether the tool is another server's."""
-    return not isinstance(tool, BaseTool)
 
 
 def always_waits(tool: Tool) -> bool:

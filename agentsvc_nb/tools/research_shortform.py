@@ -89,6 +89,7 @@ class ResearchShortform(BaseTool):
         "Takes stored short videos apart by their transcripts; a model adds ideas for new ones."
     )
     family: ClassVar[str] = "research_shortform"
+    group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
 
     settings_used: ClassVar[tuple[str, ...]] = ("model",)

@@ -31,6 +31,7 @@ class ReviewFunnel(BaseTool):
         "action to at most four more pages of the same site. Stores the page."
     )
     family: ClassVar[str] = "review_funnel"
+    group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
 

@@ -185,6 +185,7 @@ class SendEmail(BaseTool):
         "are allowed."
     )
     family: ClassVar[str] = "send_email"
+    group: ClassVar[str] = "mail"
     effect: ClassVar[bool] = True
 
     settings_used: ClassVar[tuple[str, ...]] = ("smtp_url", "mail_from", "mail_recipients")

@@ -59,7 +59,6 @@ class Language:
 
     async def run(self, turn: RunContext) -> str | None:
         patience = Patience(self._choice.patience)
-        warned: set[str] = set()
         context: int | None = None
         """Of this run alone: what its server found too long says nothing of other runs."""
 
@@ -71,7 +70,7 @@ class Language:
             while True:
                 held = replace(served, context=context or served.context)
                 try:
-                    answer: str = await self._seen_to(loop.answer(turn, held, patience, self._lengths, warned))
+                    answer: str = await self._seen_to(loop.answer(turn, held, patience, self._lengths))
                     return answer
                 except TooLong as fault:
                     context = int(min(fault.asked, held.context) * SHRINK)

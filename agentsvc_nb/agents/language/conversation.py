@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_ai import BinaryContent, ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
-from pydantic_ai.messages import ModelRequestPart, ToolCallPart, ToolReturnPart, UserContent, UserPromptPart
+from pydantic_ai.messages import (
+    ModelRequestPart,
+    ToolCallPart,
+    ToolReturnPart,
+    ToolSearchReturnPart,
+    UserContent,
+    UserPromptPart,
+)
 
 from agentsvc_nb.agents.language import briefing, history
 from agentsvc_nb.agents.language.lengths import Budget, Lengths
@@ -205,6 +212,8 @@ def _within(message: ModelMessage, lengths: Lengths, limit: int, *kinds: type[Mo
 
 
 def _short(part: Any, lengths: Lengths, limit: int) -> Any:
+    if isinstance(part, ToolSearchReturnPart):
+        return part  # it says which tools are loaded
     if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
         return replace(part, content=lengths.shortened(str(part.content), limit))
     content = [lengths.shortened(item, limit) if isinstance(item, str) else item for item in part.content]

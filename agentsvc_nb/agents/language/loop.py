@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic_ai import Agent, AgentRun, ModelMessage, ModelRequest, ModelRequestNode, ModelResponse, exceptions
 from pydantic_ai import RunContext as ModelContext
-from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.capabilities import ProcessHistory, ToolSearch
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import (
     PartDeltaEvent,
@@ -62,14 +62,15 @@ class MeteredCalls:
     """Calls a model, each time within what the meter's limit of money still pays.
 
     The input is counted first, by the most that any tokenizer makes of it. The rest of the limit buys the answer, and
-    the provider is told to write no more. `reserves`: money for a closing answer stays free.
+    the provider is told to write no more. `budget_of` the messages of a request, as the tools that they load go along.
+    `reserves`: money for a closing answer stays free.
     """
 
     def __init__(
         self,
         meter: Meter,
         served: Served,
-        budget: Budget,
+        budget_of: Callable[[Sequence[ModelMessage]], Budget],
         outbox: Outbox,
         effort: Effort | None = None,
         *,
@@ -77,11 +78,11 @@ class MeteredCalls:
     ) -> None:
         self._meter = meter
         self._served = served
-        self._budget = budget
+        self._budget_of = budget_of
         self._outbox = outbox
         self._effort = effort
         self._reserves = reserves
-        self._answer = budget.answer
+        self._answer = 0
         """The most tokens that the next answer may have."""
         self.messages: list[ModelMessage] = []
         """Those of the last request that was held, or refused."""
@@ -99,8 +100,8 @@ class MeteredCalls:
         Raises `WorkFailure` for an answer that is not whole (`served.check`, `served.is_lost`), and `limit_reached` for
         one that the limit of money cut.
         """
-        meter, budget = self._meter, self._budget
-        messages = [*run.all_messages(), node.request]
+        meter, messages = self._meter, [*run.all_messages(), node.request]
+        budget = self._budget_of(messages)
         asked = budget.lengths.of(added([*map(count_message, messages), budget.beside]))
         await self._outbox.sending(meter, messages, asked)
         try:
@@ -137,7 +138,8 @@ class MeteredCalls:
     async def hold(self, run: Run, node: ModelRequestNode[None, Any]) -> None:
         """Hold the worst case of a call, and set its longest answer. Raises `WorkFailure("limit_reached")`."""
         self.messages = [*run.all_messages(), node.request]
-        asked, answer, kept = self._most(self.messages), self._budget.answer, 0
+        budget = self._budget_of(self.messages)
+        asked, answer, kept = self._most(self.messages, budget), budget.answer, 0
         if (room := await self._meter.room()) is not None:
             if self._reserves:
                 kept = closing.reserve(self._served, room)
@@ -146,9 +148,9 @@ class MeteredCalls:
         self._answer = answer
         await self._meter.hold(asked, answer, dearest(self._served, asked, answer) + kept)
 
-    def _most(self, messages: Sequence[ModelMessage]) -> int:
+    def _most(self, messages: Sequence[ModelMessage], budget: Budget) -> int:
         """Return the most tokens that a request with these messages can have. It grows from what was reported."""
-        lengths, budget = self._budget.lengths, self._budget
+        lengths = budget.lengths
         most = lengths.most(added([*map(count_message, messages), budget.beside])) + ADDED_MOST
         if self._known:
             fresh = takewhile(lambda message: not isinstance(message, ModelResponse), reversed(messages))
@@ -279,9 +281,9 @@ RETRIES_MAX: Final = 3
 """How often a model may try again to fit the schema, or to call a tool correctly."""
 
 
-async def answer(turn: RunContext, served: Served, patience: Patience, lengths: Lengths, warned: set[str]) -> str:
+async def answer(turn: RunContext, served: Served, patience: Patience, lengths: Lengths) -> str:
     """Do the turn from its last checkpoint. Returns its final text. Raises what `translated` raises, `Away` for what
-    may pass, `TooLong`; `patience` begins anew with each answer of the model. What it was `warned` of is not repeated.
+    may pass, `TooLong`; `patience` begins anew with each answer of the model.
     """
     async with translated(turn.output_config is not None, served.keyless):
         if served.tools:
@@ -291,10 +293,14 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
             await without_skills(turn)
         budget = Budget(lengths, served.context, largest_answer(served))
         skills = await briefing.skills(turn, served, budget)
-        said = await briefing.instructions(turn, served, budget) + skills
-        tools = await turn_tools.offered(turn, served, lengths, warned)
-        beside = [count(said), count_schema(turn.output_config or {}), *map(tool_count, tools)]
-        budget = replace(budget, beside=added(beside))
+        tools = await turn_tools.offered(turn, served, lengths)
+        said = await briefing.instructions(turn, served, budget) + turn_tools.groups(tools) + skills
+        alone = [count(said), count_schema(turn.output_config or {})]
+
+        def budget_of(messages: Sequence[ModelMessage]) -> Budget:
+            return replace(budget, beside=added([*alone, *map(tool_count, turn_tools.loaded(tools, messages))]))
+
+        budget = budget_of([])
         before = await history.told(turn, budget, partial(_summed_up, turn, served, budget))
         prompt, messages = await _beginning(turn, served, budget, lengths.messages(before))
         outbox = Outbox(served, _beside(said, skills, tools), turn)
@@ -302,8 +308,9 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
         form = str if turn.output_config is None else structured.form(turn.output_config, served, tools=served.tools)
         # Some models that think can't be made to call the tool that takes the answer.
         effort = None if isinstance(form, ToolOutput) else turn.effort
-        calls = MeteredCalls(turn, served, budget, outbox, effort, reserves=aloud)
-        async with _agent(turn, served, said, tools, budget, len(before), form, calls).iter(
+        calls = MeteredCalls(turn, served, budget_of, outbox, effort, reserves=aloud)
+        agent = _agent(turn, served, said, tools, budget_of, len(before), form, calls)
+        async with agent.iter(
             prompt, message_history=[*before, *messages], usage_limits=UsageLimits(request_limit=STEPS_MAX)
         ) as run:
             try:
@@ -331,7 +338,7 @@ async def _close(turn: RunContext, served: Served, budget: Budget, messages: Seq
     answer = min(budget.answer, closing.CLOSING_ANSWER_MOST)
     alone = Budget(budget.lengths, budget.context, answer, count(instructions))
     outbox = Outbox(served, [part_of("instructions", instructions)], turn)
-    calls = MeteredCalls(turn, served, alone, outbox, reserves=False)
+    calls = MeteredCalls(turn, served, lambda _: alone, outbox, reserves=False)
     agent: Agent[None, str] = Agent(served.model, instructions=instructions, model_settings=calls.settings)
     with contextlib.suppress(WorkFailure, StepsExceeded):
         async with translated(False, served.keyless), agent.iter(prompt) as run:
@@ -343,7 +350,7 @@ async def _summed_up(turn: RunContext, served: Served, budget: Budget, asked: st
     await turn.progress(0, None, "Summing up what was said in the chat")
     alone = replace(budget, beside=count(asked))
     outbox = Outbox(served, [part_of("instructions", asked)], turn)
-    calls = MeteredCalls(turn, served, alone, outbox, reserves=True)
+    calls = MeteredCalls(turn, served, lambda _: alone, outbox, reserves=True)
     agent: Agent[None, str] = Agent(served.model, instructions=asked, model_settings=calls.settings)
     async with translated(False, served.keyless), agent.iter(budget.lengths.shortened(text, alone.messages)) as run:
         found: str = await _only_answer(run, calls.make_unheard)
@@ -359,7 +366,7 @@ async def complete(
     `translated` raises."""
     form = structured.form(schema, served, tools=False)
     budget = Budget(lengths, served.context, largest_answer(served), count_schema(schema))
-    calls = MeteredCalls(meter, served, budget, Outbox(served, []), reserves=False)
+    calls = MeteredCalls(meter, served, lambda _: budget, Outbox(served, []), reserves=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, model_settings=calls.settings)
     structured.check_each(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
     async with translated(True, served.keyless), agent.iter(lengths.shortened(prompt, budget.messages)) as run:
@@ -378,8 +385,9 @@ async def _only_answer(run: Run, call: Callable[[Run, ModelRequestNode[None, Any
 
 def _beside(said: str, skills: str, tools: Sequence[ToolDefinition]) -> list[SentPart]:
     named = [part_of("skills", skills.strip())] if skills else []
-    tool_names = ", ".join(tool.name for tool in tools)
-    return [part_of("instructions", said.removesuffix(skills)), *named, part_of("tools", tool_names)]
+    names = [tool.name for tool in turn_tools.loaded(tools, [])]
+    names += [ToolSearch.function_tool_name] if len(names) < len(tools) else []
+    return [part_of("instructions", said.removesuffix(skills)), *named, part_of("tools", ", ".join(names))]
 
 
 async def _beginning(
@@ -396,22 +404,22 @@ def _agent(
     served: Served,
     instructions: str,
     tools: Sequence[ToolDefinition],
-    budget: Budget,
+    budget_of: Callable[[Sequence[ModelMessage]], Budget],
     before: int,
     form: Any,
     calls: MeteredCalls,
 ) -> Agent[None, Any]:
     def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
-        return conversation.fitted(messages, budget, before)
+        return conversation.fitted(messages, budget_of(messages), before)
 
     agent: Agent[None, Any] = Agent(
         served.model,
         output_type=form,
         instructions=instructions,
-        toolsets=[turn_tools.TurnTools(turn, tools, budget)] if tools else [],
+        toolsets=[turn_tools.TurnTools(turn, tools, budget_of([]))] if tools else [],
         retries=RETRIES_MAX,
         model_settings=calls.settings,
-        capabilities=[ProcessHistory(fitted)],
+        capabilities=[ProcessHistory(fitted), turn_tools.tool_search()],
     )
     if turn.output_config is not None:
         structured.check_each(agent, turn.misfit)
@@ -433,10 +441,14 @@ async def _drive(run: Run, turn: RunContext, narration: Narration, before: int, 
         await asyncio.sleep(0)  # lets other runs work, even if the model answers without waiting
 
 
+_UNTOLD: Final = ("model_retry", "unavailable_tool")
+"""Why calls go back to the model without a warning: an answer that does not fit, a tool that is not loaded yet."""
+
+
 async def _tell_malformed(turn: RunContext, request: ModelRequest) -> None:
     """Warn of calls that the library refused: of a tool that there is not, or with no JSON object."""
     for part in request.parts:
-        if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause != "model_retry":
+        if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause not in _UNTOLD:
             await turn.warn(
                 "malformed_call", f"The model's call of {part.tool_name} could not be made: {why_malformed(part)}"
             )

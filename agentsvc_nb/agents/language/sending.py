@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic_ai import BinaryContent, ModelMessage
-from pydantic_ai.messages import TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import TextPart, ToolCallPart, ToolSearchReturnPart, UserPromptPart
 
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
@@ -65,5 +65,7 @@ def _parts(message: ModelMessage) -> Iterator[SentPart]:
                 yield part_of("answer", text)
             case ToolCallPart(tool_name=name):
                 yield part_of("call", f"{name} {each.args_as_json_str()}")
+            case ToolSearchReturnPart(discovered_tools=[_, *_] as found):
+                yield part_of("tools", ", ".join(match["name"] for match in found))
             case _ if found := getattr(each, "content", None):
                 yield part_of("result", str(found))

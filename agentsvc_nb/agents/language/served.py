@@ -23,6 +23,7 @@ from pydantic_ai.models.openai import (
     OpenAIResponsesModel,
     OpenAIResponsesModelSettings,
 )
+from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
@@ -225,7 +226,7 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
     """The library's provider of this name, `at` another address and key if some are given. Streams are repaired where
     it takes our HTTP client."""
     if name.startswith("gateway/") and not at:
-        return infer_provider(name)
+        return _with_plain_tools(infer_provider(name))
     try:
         made: Any = infer_provider_class(name)
     except ValueError as error:
@@ -234,11 +235,18 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
     if at.keys() - taken:
         raise UserError(f"models of {name} are not asked at AGENTSVC_MODEL_URL; leave it out")
     if name in _OLDER_HTTP or "http_client" not in taken:
-        found: Provider[Any] = made(**at)
-        return found
+        return _with_plain_tools(made(**at))
     # Only the provider knows its own address.
     address = at.get("base_url") or str(made(http_client=repairing_client(_LOOPBACK)).base_url)
-    found = made(**at, http_client=repairing_client(address))
+    return _with_plain_tools(made(**at, http_client=repairing_client(address)))
+
+
+def _with_plain_tools(provider: Any) -> Provider[Any]:
+    """The provider, with models that are told a tool once it is loaded, and in the same form by every provider."""
+    known = provider.model_profile
+    plain = ModelProfile(tool_deferral_mode=None, tool_addition_mode=None)
+    provider.model_profile = lambda name: merge_profile(known(name), plain)
+    found: Provider[Any] = provider
     return found
 
 

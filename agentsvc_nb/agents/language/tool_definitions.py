@@ -9,6 +9,8 @@ from pydantic_ai.tools import ToolDefinition
 
 from agentsvc_nb.agents.language.lengths import Count, count_schema
 
+GROUP: Final = "group"
+"""The key of a definition's metadata with the group of its tool."""
 TOOL_CHARS: Final = 220
 """Of a tool's description in short."""
 FIELD_CHARS: Final = 100
@@ -21,13 +23,23 @@ _BOUNDS: Final = (
 
 
 def definition(
-    name: str, description: str, schema: dict[str, Any], *, short: bool = False, sequential: bool = True
+    name: str,
+    description: str,
+    schema: dict[str, Any],
+    group: str = "",
+    *,
+    short: bool = False,
+    sequential: bool = True,
 ) -> ToolDefinition:
-    """A tool as it is described to a model. The service checks each input by the whole schema."""
+    """Return a tool as it is described to a model. The service checks each input by the whole schema."""
     if short:
         description = in_short(description, TOOL_CHARS)
     return ToolDefinition(
-        name=name, description=description, parameters_json_schema=_brief(schema, short), sequential=sequential
+        name=name,
+        description=description,
+        parameters_json_schema=_brief(schema, short),
+        sequential=sequential,
+        metadata={GROUP: group},
     )
 
 

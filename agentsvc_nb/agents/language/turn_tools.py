@@ -1,26 +1,29 @@
-"""The tools that a model is offered in one turn: the catalog's, those of servers and the caller's. Each call goes
-through the run."""
+"""The tools of one turn: the catalog's, those of servers and the caller's. The first request has a core, and the model
+loads the others by a search. Each call goes through the run."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from pydantic_ai import ModelMessage
 from pydantic_ai import RunContext as ModelContext
-from pydantic_ai.messages import ToolReturn
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.capabilities import ToolSearch
+from pydantic_ai.messages import ToolReturn, ToolSearchReturnPart
+from pydantic_ai.tools import AgentNativeTool, ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from agentsvc_nb.agents.language.briefing import is_table
 from agentsvc_nb.agents.language.conversation import looked_at
 from agentsvc_nb.agents.language.lengths import Budget, Lengths
 from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
-from agentsvc_nb.agents.language.tool_definitions import definition, tool_count
+from agentsvc_nb.agents.language.tool_definitions import GROUP, definition, tool_count
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import Outcome, is_remote, works_on
+from agentsvc_nb.tools.port import Outcome
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
 MISTAKES_MAX: Final = 5
@@ -68,57 +71,106 @@ class TurnTools(AbstractToolset[None]):
 
 
 TOOLS_SHARE: Final = 0.6
-"""Part of the context that the descriptions of tools may take."""
+"""Part of the context that the descriptions of tools in the first request may take."""
 SMALL_CONTEXT: Final = 16_384
-"""Up to here tools are described in short, and only those are offered that the chat has something for. In larger
-contexts they stay the same, so that providers can cache them."""
+"""Up to here tools are described in short."""
 
 
-async def offered(turn: RunContext, served: Served, lengths: Lengths, warned: set[str]) -> list[ToolDefinition]:
-    """The tools that the model is offered. Where their descriptions take too much of its context some are left out,
-    which the run says, unless it was `warned` of that: those of servers go first, then those that work on nothing of
-    the chat, of each kind the longest."""
+async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[ToolDefinition]:
+    """Return the tools of a turn. Deferred are, until the model loads them by `tool_search`, those of a group, and the
+    longest ones where a small context has no room for them; never those of the caller."""
     if not served.tools:
         return []
-    context = served.context
-    small = context <= SMALL_CONTEXT
-    there = await _there(turn, small)
+    project = await turn.project()
+    core = {"", *(["skills"] if project and project.skills else [])}
+    small = served.context <= SMALL_CONTEXT
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.shows)]
-    own = [tool for tool in own if works_on(tool) in there]
-    found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), short=small) for tool in own]
+    own = [tool for tool in own if tool.group != "skills" or tool.group in core]
+    found = [
+        definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group, short=small) for tool in own
+    ]
     # Calls of the caller's tools wait together.
-    found += [
+    callers = [
         definition(tool.name, tool.description, tool.input_schema, short=small, sequential=False)
         for tool in turn.client_tools()
     ]
-    ranks = {tool.name: 1 if works_on(tool) else 3 if is_remote(tool) else 2 for tool in own}
-    room = context * TOOLS_SHARE
-    fit = set()
-    for one in sorted(found, key=lambda each: (ranks.get(each.name, 0), lengths.of(tool_count(each)))):
-        room -= lengths.of(tool_count(one))
-        if room >= 0:
-            fit.add(one.name)
-    if left := [one.name for one in found if one.name not in fit]:
-        why = f"The model's context is small, so it is not offered {', '.join(left)}: set AGENTSVC_MODEL_CONTEXT."
-        if why not in warned:
-            warned.add(why)
-            await turn.warn("tools_left_out", why)
-    return [one for one in found if one.name in fit]
+    sizes = {one.name: lengths.of(tool_count(one)) for one in found + callers}
+    room = served.context * TOOLS_SHARE - sum(sizes[one.name] for one in callers)
+    sent = set()
+    for one in sorted(found, key=lambda each: sizes[each.name]):
+        if _group(one) in core and sizes[one.name] <= room:
+            room -= sizes[one.name]
+            sent.add(one.name)
+    return [*(replace(one, defer_loading=one.name not in sent) for one in found), *callers]
 
 
-async def _there(turn: RunContext, small: bool) -> set[str]:
-    """What the chat has of what tools work on (`tools.port.ToolDeclaration.works_on`). With a context that is not small
-    only skills are looked for."""
-    project = await turn.project()
-    there = {"", "files", *(["skills"] if project and project.skills else [])}
-    if not small:
-        return there | {"tables", "pictures"}
-    for entry in await turn.workspace.list():
-        if is_table(entry) or entry.output_type == "table":
-            there.add("tables")
-        elif entry.media_type.startswith("image/") or entry.media_type == "application/pdf":
-            there.add("pictures")
-    return there
+def loaded(tools: Sequence[ToolDefinition], messages: Sequence[ModelMessage]) -> list[ToolDefinition]:
+    """Return the tools that a request with these messages describes: all but those that no search has found."""
+    parts = [part for message in messages for part in message.parts if isinstance(part, ToolSearchReturnPart)]
+    found = {match["name"] for part in parts for match in part.discovered_tools}
+    return [tool for tool in tools if not tool.defer_loading or tool.name in found]
+
+
+NAMES_TOLD: Final = 12
+"""Tools of a group that are named."""
+_GROUPS: Final = "\n\nFurther tools, by group. Load those that you need with search_tools before you call one: "
+
+
+def groups(tools: Sequence[ToolDefinition]) -> str:
+    """Return the sentence that names the tools that the model may load; empty if there are none."""
+    names: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool.defer_loading:
+            names.setdefault(_group(tool) or "more", []).append(tool.name)
+    told = "; ".join(f"{group} ({_listed(each)})" for group, each in names.items())
+    return f"{_GROUPS}{told}." if told else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
+    return ", ".join(names[:NAMES_TOLD]) + more
+
+
+def _group(tool: ToolDefinition) -> str:
+    return str((tool.metadata or {})[GROUP])
+
+
+class LocalToolSearch(ToolSearch[None]):
+    """Searches here with every provider: what a provider's own search loads is not in the record of what was sent."""
+
+    def get_native_tools(self) -> Sequence[AgentNativeTool[None]]:
+        return []
+
+
+def tool_search() -> LocalToolSearch:
+    """Return the search by which a model loads deferred tools."""
+    return LocalToolSearch(
+        search,
+        tool_description="Loads further tools. You can call them from your next step on.",
+        parameter_description="Names of groups or tools, or words for what they do.",
+    )
+
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_TELLING: Final = 4
+"""Letters that a word of a description must have to count."""
+
+
+def search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
+    """Return the names of the tools that have words of the queries, those with most of them first."""
+    words = _words(" ".join(queries))
+    scores = {tool.name: len(words & _words_of(tool)) for tool in tools}
+    return sorted((name for name, score in scores.items() if score), key=lambda name: -scores[name])
+
+
+def _words_of(tool: ToolDefinition) -> set[str]:
+    telling = {word for word in _words(tool.description or "") if len(word) >= _TELLING}
+    return telling | _words(f"{_group(tool)} {tool.name}")
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text, in singular and plural alike."""
+    return {word.removesuffix("s") for word in _WORD.findall(text.casefold())}
 
 
 def told(outcome: Outcome) -> str:

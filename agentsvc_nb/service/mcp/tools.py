@@ -65,6 +65,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
         "name": name,
         "description": said[:MCP_DESCRIPTION_CHARS],
         "family": name,
+        "group": connection.server.name,
         "effect": not reads,
         "always_waits": not reads,
         "repeatable": trusted and listed.idempotent,

@@ -30,7 +30,6 @@ class ListFiles(BaseTool):
     name: ClassVar[str] = "list_files"
     description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
     family: ClassVar[str] = "list_files"
-    works_on: ClassVar[str] = "files"
 
     Input: ClassVar[type[BaseModel]] = ListFilesInput
 
@@ -53,7 +52,6 @@ class SearchFiles(BaseTool):
     name: ClassVar[str] = "search_files"
     description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
     family: ClassVar[str] = "search_files"
-    works_on: ClassVar[str] = "files"
 
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
 
@@ -84,7 +82,6 @@ class ReadFile(BaseTool):
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
     family: ClassVar[str] = "read_file"
-    works_on: ClassVar[str] = "files"
 
     Input: ClassVar[type[BaseModel]] = ReadFileInput
 
@@ -114,7 +111,6 @@ class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file into the chat's workspace."
     family: ClassVar[str] = "write_file"
-    works_on: ClassVar[str] = "files"
     effect: ClassVar[bool] = False  # repeating it writes the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput

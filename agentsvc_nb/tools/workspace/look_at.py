@@ -28,7 +28,6 @@ class LookAt(BaseTool):
         "layout and colours. read_file is better for a PDF with text."
     )
     family: ClassVar[str] = "look_at"
-    works_on: ClassVar[str] = "pictures"
     shows: ClassVar[bool] = True
     Input: ClassVar[type[BaseModel]] = LookAtInput
 

@@ -28,7 +28,7 @@ class ReadSkill(BaseTool):
     name: ClassVar[str] = "read_skill"
     description: ClassVar[str] = "Reads a skill of the project, or a further file of it."
     family: ClassVar[str] = "read_skill"
-    works_on: ClassVar[str] = "skills"
+    group: ClassVar[str] = "skills"
 
     Input: ClassVar[type[BaseModel]] = ReadSkillInput
 

@@ -55,7 +55,6 @@ class RunPython(BaseTool):
         "data ends before the period does, say so in the title."
     )
     family: ClassVar[str] = "run_python"
-    works_on: ClassVar[str] = "files"
     Input: ClassVar[type[BaseModel]] = RunPythonInput
 
     def __init__(self, services: ToolServices) -> None:

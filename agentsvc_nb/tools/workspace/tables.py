@@ -52,7 +52,6 @@ class ProfileTable(BaseTool):
         "file's other tables, such as the sheets of a workbook."
     )
     family: ClassVar[str] = "profile_table"
-    works_on: ClassVar[str] = "tables"
     Input: ClassVar[type[BaseModel]] = ProfileTableInput
 
     async def run(self, given: ProfileTableInput, task: ToolContext) -> Outcome:
@@ -80,7 +79,6 @@ class QueryTables(BaseTool):
         f"Shows the first {ROWS_MAX} rows; to hand out a result as a file, or to go on with more rows, give `save_as`."
     )
     family: ClassVar[str] = "query_tables"
-    works_on: ClassVar[str] = "tables"
     Input: ClassVar[type[BaseModel]] = QueryInput
 
     async def run(self, given: QueryInput, task: ToolContext) -> Outcome:

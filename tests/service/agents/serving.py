@@ -4,6 +4,7 @@ test kills them; a provider's variables are set as its line of docs/models.md sa
 from __future__ import annotations
 
 import contextlib
+import json
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -25,6 +26,11 @@ from tests.unit.agents.wires.providers import Provider
 from tests.unit.agents.wires.server import ProviderServer, provider_server
 
 MODEL = "openai-chat:stand-in"
+
+
+def loading(*groups: str) -> Reply:
+    """The reply with which a model loads tools."""
+    return Reply(calls=(("search_tools", json.dumps({"queries": groups})),))
 
 
 class Serving:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.agents.serving import Serving, language_service, serving
+from tests.service.agents.serving import Serving, language_service, loading, serving
 from tests.unit.agents.chat_server import Reply
 from tests.unit.agents.wires.providers import PROVIDERS
 
@@ -56,19 +56,42 @@ def test_a_context_that_is_smaller_than_it_was_said_is_found_out() -> None:
         assert (run.status, run.last_error) == ("failed", "context_exceeded")
 
 
-def test_a_small_context_has_the_tools_that_the_chat_needs_in_short(it: Serving) -> None:
-    def offered(it: Serving) -> dict[str, Any]:
-        return {tool["function"]["name"]: tool["function"] for tool in it.server.asked[-1]["tools"]}
+def offered(it: Serving, call: int = -1) -> dict[str, Any]:
+    return {tool["function"]["name"]: tool["function"] for tool in it.server.asked[call]["tools"]}
 
-    run = it.ask("Hello", DONE)
-    assert {"list_files", "read_file", "create_images"} <= offered(it).keys()
-    assert not {"query_tables", "edit_image", "read_skill"} & offered(it).keys()
-    it.ask("And this?", chat=run.chat, files=[("sales.csv", ROWS.encode())])
+
+def test_the_first_request_has_a_core_of_tools_and_a_model_loads_others_by_group(it: Serving) -> None:
+    mail = Reply(calls=(("send_email", json.dumps({"to": ["ana@example.com"], "subject": "x", "text": "x"})),))
+    run = it.ask("Mail it.", mail, loading("mail"), mail, DONE)
+    first, second, third = (offered(it, call) for call in range(3))
+    assert {"list_files", "read_file", "query_tables", "read_page", "search_tools"} <= first.keys() == second.keys()
+    assert not {"create_images", "media_transcript", "send_email", "read_skill"} & first.keys()
+    assert "mail (send_email)" in it.last()[0]["content"]
+    assert third.keys() - first.keys() == {"send_email"}
+    assert [call["tool"] for call in it.events(run, "tool.call")] == ["send_email"], (
+        "it was not made before it was loaded"
+    )
+    assert warned(it, run) == []
+    sent = [part.text for call in it.client.runs.sent(run) for part in call.parts if part.what == "tools"]
+    assert ("search_tools" in sent[0], sent[1:]) == (True, ["send_email"])
+    it.ask("And now?", DONE, chat=run.chat)
+    assert offered(it).keys() == first.keys(), "each turn begins with the core"
+
+
+def test_groups_are_found_by_words_and_a_setting_leaves_them_out() -> None:
+    with language_service(loading("draw an advert picture", "zebra"), DONE, tools_off="mail,media") as it:
+        it.ask("Draw it.")
+        assert {"create_images", "edit_image"} <= offered(it).keys()
+        assert "send_email" not in json.dumps(it.server.asked)
+        assert "media_transcript" not in {tool.name for tool in it.client.tools.list()}
+
+
+def test_a_small_context_has_tools_in_short(it: Serving) -> None:
+    it.ask("Hello", DONE)
     small = offered(it)["query_tables"]
     assert "DuckDB's SQL" in small["description"]
     with language_service(DONE) as large:
         large.ask("Hello")
-        assert {"query_tables", "edit_image"} <= offered(large).keys()
         whole = offered(large)["query_tables"]
     assert len(json.dumps(small)) < 0.7 * len(json.dumps(whole))
     assert small["parameters"]["properties"].keys() == whole["parameters"]["properties"].keys()

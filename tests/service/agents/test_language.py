@@ -20,7 +20,7 @@ from agentsvc_nb.tools.find_angles import Angle
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import Usage
-from tests.service.agents.serving import MODEL, Serving, language_service
+from tests.service.agents.serving import MODEL, Serving, language_service, loading
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply, chat_server
 
@@ -41,10 +41,10 @@ def test_text_streams_and_tokens_are_counted(it: Serving) -> None:
 
 
 def test_tools_are_called_as_the_model_says_and_their_results_go_back(it: Serving) -> None:
-    call = Reply(("Let me see.",), calls=(("review_copy", json.dumps({"copy": "x"})), ("nothing", "{}")))
+    call = Reply(("Let me see.",), calls=(("list_files", "{}"), ("nothing", "{}")))
     run = it.ask("check this", call, Reply(("Done.",)))
     assert (run.status, run.output, run.steps) == ("completed", "Done.", 2)
-    assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["review_copy"]
+    assert [payload["tool"] for payload in it.events(run, "tool.call")][:1] == ["list_files"]
     results = [message for message in it.last() if message["role"] == "tool"]
     assert len(results) == 2, "a tool that does not exist is answered, too"
     said = "".join(payload["text"] for payload in it.events(run, "text.delta"))
@@ -130,19 +130,20 @@ def test_a_call_without_counts_needs_a_look() -> None:
 def test_a_crash_repeats_the_step_in_flight_and_no_other() -> None:
     looks = Reply(("Looking.",), calls=(("review_copy", json.dumps({"copy": "Buy now"})),))
     with (
-        chat_server(looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as server,
+        chat_server(loading("ads"), looks, Reply(("On", "ce"), hangs=True), Reply(("End.",))) as server,
         running_service(MODEL, model_url=server.url) as service,
         AgentService(service.api_key, service.base_url) as client,
     ):
         run = client.runs.start("go")
-        until(lambda: len(server.asked) == 2)
-        before = server.asked[-1]["messages"]
+        until(lambda: len(server.asked) == 3)
+        before = server.asked[-1]
         service.kill()
         service.start()
         ended = client.runs.wait(run.run_id, poll=0.05)
-        assert (ended.status, ended.output, ended.steps) == ("completed", "End.", 2)
-        assert len(server.asked) == 3, "the first step was not asked again"
-        assert server.asked[-1]["messages"] == before, "nor was its tool's result another"
+        assert (ended.status, ended.output, ended.steps) == ("completed", "End.", 3)
+        assert len(server.asked) == 4, "no earlier step was asked again"
+        assert server.asked[-1] == before, "the tools that were loaded, and what they said"
+        assert "review_copy" in {tool["function"]["name"] for tool in before["tools"]}
 
 
 ANGLES = Reply((json.dumps({"angles": [dict.fromkeys(Angle.model_fields, "x")]}),))
@@ -162,20 +163,20 @@ def test_a_tool_asks_the_model_and_its_job_tells_what_that_took(it: Serving) -> 
 
 
 def test_what_a_runs_tools_asked_is_the_runs_and_billed_once(it: Serving) -> None:
-    it.server.answers(CALL, ANGLES, Reply(("Done.",)))
+    it.server.answers(loading("ads"), CALL, ANGLES, Reply(("Done.",)))
     before = billed(it.folder)
     run = it.ask("find angles")
-    assert run.usage == Usage(input_tokens=300, output_tokens=30)
-    assert billed(it.folder) - before == 330
+    assert run.usage == Usage(input_tokens=400, output_tokens=40)
+    assert billed(it.folder) - before == 440
 
 
 def test_a_question_of_a_tool_that_is_cut_off_has_cost_too(it: Serving) -> None:
-    it.server.answers(CALL, Reply(("{",), hangs=True), Reply(("Done.",)))
+    it.server.answers(loading("ads"), CALL, Reply(("{",), hangs=True), Reply(("Done.",)))
     before = billed(it.folder)
     run = it.client.runs.start("find angles")
-    until(lambda: len(it.server.asked) == 2)
+    until(lambda: len(it.server.asked) == 3)
     it.client.runs.cancel(run.run_id)
-    until(lambda: billed(it.folder) > before + 110)
+    until(lambda: billed(it.folder) > before + 220)
 
 
 def billed(folder: DataFolder) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.service.agents.serving import Serving, language_service
+from tests.service.agents.serving import Serving, language_service, loading
 from tests.support.tool_server import tool_server
 from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply
@@ -32,14 +32,15 @@ def test_a_model_is_offered_them_and_what_they_changed_is_read_anew() -> None:
             "mcp_allow": server.authority,
         }
         look, stamp = calling("small_look"), calling("small_stamp")
-        with language_service(look, stamp, look, DONE, **settings) as it:
+        with language_service(loading("small"), look, stamp, look, DONE, **settings) as it:
             run_id = it.client.runs.start("Stamp it.").run_id
             _approve_all(it, run_id)
             run = it.client.runs.wait(run_id, poll=0.05, timeout=60)
             assert run.output == "Done."
             assert server.calls() == ["look x", "stamp x", "look x"]
-            offered = {tool["function"]["name"]: tool["function"] for tool in it.server.asked[0]["tools"]}
+            assert "small (small_read, small_look, " in it.server.asked[0]["messages"][0]["content"]
+            offered = {tool["function"]["name"]: tool["function"] for tool in it.server.asked[1]["tools"]}
             assert offered["small_look"]["description"].startswith("(of the server small) Reads")
             assert offered["small_look"]["parameters"]["properties"] == {"text": {"type": "string"}}
             results = [message["content"] for message in it.last() if message["role"] == "tool"]
-            assert results == ["look is done", "stamp is done", "look is done"]
+            assert results[1:] == ["look is done", "stamp is done", "look is done"]

@@ -13,7 +13,7 @@ import pytest
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.service.keyring import create_key
 from agentsvc_nb.wire.routes import V1
-from tests.service.agents.serving import service_here
+from tests.service.agents.serving import loading, service_here
 from tests.service.agents.test_language import ANGLES
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
@@ -71,7 +71,7 @@ def test_each_run_is_answered_by_its_model(it: Two) -> None:
     assert "thinking" not in it.claude.asked[-1]
     seen = len(it.ours.asked)
     call = Reply(calls=(("find_angles", '{"product": "tea"}'),))
-    it.claude.answers(call, Reply(answer=json.loads("".join(ANGLES.text))), Reply(("Done.",)))
+    it.claude.answers(loading("ads"), call, Reply(answer=json.loads("".join(ANGLES.text))), Reply(("Done.",)))
     assert it.finish("Find angles.", model=CLAUDE)["output"] == "Done."
     assert len(it.ours.asked) == seen, "the tools of a run ask its model"
 

@@ -7,13 +7,14 @@ import json
 import random
 import string
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
-from tests.service.agents.serving import Serving, serving
+from tests.service.agents.serving import Serving, loading, serving
 from tests.unit.agents.wires.providers import PROVIDERS
 from tests.unit.agents.wires.reply import Body, Reply
 
@@ -45,6 +46,7 @@ BEHAVIOURS: Final[dict[str, list[Reply]]] = {
     "answers at length": [Reply(("Tea.",), writes=ENDLESS)],
     "reads and writes at length": reading(ENDLESS),
     "lets a tool write at length": [
+        replace(loading("ads"), writes=100),
         Reply(("Asking.",), calls=(("find_angles", '{"product": "tea"}'),), writes=100),
         Reply(("Tea.",), writes=ENDLESS),
     ],
