@@ -144,7 +144,11 @@ class RunContext(Protocol):
         asynchronous tool a job that is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
 
         After a crash, a repeated call returns the result it had before. Two calls are the same when tool, input and
-        position are: the `key` that the agent gives the call within its model step, or else its number there."""
+        position are: the `key` that the agent gives the call within its model step, or else its number there.
+
+        Calls of one step may be made together, each with a `key`. Those that only read run at the same time
+        (`Tool.reads`), and those that wait for people wait together; any other runs alone, in the order of the calls.
+        """
         ...
 
     def tools(self) -> Sequence[Tool]: ...

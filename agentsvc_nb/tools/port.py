@@ -265,6 +265,8 @@ class Tool(Described, Protocol):
 
     def fetches(self, given: Any) -> Sequence[str]: ...
 
+    def reads(self, given: Mapping[str, Any]) -> bool: ...
+
     async def run(self, given: Any, context: ToolContext) -> Outcome:
         """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
         from time to time whether it is to stop (`tools.support.stopping`)."""
@@ -323,6 +325,11 @@ class ToolDeclaration:
         """The addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
         return ()
 
+    def reads(self, given: Mapping[str, Any]) -> bool:
+        """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes
+        such calls at the same time, and any other alone."""
+        return False
+
     def max_charges(self, given: Any) -> Mapping[str, int]:
         """`Described.max_charges`: nothing, for most tools."""
         return {}
@@ -351,6 +358,13 @@ class BaseTool(ToolDeclaration):
 
     def __init__(self, services: ToolServices) -> None:
         self.services = services
+
+
+class ReadingTool(BaseTool):
+    """Base class of the tools whose calls only read."""
+
+    def reads(self, given: Mapping[str, Any]) -> bool:
+        return True
 
 
 def repeatable(tool: Tool) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsvc_nb.agents.port import RunContext
@@ -25,6 +26,7 @@ class _Made:
 
     count: int = 0
     outcome: Outcome | None = None
+    under_way: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Repetition:
@@ -35,13 +37,17 @@ class Repetition:
         self._turn = turn
         self._made: dict[str, _Made] = {}
         self._files = ""
+        self._under_way = 0
+        self._looking = asyncio.Lock()
+        """Calls that are made together go on in their order."""
 
     async def outcome(
         self, name: str, given: dict[str, Any], call: Callable[[], Awaitable[Outcome]], *, anew: bool = False
     ) -> tuple[Outcome, str]:
         """The outcome of a call, and what the model is to be told before it. It is that of the same call before, if it
         did not fail, else that of `call`; with `anew` always that of `call`. Raises `WorkFailure("call_repeated")`."""
-        await self._look()
+        async with self._looking:
+            await self._look()
         made = self._made.setdefault(json.dumps([name, given], sort_keys=True), _Made())
         made.count += 1
         if made.count >= ENDED_AT:
@@ -49,18 +55,30 @@ class Repetition:
                 "call_repeated",
                 f"The model called {name} {made.count} times with the same input, while nothing changed.",
             )
-        if made.outcome is None or anew:
-            outcome = await call()
-            made.outcome = None if outcome.error else outcome
-            if any(tool.name == name and tool.effect for tool in self._turn.tools()):
-                self._forget_all_but(made)  # what it changed outside may be what another call answers from
-            await self._look(keep=made)
-        else:
-            outcome = made.outcome
+        tool = next((each for each in self._turn.tools() if each.name == name), None)
+        # A call that was made just before it may change what it reads.
+        before = made.outcome if self._under_way and tool is not None and tool.reads(given) else None
+        async with made.under_way:
+            if made.outcome is None or made.outcome is before or anew:
+                outcome = await self._counted(call)
+                made.outcome = None if outcome.error else outcome
+                if tool is not None and tool.effect:
+                    self._forget_all_but(made)  # what it changed outside may be what another call answers from
+                async with self._looking:
+                    await self._look(keep=made)
+            else:
+                outcome = made.outcome
         if made.count < TOLD_AT:
             return outcome, ""
         await self._turn.warn("call_repeated", f"The model called {name} {made.count} times with the same input.")
         return outcome, _TOLD.format(count=made.count)
+
+    async def _counted(self, call: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        self._under_way += 1
+        try:
+            return await call()
+        finally:
+            self._under_way -= 1
 
     async def _look(self, keep: _Made | None = None) -> None:
         """Forget all calls when a file was changed since the last look, but `keep`, the call that may have done it."""

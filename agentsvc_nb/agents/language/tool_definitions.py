@@ -29,7 +29,6 @@ def definition(
     group: str = "",
     *,
     short: bool = False,
-    sequential: bool = True,
 ) -> ToolDefinition:
     """Return a tool as it is described to a model. The service checks each input by the whole schema."""
     if short:
@@ -38,7 +37,6 @@ def definition(
         name=name,
         description=description,
         parameters_json_schema=_brief(schema, short),
-        sequential=sequential,
         metadata={GROUP: group},
     )
 

@@ -89,11 +89,7 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[To
     found = [
         definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group, short=small) for tool in own
     ]
-    # Calls of the caller's tools wait together.
-    callers = [
-        definition(tool.name, tool.description, tool.input_schema, short=small, sequential=False)
-        for tool in turn.client_tools()
-    ]
+    callers = [definition(tool.name, tool.description, tool.input_schema, short=small) for tool in turn.client_tools()]
     sizes = {one.name: lengths.of(tool_count(one)) for one in found + callers}
     room = served.context * TOOLS_SHARE - sum(sizes[one.name] for one in callers)
     sent = set()

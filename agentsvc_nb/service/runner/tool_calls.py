@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -21,6 +21,7 @@ from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.runner.budget import RunBudget
+from agentsvc_nb.service.runner.call_order import CallOrder, Place
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
@@ -64,6 +65,8 @@ class ToolCalls:
     schemas: SchemaValidator
     log: EventLog
     budget: RunBudget
+    _order: CallOrder = field(default_factory=CallOrder, init=False)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @property
     def use_case(self) -> UseCaseContext:
@@ -72,21 +75,24 @@ class ToolCalls:
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
         """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
         model call that asked for it."""
-        call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
-        asked = {"client": True} if name in self.client_tools else {}
-        await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
-        attributes = {**observing.of_run(self.run), "gen_ai.tool.call.id": call.call_id}
-        with tool_span(self.use_case, name, given, asked_by, attributes) as span:
-            outcome = call.outcome or await self._checked(call)
-            note_outcome(self.use_case, span, outcome)
+        with self._order.place() as place:
+            async with self._opening:  # events of calls that are made together are in the order of the calls
+                call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
+                asked = {"client": True} if name in self.client_tools else {}
+                await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
+            attributes = {**observing.of_run(self.run), "gen_ai.tool.call.id": call.call_id}
+            with tool_span(self.use_case, name, given, asked_by, attributes) as span:
+                outcome = call.outcome or await self._checked(call, place)
+                note_outcome(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
         await self.log.append("tool.result", result)
         return outcome
 
-    async def _checked(self, call: CallRecord) -> Outcome:
+    async def _checked(self, call: CallRecord, place: Place) -> Outcome:
         """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
         if client_tool := self.client_tools.get(call.tool):
+            place.leave()
             return await self._checked_by_schema(call, client_tool)
         tool = self.tools.get(call.tool)
         if tool is None:
@@ -100,9 +106,11 @@ class ToolCalls:
         if await self._needs_approval(tool, checked):
             if not payloads.fits(_shown(call)):
                 return failed("invalid_tool_input", _UNSEEN)
+            place.leave()
             call = await self._decided(call)
             if call.state == "refused":
                 return _refused(call)
+        await place.turn(reads=tool.reads(call.input))
         if tool.asynchronous:
             return await self._submit_and_follow(call, tool, checked)
         return await self._direct(call, tool, checked)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from agentsvc_nb.documents import search_query
 from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.documents.texts import is_cut
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
 
@@ -26,7 +26,7 @@ class ListFilesInput(BaseModel):
     under: str = Field(default="", description="Only paths that begin so, such as `uploads/`.")
 
 
-class ListFiles(BaseTool):
+class ListFiles(ReadingTool):
     name: ClassVar[str] = "list_files"
     description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
     family: ClassVar[str] = "list_files"
@@ -48,7 +48,7 @@ class SearchFilesInput(BaseModel):
     query: str = Field(min_length=1, max_length=200, description='Words; "a phrase", -without, this or that.')
 
 
-class SearchFiles(BaseTool):
+class SearchFiles(ReadingTool):
     name: ClassVar[str] = "search_files"
     description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
     family: ClassVar[str] = "search_files"
@@ -78,7 +78,7 @@ class ReadFileInput(BaseModel):
     length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
 
 
-class ReadFile(BaseTool):
+class ReadFile(ReadingTool):
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
     family: ClassVar[str] = "read_file"

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WebAddress, WorkFailure
+from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, ToolServices, WebAddress, WorkFailure
 from agentsvc_nb.tools.support import pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 
@@ -23,7 +23,7 @@ class ReadPageInput(BaseModel):
     length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
 
 
-class ReadPage(BaseTool):
+class ReadPage(ReadingTool):
     name: ClassVar[str] = "read_page"
     description: ClassVar[str] = (
         "Reads a web page as Markdown, with its links. Scripts are not run: what they would show is not there."

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents.skills import MAIN, body
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, part_of_text
 from agentsvc_nb.wire.text import label
 
@@ -22,7 +22,7 @@ class ReadSkillInput(BaseModel):
     length: int = Field(default=READ_CHARS_MAX, ge=1, le=READ_CHARS_MAX)
 
 
-class ReadSkill(BaseTool):
+class ReadSkill(ReadingTool):
     """Offered where the project has skills."""
 
     name: ClassVar[str] = "read_skill"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, QueryAnswer
 from agentsvc_nb.documents.safe_text import escape, table
 from agentsvc_nb.documents.tables.results import SCHEMA
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 
 NO_TABLE: Final = "It has none."
@@ -45,7 +45,7 @@ class QueryInput(QueryTablesInput):
     )
 
 
-class ProfileTable(BaseTool):
+class ProfileTable(ReadingTool):
     name: ClassVar[str] = "profile_table"
     description: ClassVar[str] = (
         "Tells of a table in a file: its columns with types and ranges, its first rows, how many there are, and the "
@@ -72,7 +72,7 @@ class ProfileTable(BaseTool):
         return _text(said)
 
 
-class QueryTables(BaseTool):
+class QueryTables(ReadingTool):
     name: ClassVar[str] = "query_tables"
     description: ClassVar[str] = (
         f"Asks the tables in the chat's files a question in DuckDB's SQL: {_FILES}, every sheet, in any encoding. "
@@ -80,6 +80,9 @@ class QueryTables(BaseTool):
     )
     family: ClassVar[str] = "query_tables"
     Input: ClassVar[type[BaseModel]] = QueryInput
+
+    def reads(self, given: Mapping[str, Any]) -> bool:
+        return not given.get("save_as")
 
     async def run(self, given: QueryInput, task: ToolContext) -> Outcome:
         found = await _asked(task.workspace.tables, given, save=bool(given.save_as))
