@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from pydantic_ai import ModelMessage
+from pydantic_ai import ModelMessage, ToolFailed
 from pydantic_ai import RunContext as ModelContext
 from pydantic_ai.capabilities import ToolSearch
 from pydantic_ai.messages import ToolReturn, ToolSearchReturnPart
@@ -32,7 +32,7 @@ MISTAKES_MAX: Final = 5
 
 class TurnTools(AbstractToolset[None]):
     """The tools of one turn that the model is offered; their results are shortened. It is shown the pictures that it
-    looks at."""
+    looks at. A failed call goes back as an error in the provider's form."""
 
     def __init__(self, turn: RunContext, offered: Sequence[ToolDefinition], budget: Budget) -> None:
         self._turn = turn
@@ -63,7 +63,9 @@ class TurnTools(AbstractToolset[None]):
             anew=any(name == asked.name for asked in self._turn.client_tools()),
         )
         said = self._budget.lengths.shortened(before + told(outcome), self._budget.result)
-        if outcome.error is not None or not any(tool.shows for tool in self._turn.tools() if tool.name == name):
+        if outcome.error is not None:
+            raise ToolFailed(said)
+        if not any(tool.shows for tool in self._turn.tools() if tool.name == name):
             return said
         shown = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
         pictures = [await looked_at(self._turn, path) for path in shown]

@@ -67,6 +67,8 @@ SCENARIOS: Final = {
         asked=2,
         options={"files": {"uploads/a.txt": b"the code is 4711"}, "effort": "medium"},
     ),
+    "loaded tools": Scenario((Reply(calls=(("search_tools", '{"queries": ["mail"]}'),)), DONE), tokens=TWICE, asked=2),
+    "failed call": Scenario((Reply(calls=(("read_file", '{"path": "none.txt"}'),)), DONE), tokens=TWICE, asked=2),
     "malformed arguments": Scenario(
         (Reply(calls=(("list_files", "[1"),)), DONE),
         warnings=("malformed_call",),
@@ -124,10 +126,15 @@ SCENARIOS: Final = {
 TELLING: Final = (
     ("responses", "parallel calls"),
     ("responses", "filtered"),
+    ("responses", "loaded tools"),
     ("completions", "cut stream"),
     ("completions", "429 with Retry-After"),
+    ("completions", "failed call"),
+    ("anthropic", "failed call"),
+    ("google", "failed call"),
     ("anthropic", "refusal"),
     ("anthropic", "schema"),
+    ("anthropic", "loaded tools"),
     ("anthropic", "silence between events"),
     ("google", "quota used up"),
     ("google", "malformed arguments"),
@@ -168,6 +175,12 @@ def play(form: str, name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
         case "parallel calls":
             assert [tool for tool, _ in turn.of("call")] == ["list_files", "read_file"]
             assert "the code is 4711" in json.dumps(asked[1])
+        case "loaded tools":
+            assert ["send_email" in json.dumps(body["tools"]) for body in asked] == [False, True]
+        case "failed call":
+            wrapped = json.dumps('{"error":"file_not_found').strip('"')
+            forms = {"anthropic": '"is_error": true', "google": '"error": "file_not_found'}
+            assert forms.get(form, wrapped) in json.dumps(asked[1])
         case "malformed arguments":
             assert turn.of("call") == []
         case "schema":
@@ -186,9 +199,10 @@ def played(
         else:
             patch.setenv(name, value)
     settings = Settings.from_env(variables, data=folder, model=model, model_patience_seconds=60)
-    tools = catalog.within({}, settings)
+    tools = catalog.within(catalog.tools(settings), settings)
     files = options.get("files", {})
-    turn = MemoryRunContext("Hi", MemoryWorkspace(folder / "chat", files), [tools["list_files"], tools["read_file"]])
+    offered = [tools[tool] for tool in ("list_files", "read_file", "send_email")]
+    turn = MemoryRunContext("Hi", MemoryWorkspace(folder / "chat", files), offered)
     turn.attached, turn.effort = tuple(files), options.get("effort")
     turn.output_config = options.get("output_config")
     try:

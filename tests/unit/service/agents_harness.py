@@ -21,7 +21,7 @@ from agentsvc_nb.documents.search_query import matches, parse
 from agentsvc_nb.service.accounts.usage_records import Spent
 from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
-from agentsvc_nb.tools.port import Outcome, SentCall, Tool
+from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
@@ -221,7 +221,10 @@ class MemoryRunContext(Unlimited):
         found = next((one for one in self.offered if one.name == tool), None)
         if found is None:
             return Outcome(error=("tool_not_found", f"No tool is called {tool}."))
-        return await found.run(found.Input.model_validate(given), MemoryToolContext(self.files))
+        try:
+            return await found.run(found.Input.model_validate(given), MemoryToolContext(self.files))
+        except WorkFailure as failure:
+            return Outcome(error=(failure.code, failure.message))
 
     def tools(self) -> Sequence[Tool]:
         return self.offered
