@@ -74,8 +74,6 @@ class TurnTools(AbstractToolset[None]):
 
 TOOLS_SHARE: Final = 0.6
 """Part of the context that the descriptions of tools in the first request may take."""
-SMALL_CONTEXT: Final = 16_384
-"""Up to here tools are described in short."""
 
 
 async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[ToolDefinition]:
@@ -85,13 +83,10 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[To
         return []
     project = await turn.project()
     core = {"", *(["skills"] if project and project.skills else [])}
-    small = served.context <= SMALL_CONTEXT
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.shows)]
     own = [tool for tool in own if tool.group != "skills" or tool.group in core]
-    found = [
-        definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group, short=small) for tool in own
-    ]
-    callers = [definition(tool.name, tool.description, tool.input_schema, short=small) for tool in turn.client_tools()]
+    found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
+    callers = [definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]
     sizes = {one.name: lengths.of(tool_count(one)) for one in found + callers}
     room = served.context * TOOLS_SHARE - sum(sizes[one.name] for one in callers)
     sent = set()

@@ -86,15 +86,13 @@ def test_groups_are_found_by_words_and_a_setting_leaves_them_out() -> None:
         assert "media_transcript" not in {tool.name for tool in it.client.tools.list()}
 
 
-def test_a_small_context_has_tools_in_short(it: Serving) -> None:
-    it.ask("Hello", DONE)
-    small = offered(it)["query_tables"]
-    assert "DuckDB's SQL" in small["description"]
-    with language_service(DONE) as large:
-        large.ask("Hello")
-        whole = offered(large)["query_tables"]
-    assert len(json.dumps(small)) < 0.7 * len(json.dumps(whole))
-    assert small["parameters"]["properties"].keys() == whole["parameters"]["properties"].keys()
+def test_a_context_without_room_for_the_core_begins_with_its_shortest_tools() -> None:
+    with language_service(loading("query tables"), DONE, model_context=2_000) as it:
+        run = it.ask("Hello")
+        first, second = (offered(it, call) for call in range(2))
+        assert {"list_files", "search_tools"} <= first.keys()
+        assert "query_tables" in second.keys() - first.keys()
+        assert (run.status, warned(it, run)) == ("completed", [])
 
 
 def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
