@@ -36,7 +36,9 @@ from agentsvc_nb.agents.language import briefing, closing, conversation, history
 from agentsvc_nb.agents.language.lengths import (
     ADDED_MOST,
     ANSWER_PART,
+    NOTHING,
     Budget,
+    Count,
     Lengths,
     added,
     count,
@@ -87,7 +89,9 @@ class MeteredCalls:
         self.messages: list[ModelMessage] = []
         """Those of the last request that was held, or refused."""
         self._known = 0
-        """The tokens of all messages up to the last answer, as the provider reported them; 0 before the first."""
+        """The tokens of the last request and its answer, as the provider reported them; 0 before the first."""
+        self._beside: Count = NOTHING
+        """What went along with the messages of that request."""
 
     def settings(self, ctx: ModelContext[None]) -> ModelSettings:
         """Return the settings of the next call (`AgentModelSettings`)."""
@@ -121,6 +125,7 @@ class MeteredCalls:
             counted = added([*map(count_message, sent), budget.beside])
             if budget.lengths.learn(counted, response.usage.input_tokens):
                 self._known = response.usage.input_tokens + response.usage.output_tokens
+                self._beside = budget.beside
         # After it was counted: an answer that is refused costs as much.
         served.check(response)
         if response.finish_reason == "length" and self._answer < budget.answer:
@@ -154,7 +159,8 @@ class MeteredCalls:
         most = lengths.most(added([*map(count_message, messages), budget.beside])) + ADDED_MOST
         if self._known:
             fresh = takewhile(lambda message: not isinstance(message, ModelResponse), reversed(messages))
-            most = min(most, self._known + lengths.most(added(map(count_message, fresh))))
+            loaded = tuple(now - then for now, then in zip(budget.beside, self._beside, strict=True))
+            most = min(most, self._known + lengths.most(added([*map(count_message, fresh), loaded])))
         return min(most, budget.context)
 
 
