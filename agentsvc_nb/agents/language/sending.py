@@ -65,7 +65,7 @@ def _parts(message: ModelMessage) -> Iterator[SentPart]:
                 yield part_of("answer", text)
             case ToolCallPart(tool_name=name):
                 yield part_of("call", f"{name} {each.args_as_json_str()}")
-            case ToolSearchReturnPart(discovered_tools=[_, *_] as found):
-                yield part_of("tools", ", ".join(match["name"] for match in found))
+            case ToolSearchReturnPart() if each.discovered_tools:
+                yield part_of("tools", ", ".join(match["name"] for match in each.discovered_tools))
             case _ if found := getattr(each, "content", None):
                 yield part_of("result", str(found))
