@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from agentsvc_nb.tools.workspace_port import MediaSource, Workspace
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 FIELD_CHARS: Final = 200
 """Longest field name in an error message: the caller chooses the names of some fields."""
 
@@ -184,6 +186,12 @@ class ToolContext(Meter, Protocol):
         """Hosts that may be fetched from beside those of the addresses in the input; None for any."""
         ...
 
+    async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
+        """What the tool of this name holds from call to call, such as a process, until this attempt at the run ends,
+        whatever ends it. `opened` makes it at the first call of the attempt; it is given True if the tool was called
+        before that, and what it held then is gone. Only for calls that a run makes itself."""
+        ...
+
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
@@ -260,7 +268,11 @@ class Tool(Described, Protocol):
     """
 
     shows: ClassVar[bool]
-    """Whether the model is shown the pictures of its results: only one that sees is offered the tool."""
+    """Whether a model that sees is shown the pictures of its results."""
+    needs_sight: ClassVar[bool]
+    """Whether only a model that sees is offered the tool."""
+    keeps_state: ClassVar[bool]
+    """Whether a call may come to something else after other calls of the tool by the run."""
     group: ClassVar[str]
 
     def fetches(self, given: Any) -> Sequence[str]: ...
@@ -307,6 +319,8 @@ class ToolDeclaration:
     idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = False
     shows: ClassVar[bool] = False
+    needs_sight: ClassVar[bool] = False
+    keeps_state: ClassVar[bool] = False
     Output: ClassVar[type[BaseModel] | None] = None
 
     group: ClassVar[str] = ""

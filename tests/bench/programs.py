@@ -6,6 +6,8 @@ python -m tests.bench.programs [--quick]
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ from typing import Final
 
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import Confinement
-from agentsvc_nb.tools.programs.running import Program
+from agentsvc_nb.tools.programs.running import InputFile, Program
 from tests.bench.harness import Work, clock_ms, compare
 
 ROWS: Final = 20_000
@@ -38,9 +40,11 @@ def main(quick: bool) -> None:
         bare = [sys.executable, "-I", "-S", "-c", "pass"]
         starts: dict[str, Work] = {"in the sandbox": _started, "without": partial(_python, bare, folder)}
         compare("Python, until it has ended", "ms", starts, rounds)
-        shown = Confinement({"sales.csv": table}, asyncio.run(running.font_list()))
+        fonts = asyncio.run(running.font_list())
+        sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
+        sales = InputFile("sales.csv", table.stat().st_size, sha256, lambda: contextlib.nullcontext(table))
         charts: dict[str, Work] = {
-            "in the sandbox": lambda: clock_ms(lambda: _run(shown)),
+            "in the sandbox": lambda: clock_ms(lambda: _run(Program(CHART, 60.0, [sales]), Confinement(fonts))),
             "without": partial(_python, [sys.executable, "-c", CHART], folder),
         }
         compare(f"pandas reads {ROWS:,} rows and writes a chart", "ms", charts, rounds)
@@ -55,13 +59,13 @@ def _python(command: list[str], folder: str) -> float:
     return clock_ms(lambda: subprocess.run(command, check=True, cwd=folder))
 
 
-def _run(shown: Confinement) -> None:
+def _run(program: Program, confinement: Confinement) -> None:
     kept: list[str] = []
 
     async def keep(path: str, data: bytes) -> None:
         kept.append(path)
 
-    ending = asyncio.run(running.run(Program(CHART, 60.0, shown), keep))
+    ending = asyncio.run(running.run(program, keep, confinement))
     assert (ending.how, ending.code, kept) == ("exit", 0, ["revenue.png"]), ending
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -29,6 +29,10 @@ from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 _LOOKED_AT: Final = "Picture: "
 PICTURE_BYTES_MAX: Final = 10_000_000
+RESULT_PICTURES_MAX: Final = 4
+RESULT_PICTURE_BYTES_MAX: Final = 5_000_000
+RESULT_PICTURE_SIDE_MAX: Final = 8_000
+"""Providers refuse larger ones."""
 OLD_RESULT_TOKENS: Final = 60
 SEEN: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 STRIDES: Final = 4
@@ -252,11 +256,18 @@ def _text(part: UserPromptPart) -> str:
     return "\n\n".join(item for item in part.content if isinstance(item, str))
 
 
-async def looked_at(turn: RunContext, path: str) -> list[UserContent]:
-    """A picture that the model asked to see, below its path, by which it is put back after a crash."""
-    async with turn.workspace.open(path) as file:
-        data = await asyncio.to_thread(file.read_bytes)
-    return [f"{_LOOKED_AT}{path}", BinaryContent(data, media_type="image/png")]
+async def looked_at(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
+    """Pictures of a tool's result, as far as they are sent, each below its path, by which it is put back after a
+    crash."""
+    entries = {entry.path: entry for entry in await turn.workspace.list()}
+    found: list[UserContent] = []
+    for entry in [entries[path] for path in paths if path in entries][:RESULT_PICTURES_MAX]:
+        if entry.media_type == "image/png" and entry.size_bytes <= RESULT_PICTURE_BYTES_MAX:
+            picture = await _picture(turn, entry)
+            # Width and height come first in the header of a PNG.
+            if max(struct.unpack(">II", picture.data[16:24].ljust(8))) <= RESULT_PICTURE_SIDE_MAX:
+                found += [f"{_LOOKED_AT}{entry.path}", picture]
+    return found
 
 
 async def _seen_again(turn: RunContext, message: ModelMessage) -> ModelMessage:
@@ -266,7 +277,8 @@ async def _seen_again(turn: RunContext, message: ModelMessage) -> ModelMessage:
     parts: list[ModelRequestPart] = []
     for part in message.parts:
         if isinstance(part, UserPromptPart) and isinstance(part.content, str) and part.content.startswith(_LOOKED_AT):
-            with contextlib.suppress(FileNotFoundError):
-                part = replace(part, content=await looked_at(turn, part.content.removeprefix(_LOOKED_AT)))
+            paths = [line.removeprefix(_LOOKED_AT) for line in part.content.split("\n\n")]
+            if shown := await looked_at(turn, paths):
+                part = replace(part, content=shown)
         parts.append(part)
     return replace(message, parts=parts)

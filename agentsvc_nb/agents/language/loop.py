@@ -422,7 +422,7 @@ def _agent(
         served.model,
         output_type=form,
         instructions=instructions,
-        toolsets=[turn_tools.TurnTools(turn, tools, budget_of([]))] if tools else [],
+        toolsets=[turn_tools.TurnTools(turn, tools, budget_of([]), served.sees)] if tools else [],
         retries=RETRIES_MAX,
         model_settings=calls.settings,
         capabilities=[ProcessHistory(fitted), turn_tools.tool_search()],

@@ -30,8 +30,8 @@ class _Made:
 
 
 class Repetition:
-    """The calls of one run, while its files are the same: a change of any, or a call with an effect, makes each call a
-    new one."""
+    """The calls of one run, while its files are the same: a change of any, or a call with an effect or of a tool that
+    keeps state, makes each other call a new one."""
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
@@ -58,12 +58,13 @@ class Repetition:
         tool = next((each for each in self._turn.tools() if each.name == name), None)
         # A call that was made just before it may change what it reads.
         before = made.outcome if self._under_way and tool is not None and tool.reads(given) else None
+        anew = anew or (tool is not None and tool.keeps_state)
         async with made.under_way:
             if made.outcome is None or made.outcome is before or anew:
                 outcome = await self._counted(call)
                 made.outcome = None if outcome.error else outcome
-                if tool is not None and tool.effect:
-                    self._forget_all_but(made)  # what it changed outside may be what another call answers from
+                if tool is not None and (tool.effect or tool.keeps_state):
+                    self._forget_all_but(made)  # what it changed may be what another call answers from
                 async with self._looking:
                     await self._look(keep=made)
             else:

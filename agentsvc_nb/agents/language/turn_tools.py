@@ -31,11 +31,12 @@ MISTAKES_MAX: Final = 5
 
 
 class TurnTools(AbstractToolset[None]):
-    """The tools of one turn that the model is offered; their results are shortened. It is shown the pictures that it
-    looks at. A failed call goes back as an error in the provider's form."""
+    """The tools of one turn that the model is offered; their results are shortened. If it `sees`, it is shown the
+    pictures that it looks at or draws. A failed call goes back as an error in the provider's form."""
 
-    def __init__(self, turn: RunContext, offered: Sequence[ToolDefinition], budget: Budget) -> None:
+    def __init__(self, turn: RunContext, offered: Sequence[ToolDefinition], budget: Budget, sees: bool) -> None:
         self._turn = turn
+        self._sees = sees
         self._offered = offered
         self._budget = budget
         self._repetition = Repetition(turn)
@@ -65,11 +66,11 @@ class TurnTools(AbstractToolset[None]):
         said = self._budget.lengths.shortened(before + told(outcome), self._budget.result)
         if outcome.error is not None:
             raise ToolFailed(said)
-        if not any(tool.shows for tool in self._turn.tools() if tool.name == name):
+        if not self._sees or not any(tool.shows for tool in self._turn.tools() if tool.name == name):
             return said
         shown = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
-        pictures = [await looked_at(self._turn, path) for path in shown]
-        return ToolReturn(said, content=[part for parts in pictures for part in parts])
+        pictures = await looked_at(self._turn, shown)
+        return ToolReturn(said, content=pictures) if pictures else said
 
 
 TOOLS_SHARE: Final = 0.6
@@ -83,7 +84,7 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[To
         return []
     project = await turn.project()
     core = {"", *(["skills"] if project and project.skills else [])}
-    own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.shows)]
+    own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.needs_sight)]
     own = [tool for tool in own if tool.group != "skills" or tool.group in core]
     found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
     callers = [definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]

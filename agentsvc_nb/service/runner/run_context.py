@@ -21,6 +21,7 @@ from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import JobRunner
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.tool_calls import ToolCalls
+from agentsvc_nb.service.runner.tool_context import AttemptResources
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import attempts, observing, runs, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord
@@ -86,6 +87,7 @@ class LiveRunContext:
         self._use_case = storage.use_case
         self._run = run
         self.budget = RunBudget(self._use_case, run, self.log)
+        self._resources = AttemptResources(self._use_case, run.run_id)
         self._calls = ToolCalls(
             storage,
             run,
@@ -99,6 +101,7 @@ class LiveRunContext:
             schemas,
             self.log,
             self.budget,
+            self._resources,
         )
         self._schemas = schemas
         self._remote = remote
@@ -212,7 +215,8 @@ class LiveRunContext:
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:
-        """End the connections to servers of tools."""
+        """End what tools hold, and the connections to servers of tools."""
+        await self._resources.close()
         if self._connected is not None:
             await self._connected.close()
 

@@ -25,7 +25,14 @@ from agentsvc_nb.service.runner.call_order import CallOrder, Place
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.jobs import UNKNOWN, JobRunner
 from agentsvc_nb.service.runner.storage import Storage
-from agentsvc_nb.service.runner.tool_context import LiveToolContext, failed, note_outcome, performed, tool_span
+from agentsvc_nb.service.runner.tool_context import (
+    AttemptResources,
+    LiveToolContext,
+    failed,
+    note_outcome,
+    performed,
+    tool_span,
+)
 from agentsvc_nb.service.runs import client_calls, observing, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord, State
 from agentsvc_nb.service.runs.run_records import RunRecord
@@ -65,6 +72,7 @@ class ToolCalls:
     schemas: SchemaValidator
     log: EventLog
     budget: RunBudget
+    resources: AttemptResources
     _order: CallOrder = field(default_factory=CallOrder, init=False)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -181,7 +189,9 @@ class ToolCalls:
             # (docs/decisions/0014-calls-are-kept.md).
             call = await self._move(call, "begun")
         run, key = self.run, f"{call.run_id}/{call.key}"
-        task = LiveToolContext(self.storage, run.account, run.chat, key, run_id=run.run_id, log=self.log)
+        task = LiveToolContext(
+            self.storage, run.account, run.chat, key, run_id=run.run_id, log=self.log, resources=self.resources
+        )
         try:
             outcome = await performed(tool, given, task)
         except WorkFailure as failure:

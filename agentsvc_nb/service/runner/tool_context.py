@@ -4,13 +4,14 @@ landing pages to its account."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import BaseModel
 
@@ -27,7 +28,7 @@ from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
-from agentsvc_nb.service.runs import attempts, observing
+from agentsvc_nb.service.runs import attempts, observing, tool_calls
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Span
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -37,6 +38,7 @@ from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
 from agentsvc_nb.wire.runs import CENT
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 _SPAN_NAME_CHARS: Final = 100
 
@@ -51,6 +53,27 @@ class StoredMedia:
     duration_s: float | None
     transcript: dict[str, Any] | None
     open: Callable[[], AbstractAsyncContextManager[Path]]
+
+
+class AttemptResources:
+    """What tools hold for as long as one attempt at a run lasts (`ToolContext.held`), by the tool's name."""
+
+    def __init__(self, use_case: UseCaseContext, run_id: str) -> None:
+        self._use_case = use_case
+        self._run_id = run_id
+        self._opening = asyncio.Lock()
+        self._opened: dict[str, Any] = {}
+        self._contexts = contextlib.AsyncExitStack()
+
+    async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
+        async with self._opening:
+            if tool not in self._opened:
+                called_before = await tool_calls.has_ended(self._use_case, self._run_id, tool)
+                self._opened[tool] = await self._contexts.enter_async_context(opened(called_before))
+            return cast(T, self._opened[tool])
+
+    async def close(self) -> None:
+        await self._contexts.aclose()
 
 
 class LiveToolContext:
@@ -72,6 +95,7 @@ class LiveToolContext:
         *,
         run_id: str | None = None,
         log: EventLog | None = None,
+        resources: AttemptResources | None = None,
         job: JobRecord | None = None,
         model: str | None = None,
     ) -> None:
@@ -90,7 +114,12 @@ class LiveToolContext:
         self._account = account
         self._run_id = run_id
         self._log = log
+        self._resources = resources
         self._job = job
+
+    async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
+        assert self._resources is not None, "only a run's own calls hold something"
+        return await self._resources.held(tool, opened)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._log is not None:

@@ -110,6 +110,11 @@ def ended(tx: Tx, run_id: str, limit: int) -> list[CallRecord]:
     return [found for row in reversed(tx.all(_sql["ended"], run_id=run_id, limit=limit)) if (found := _record(row))]
 
 
+def has_ended(tx: Tx, run_id: str, tool: str) -> bool:
+    """Whether a call of the tool by the run has an outcome."""
+    return tx.one(_sql["ended_of_tool"], run_id=run_id, tool=tool) is not None
+
+
 def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
     """Store a verdict and return the call; None when the call does not wait for one, or its run
     is not running."""

@@ -25,6 +25,9 @@ SELECT * FROM tool_call WHERE run_id = :run_id AND state = 'waiting' ORDER BY ro
 -- name: ended
 SELECT * FROM tool_call WHERE run_id = :run_id AND outcome IS NOT NULL ORDER BY created_at DESC, rowid DESC LIMIT :limit
 
+-- name: ended_of_tool
+SELECT 1 FROM tool_call WHERE run_id = :run_id AND tool = :tool AND outcome IS NOT NULL LIMIT 1
+
 -- name: decide
 UPDATE tool_call SET state = :state, reason = :reason
 WHERE run_id = :run_id AND key = :key AND state = 'waiting'

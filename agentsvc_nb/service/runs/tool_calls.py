@@ -127,6 +127,11 @@ async def ended(context: UseCaseContext, run_id: str, limit: int) -> list[CallRe
     return await context.read_long(lambda tx: call_records.ended(tx, run_id, limit))
 
 
+async def has_ended(context: UseCaseContext, run_id: str, tool: str) -> bool:
+    """Return whether the run, or one that it goes on with, has the outcome of a call of this tool."""
+    return await context.read_single(lambda tx: call_records.has_ended(tx, run_id, tool))
+
+
 async def submit(
     context: UseCaseContext,
     run: run_records.RunRecord,

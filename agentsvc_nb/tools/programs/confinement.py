@@ -113,21 +113,21 @@ def is_root() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What one sandbox is made of. `shown`: the files that it has, by their paths in the workspace.
+    """What one sandbox is made of.
 
     `user`: the id of a user that nobody is, for the program of a service that runs as root: a user namespace would make
     it another name of root, for whom the kernel has no limit of processes. None: the service's own user, in a user
     namespace.
     """
 
-    shown: Mapping[str, Path] = field(default_factory=dict)
     fonts: tuple[str, bytes] | None = None
     """The name and content of matplotlib's list of fonts, which takes it a second to make."""
     user: int | None = field(default_factory=lambda: stranger() if is_root() else None)
 
     @contextlib.contextmanager
-    def command(self, arguments: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
-        """The command that runs the sandbox's Python with these arguments, and the files that it is to inherit."""
+    def command(self, arguments: Sequence[str], work_bytes: int = WORK_BYTES) -> Iterator[tuple[list[str], list[int]]]:
+        """The command that runs the sandbox's Python with these arguments, and the files that it is to inherit. The
+        working folder holds `work_bytes`."""
         told = syscalls.filter_here()
         assert told is not None
         given = [told] if self.fonts is None else [told, self.fonts[1]]
@@ -136,8 +136,10 @@ class Confinement:
             fonts = [] if self.fonts is None else self._font_list(self.fonts[0], handles[1])
             bwrap = ["bwrap", *self._isolation(), "--seccomp", str(handles[0]), *_system(), *_interpreter()]
             # The root last: from then on nothing can be written but to the two file systems in memory.
-            mounts = [*_memory(), *fonts, *self._shown(), "--remount-ro", "/"]
-            yield [*bwrap, *mounts, "--", _PYTHON, *_FLAGS, *arguments], handles
+            yield (
+                [*bwrap, *_memory(work_bytes), *fonts, "--remount-ro", "/", "--", _PYTHON, *_FLAGS, *arguments],
+                handles,
+            )
         finally:
             for handle in handles:
                 os.close(handle)
@@ -152,11 +154,6 @@ class Confinement:
             ends += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_KILL"]
         variables = [part for name, value in _VARIABLES.items() for part in ("--setenv", name, value)]
         return [*names, *ends, "--clearenv", *variables, "--chdir", "/work"]
-
-    def _shown(self) -> list[str]:
-        # By number: the paths of a workspace may be too long for a file system, or one a folder of another.
-        files = enumerate(self.shown.values())
-        return [part for number, file in files for part in ("--ro-bind", str(file), f"/files/{number}")]
 
     def _font_list(self, name: str, handle: int) -> list[str]:
         return ["--perms", "0444", "--ro-bind-data", str(handle), f"{_CONFIG}/{name}"]
@@ -175,9 +172,9 @@ def _folders(*paths: str) -> list[str]:
     return [part for path in paths for part in ("--dir", path)]
 
 
-def _memory() -> list[str]:
+def _memory(work_bytes: int) -> list[str]:
     """What can be written to: file systems in memory, each of a bounded size."""
-    work = ["--perms", "0777", "--size", str(WORK_BYTES), "--tmpfs", "/work"]
+    work = ["--perms", "0777", "--size", str(work_bytes), "--tmpfs", "/work"]
     scratch = ["--perms", "0777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"]
     return [*work, *scratch, "--perms", "0777", "--dir", _CONFIG]
 
@@ -185,7 +182,7 @@ def _memory() -> list[str]:
 @cache
 def _system() -> list[str]:
     """The system's libraries, fonts and time zones, read-only; of its devices two, of its programs none."""
-    found = _folders("/dev", "/files", "/usr", "/usr/share")
+    found = _folders("/dev", "/usr", "/usr/share")
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
     for name in _LIBRARIES:
         if Path("/", name).is_symlink():
@@ -220,14 +217,8 @@ def _without_packages(folder: Path, shown_at: str) -> list[str]:
 def _interpreter() -> list[str]:
     """Python and its packages, below `/python`: no path of this machine stands in a traceback."""
     found = _folders("/python", "/python/bin", PACKAGES_AT)
-    found += [
-        "--ro-bind",
-        os.path.realpath(sys.executable),
-        _PYTHON,
-        "--ro-bind",
-        str(_SUPERVISOR_SOURCE),
-        SUPERVISOR,
-    ]
+    found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON]
+    found += ["--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):
         folder = Path(sys.base_prefix, name)
         if folder.is_dir() and not folder.is_symlink():

@@ -1,4 +1,4 @@
-"""Runs one program in its sandbox: starts it, reads what it prints, watches what it uses, and takes its files."""
+"""Runs programs in a sandbox: starts it, sends files, reads what is printed, watches what is used, and takes files."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import json
 import logging
 import os
 import re
+import secrets
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -33,6 +35,8 @@ PRINTED_KEPT: Final = 20_000
 GRACE_SECONDS: Final = 15.0
 """How long the sandbox may take to be made, and to hand out the files."""
 WATCH_SECONDS: Final = 0.1
+_OWN_PROCESSES: Final = 2
+"""Bubblewrap, and the first process of the sandbox."""
 _PIECE: Final = 1 << 16
 _SOCKETS: Final = re.compile(rb"sockets: used (\d+)")
 _BUFFER_BYTES: Final = 212_992
@@ -53,22 +57,34 @@ Keep = Callable[[str, bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file of the chat that a program gets. `open` is called if the sandbox does not have its content already."""
+
+    path: str
+    size: int
+    sha256: str
+    open: Callable[[], AbstractAsyncContextManager[Path]]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
-    """Python source, and how long it may take."""
+    """Python source, how long it may take, and the files that it gets."""
 
     code: str
     seconds: float
-    confinement: Confinement = field(default_factory=Confinement)
+    files: Sequence[InputFile] = ()
+    mark: str = field(default_factory=lambda: f"\0{secrets.token_hex(16)}\0")
+    """What the sandbox prints when the program has ended: until then all that is printed is the program's."""
 
-    @property
-    def request(self) -> bytes:
+    def request(self, user: int | None) -> bytes:
         """What the sandbox's first process is told, as a line."""
         told: dict[str, Any] = {
             "code": self.code,
             "seconds": self.seconds,
-            "shown": list(self.confinement.shown),
+            "files": [(file.path, file.size, file.sha256) for file in self.files],
+            "mark": self.mark,
             "packages": [PACKAGES_AT],
-            "user": self.confinement.user,
+            "user": user,
             "limits": _LIMITS,
             "files_max": FILES_MAX,
             "results_max": RESULTS_MAX,
@@ -88,19 +104,42 @@ class Ending:
     printed: str = ""
     left_out: int = 0
     """The number of files that it wrote and that were too many or too large to be kept."""
+    alive: bool = False
+    """Whether its process has stopped, alone, and another program can go on with its variables."""
+    gone: str = ""
+    """Why the variables of earlier programs were gone, as a clause; empty if they were not."""
 
 
-async def run(program: Program, keep: Keep) -> Ending:
-    """Run the program; each file that it wrote is given to `keep`. No process is left when this returns or raises."""
-    ending = Ending()
-    printed = _Printed()
-    async with _started(program.confinement) as sandbox:
-        sandbox.input.write(program.request)
-        work = [
-            asyncio.create_task(_results(sandbox.results, ending, keep)),
-            asyncio.create_task(printed.read(sandbox, ending)),
-        ]
-        watch = asyncio.create_task(_watch(sandbox, ending))
+async def run(program: Program, keep: Keep, confinement: Confinement | None = None) -> Ending:
+    """Run one program in a sandbox of its own; each file that it wrote is given to `keep`. No process is left when this
+    returns or raises."""
+    sandbox = await start(confinement or Confinement(), program.files)
+    try:
+        return await sandbox.run(program, keep) or Ending()
+    finally:
+        await sandbox.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A sandbox that was started; `handle` is its process's, whose number may by now be another's."""
+
+    process: Process
+    handle: int
+    user: int | None
+    input: asyncio.StreamWriter
+    results: asyncio.StreamReader
+    printed: asyncio.StreamReader
+
+    async def run(self, program: Program, keep: Keep) -> Ending | None:
+        """Run the program; each file that it wrote or changed is given to `keep`. None if it was not begun: the sandbox
+        has ended, or no room for the files."""
+        if not await self._take(program):
+            return None
+        ending = Ending()
+        reading = (_results(self.results, ending, keep), _printed(self, program.mark.encode(), ending))
+        work = [asyncio.create_task(each) for each in reading]
+        watch = asyncio.create_task(_watch(self, ending))
         try:
             async with asyncio.timeout(program.seconds + GRACE_SECONDS):
                 await asyncio.gather(*work)
@@ -110,19 +149,25 @@ async def run(program: Program, keep: Keep) -> Ending:
             for task in (*work, watch):
                 task.cancel()
             await asyncio.gather(*work, watch, return_exceptions=True)
-    ending.printed = printed.text
-    return ending
+        # All have stopped. Only the process of the programs may be there again for the next one.
+        processes, _ = await asyncio.to_thread(used_by, self.process.pid)
+        ending.alive = ending.alive and ending.how == "exit" and processes <= _OWN_PROCESSES + 1
+        return ending
 
-
-@dataclass(frozen=True, slots=True)
-class _Sandbox:
-    """A sandbox that was started; `handle` is its process's, whose number may by now be another's."""
-
-    process: Process
-    handle: int
-    input: asyncio.StreamWriter
-    results: asyncio.StreamReader
-    printed: asyncio.StreamReader
+    async def _take(self, program: Program) -> bool:
+        """Send the program, and of its files those that the sandbox lacks."""
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            self.input.write(program.request(self.user))
+            async with asyncio.timeout(GRACE_SECONDS):
+                told = read_json(await self.results.readuntil())
+            for number in told["wanted"]:
+                async with program.files[number].open() as path:
+                    with path.open("rb") as file:
+                        while piece := await asyncio.to_thread(file.read, 1 << 20):
+                            self.input.write(piece)
+                            await self.input.drain()
+            return True
+        return False
 
     def kill(self) -> None:
         if sys.platform != "linux":
@@ -132,39 +177,27 @@ class _Sandbox:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
-    async def ended(self) -> None:
-        """Wait for the end; what the pipes still hold is read, for they are closed only then."""
-        await asyncio.gather(self.results.read(), self.printed.read(), self.process.wait())
+    async def close(self) -> None:
+        """End the sandbox; what the pipes still hold is read, for they are closed only then."""
+        self.kill()
+        os.close(self.handle)
+        # Not to be cancelled half-way: what this waits for takes milliseconds.
+        await asyncio.shield(asyncio.gather(self.results.read(), self.printed.read(), self.process.wait()))
 
 
-@contextlib.asynccontextmanager
-async def _started(confinement: Confinement) -> AsyncIterator[_Sandbox]:
-    """The sandbox, which ends with this context, and with this process: its standard input is then closed, and the
-    kernel ends what bubblewrap has started when that has ended."""
+async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sandbox:
+    """Start a sandbox with room for these files. It also ends with this process: its standard input is then closed, and
+    the kernel ends what bubblewrap has started when that has ended."""
     if sys.platform != "linux":
         raise NotImplementedError(NOT_LINUX)
-    for file in confinement.shown.values() if confinement.user else ():
-        # The folder of the file is private; bound alone, it is read by a user who is not its owner.
-        await asyncio.to_thread(_let_read, file)
-    with confinement.command([SUPERVISOR]) as (command, handles):
+    room = WORK_BYTES + sum(file.size for file in files)
+    with confinement.command([SUPERVISOR], room) as (command, handles):
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, pass_fds=handles, env=environment(), start_new_session=True
         )
     assert process.stdin and process.stdout and process.stderr  # noqa: PT018
-    sandbox = _Sandbox(process, os.pidfd_open(process.pid), process.stdin, process.stdout, process.stderr)
-    try:
-        yield sandbox
-    finally:
-        sandbox.kill()
-        os.close(sandbox.handle)
-        # Not to be cancelled half-way: what this waits for takes milliseconds.
-        await asyncio.shield(sandbox.ended())
-
-
-def _let_read(file: Path) -> None:
-    mode = file.stat().st_mode
-    if not mode & 0o004:
-        file.chmod(mode & 0o777 | 0o044)
+    handle = os.pidfd_open(process.pid)
+    return Sandbox(process, handle, confinement.user, process.stdin, process.stdout, process.stderr)
 
 
 async def _results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
@@ -174,50 +207,46 @@ async def _results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> 
     with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
         while told := read_json(await stream.readuntil()):
             match told:
-                case {"how": "exit" | "time" | "files" as how, "code": int(code)}:
-                    ending.how, ending.code = how, code
+                case {"how": "exit" | "time" | "files" as how, "code": int(code), "alive": bool(alive)}:
+                    ending.how, ending.code, ending.alive = how, code, alive
                 case {"path": str(path), "size": int(size)} if 0 <= size <= room:
                     room -= size
                     await keep(path, await stream.readexactly(size))
                 case {"left_out": int(count)}:
-                    ending.left_out += count
+                    ending.left_out = count
+                    return
                 case _:
                     return
 
 
-class _Printed:
-    """The beginning and the end of what a program prints."""
-
-    def __init__(self) -> None:
-        self._head = b""
-        self._tail = b""
-        self._size = 0
-
-    async def read(self, sandbox: _Sandbox, ending: Ending) -> None:
-        while piece := await sandbox.printed.read(_PIECE):
-            self._size += len(piece)
-            room = PRINTED_KEPT // 2 - len(self._head)
-            self._head += piece[: max(room, 0)]
-            self._tail = (self._tail + piece[max(room, 0) :])[-PRINTED_KEPT // 2 :]
-            if self._size > PRINTED_MAX:
+async def _printed(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
+    """Read what the program prints, up to the mark."""
+    found, end = bytearray(), -1
+    try:
+        while end < 0 and (piece := await sandbox.printed.read(_PIECE)):
+            searched = max(len(found) - len(mark), 0)
+            found += piece
+            end = found.find(mark, searched)
+            if len(found) > PRINTED_MAX:
                 ending.how = "printed"
-                sandbox.kill()
-                return
-
-    @property
-    def text(self) -> str:
-        left_out = self._size - len(self._head) - len(self._tail)
-        between = f"\n[... {left_out:,} bytes left out ...]\n".encode() if left_out else b""
-        return (self._head + between + self._tail).decode("utf-8", "replace")
+                return sandbox.kill()
+    finally:  # also after its time
+        ending.printed = _shortened(found if end < 0 else found[:end])
 
 
-async def _watch(sandbox: _Sandbox, ending: Ending) -> None:
+def _shortened(printed: bytearray) -> str:
+    half = PRINTED_KEPT // 2
+    if (left_out := len(printed) - 2 * half) > 0:
+        printed[half:-half] = f"\n[... {left_out:,} bytes left out ...]\n".encode()
+    return printed.decode("utf-8", "replace")
+
+
+async def _watch(sandbox: Sandbox, ending: Ending) -> None:
     """Kill the sandbox once its processes together have too much memory, or are too many."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         processes, memory = await asyncio.to_thread(used_by, sandbox.process.pid)
-        # Two are bubblewrap, and the first one of the sandbox.
-        if memory > MEMORY_BYTES or processes > PROCESSES_MAX + 2:
+        if memory > MEMORY_BYTES or processes > PROCESSES_MAX + _OWN_PROCESSES:
             ending.how = "memory" if memory > MEMORY_BYTES else "processes"
             return sandbox.kill()
 

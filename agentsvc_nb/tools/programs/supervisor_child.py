@@ -1,15 +1,21 @@
-"""The first process of a sandbox: starts the program, ends it and all that it started, and hands out its files.
+"""The first process of a sandbox: runs programs in one Python process that keeps its variables, stops all that they
+started, and hands out their files.
 
-It is run as a file by the interpreter within the sandbox, where there is nothing but the standard library. It reads a
-line of JSON (`running.Program.request`) from its standard input, which stays open as long as the service waits: at its
-end this process ends, and with it, as the first of its process namespace, every other. The program prints into
-this process's standard error. The standard output has a line that tells how the program ended, and then each file
-that it wrote: a line with path and size, and the content.
+It is run as a file by the interpreter within the sandbox, where there is nothing but the standard library. It reads
+requests, lines of JSON (`running.Program.request`), from its standard input, which stays open as long as the service
+wants the sandbox: at its end this process ends, and with it, as the first of its process namespace, every other.
+
+Each answer on the standard output has a line with the numbers of the chat's files that are lacking here, whose contents
+are then read; when the program has ended, a line that tells how; each file that it wrote, as a line with path and size,
+and the content; and a line with the number of files left out. Programs print into this process's standard error, to
+which it adds the request's `mark` at the end.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import hashlib
 import json
 import os
 import resource
@@ -18,169 +24,209 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, BinaryIO, NoReturn
 
 assert sys.platform == "linux"  # for type checkers of other systems
 
-FILES, WORK = "/files", "/work"
-NAME = "program.py"
-"""What the program is called in its own tracebacks."""
+WORK = "/work"
 LOOK_MS = 20
+TICK_NS = 50_000_000
+"""The kernel's clock of files is coarser than a program is quick: a file that changed so recently is compared by its
+content."""
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a handler the first process of a namespace ignores it
-    request = json.loads(sys.stdin.buffer.readline())
-    program = os.fork()
-    if program == 0:
-        _become_program(request)
-    how, code = _wait(program, request)
-    _end_all()
-    _take_identity(request)
-    out = sys.stdout.buffer
-    out.write(_line({"how": how, "code": code}))
-    out.write(_line({"left_out": _hand_out(request)}))
-    out.flush()
+    interpreter: Interpreter | None = None
+    folder = Folder()
+    while line := sys.stdin.buffer.readline():
+        request = json.loads(line)
+        interpreter = interpreter or Interpreter(request)
+        with _as_the_program(request["user"]):
+            folder.take(request["files"])
+        how, code = interpreter.run(request)
+        os.write(2, request["mark"].encode())
+        _tell({"how": how, "code": code, "alive": interpreter.alive})
+        with _as_the_program(request["user"]):
+            left_out = folder.hand_out(request)
+        _tell({"left_out": left_out})
 
 
-def _wait(program: int, request: dict[str, Any]) -> tuple[str, int]:
-    """How the program ended (`exit`, `time`, `files`), and its exit code."""
-    ends = time.monotonic() + request["seconds"]
-    poll = select.poll()
-    poll.register(0, select.POLLIN)
-    poll.register(os.pidfd_open(program), select.POLLIN)
-    while True:
-        if any(handle == 0 for handle, _ in poll.poll(LOOK_MS)):
-            os._exit(1)  # the service is gone, or does not wait any longer
-        with contextlib.suppress(ChildProcessError):
-            while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # whoever loses its parent becomes this process's child
-                if ended[0] == program:
-                    return "exit", os.waitstatus_to_exitcode(ended[1])
-        if time.monotonic() > ends:
-            return "time", 0
-        # A file system in memory bounds the bytes in files, and not how many files there are.
-        if any(_files(place) > request["files_max"] for place in (WORK, "/tmp")):
-            return "files", 0
+class Interpreter:
+    """The process in which programs run, one after the other. Between them it is stopped, with all of its threads."""
 
+    def __init__(self, request: dict[str, Any]) -> None:
+        given, self._programs = os.pipe()
+        self._codes, ended = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._programs)
+            os.close(self._codes)
+            _become_interpreter(request, given, ended)
+        os.close(given)
+        os.close(ended)
+        self._poll = select.poll()
+        for handle in (0, self._codes, os.pidfd_open(self._pid)):
+            self._poll.register(handle, select.POLLIN)
+        self.alive = True
 
-def _files(place: str) -> int:
-    found = os.statvfs(place)
-    return found.f_files - found.f_ffree
+    def run(self, request: dict[str, Any]) -> tuple[str, int]:
+        """How the program ended (`exit`, `time`, `files`), and its exit code. Then nothing runs in the sandbox but this
+        process."""
+        with contextlib.suppress(OSError):  # it was killed meanwhile, which is seen below
+            os.kill(self._pid, signal.SIGCONT)
+            os.write(self._programs, _line({"code": request["code"]}))
+        how, code = self._wait(request)
+        self.alive = self.alive and how == "exit"
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGSTOP if self.alive else signal.SIGKILL)  # all but this one
+        if self.alive:
+            self.alive = os.WIFSTOPPED(os.waitpid(self._pid, os.WUNTRACED)[1])
+        else:
+            with contextlib.suppress(ChildProcessError):
+                while True:
+                    os.wait()
+        return how, code
 
-
-def _end_all() -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, signal.SIGKILL)  # all but this one
-    with contextlib.suppress(ChildProcessError):
+    def _wait(self, request: dict[str, Any]) -> tuple[str, int]:
+        ends = time.monotonic() + request["seconds"]
         while True:
-            os.wait()
+            ready = {handle for handle, _ in self._poll.poll(LOOK_MS)}
+            if 0 in ready:
+                os._exit(1)  # the service is gone, or does not wait any longer
+            if self._codes in ready and (code := os.read(self._codes, 1)):
+                return "exit", code[0]
+            with contextlib.suppress(ChildProcessError):
+                while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # whoever loses its parent becomes this process's child
+                    if ended[0] == self._pid:
+                        self.alive = False
+                        return "exit", os.waitstatus_to_exitcode(ended[1])
+            if time.monotonic() > ends:
+                return "time", 0
+            # A file system in memory bounds the bytes in files, and not how many files there are.
+            found = [os.statvfs(place) for place in (WORK, "/tmp")]
+            if any(one.f_files - one.f_ffree > request["files_max"] for one in found):
+                return "files", 0
 
 
-def _take_identity(request: dict[str, Any]) -> None:
-    """Become the unprivileged user of this sandbox, if there is one."""
-    if user := request["user"]:
+@contextlib.contextmanager
+def _as_the_program(user: int | None) -> Iterator[None]:
+    """Have the rights of the sandbox's unprivileged user, if there is one, and no others."""
+    if user:
         os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
+        os.setegid(user)
+        os.seteuid(user)
+    yield
+    if user:
+        os.seteuid(0)
+        os.setegid(0)
 
 
-def _become_program(request: dict[str, Any]) -> NoReturn:
-    """Run the program in this process, with its limits, and exit."""
-    os.dup2(2, 1)
-    os.close(0)
-    os.open("/dev/null", os.O_RDONLY)  # the lowest number that is free
-    _take_identity(request)
-    for name, value in request["limits"].items():
-        resource.setrlimit(getattr(resource, name), (value, value))
-    os.nice(10)
-    _show_files(request["shown"])
-    sys.path[:] = [*(path for path in sys.path if path.startswith("/python/")), *request["packages"], WORK]
-    sys.argv = [NAME]
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    sys.stderr.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    code = 1
-    try:
-        code = _run(request["code"])
-        sys.stdout.flush()
-    except BaseException as error:  # a broken pipe, or an exit handler's mistake
-        print(error, file=sys.stderr)
-    os._exit(code)
+@dataclass
+class SeenFile:
+    """A file of the working folder as it was when nothing ran."""
+
+    state: tuple[int, int, int]
+    """What differs when the file was changed, which a program can't set: inode, time of change, size."""
+    seen_at: int
+    sha256: str
+    is_of_chat: bool
+
+    def is_same(self, state: tuple[int, int, int]) -> bool:
+        return self.state == state and state[1] < self.seen_at - TICK_NS
 
 
-def _run(source: str) -> int:
-    """The exit code of the program, after its traceback is printed, if it has one."""
-    import gc
-    import linecache
-    import site
-    import threading
-    import traceback
-    import types
+class Folder:
+    """The working folder: the chat's files are put there, and what programs wrote is handed out, each change once."""
 
-    site.setquit()
-    # What is imported stays: to look for garbage in it as often as Python does takes a tenth of the import's time.
-    gc.set_threshold(10_000, 10, 10)
-    linecache.cache[NAME] = (len(source), None, source.splitlines(True), NAME)
-    module = sys.modules["__main__"] = types.ModuleType("__main__")
-    sys.addaudithook(_copy_before_writing)
-    try:
-        exec(compile(source, NAME, "exec"), module.__dict__)
-        threading._shutdown()  # type: ignore[attr-defined]  # as at an interpreter's end: wait for its threads
-    except SystemExit as error:
-        if error.code is None or isinstance(error.code, int):
-            return (error.code or 0) & 0xFF
-        print(error.code, file=sys.stderr)
-        return 1
-    except BaseException as error:
-        sys.stdout.flush()
-        after = error.__traceback__ and error.__traceback__.tb_next
-        traceback.print_exception(type(error), error, after)
-        return 1
-    return 0
+    def __init__(self) -> None:
+        self._seen: dict[str, SeenFile] = {}
 
+    def take(self, files: list[tuple[str, int, str]]) -> None:
+        """Ask for the files (path, size and SHA-256) that are not there as the chat has them, and write them. Remove
+        those that the chat has no more. End the sandbox if they don't fit."""
+        listed = {path for path, _, _ in files}
+        for path in [path for path, seen in self._seen.items() if seen.is_of_chat and path not in listed]:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(WORK, path))
+        has = {path: seen.sha256 for path, seen in self._seen.items()}
+        wanted = [number for number, (path, _, sha256) in enumerate(files) if has.get(path) != sha256]
+        room = os.statvfs(WORK)
+        if sum(files[number][1] for number in wanted) > room.f_bavail * room.f_frsize:
+            os._exit(1)
+        _tell({"wanted": wanted})
+        for number in wanted:
+            path, size, sha256 = files[number]
+            with _opened(os.path.join(WORK, path)) as file:
+                _copy(sys.stdin.buffer, file, size)
+                file.flush()
+                self._seen[path] = SeenFile(_state(file.fileno()), time.time_ns(), sha256, True)
 
-def _show_files(shown: list[str]) -> None:
-    """Links to the chat's files, which can only be read."""
-    for number, path in enumerate(shown):
-        with contextlib.suppress(OSError):  # a file `a` and a file `a/b` can't both be there
-            os.makedirs(os.path.dirname(os.path.join(WORK, path)), exist_ok=True)
-            os.symlink(f"{FILES}/{number}", os.path.join(WORK, path))
-
-
-def _copy_before_writing(event: str, given: tuple[Any, ...]) -> None:
-    """Before a file of the chat is opened to be written to, a copy takes the place of the link to it."""
-    if event != "open" or not isinstance(given[0], str | bytes) or not given[2] & (os.O_WRONLY | os.O_RDWR):
-        return
-    path = os.path.join(WORK, os.fsdecode(given[0]))
-    if not os.path.islink(path) or not os.readlink(path).startswith(FILES + "/"):
-        return
-    source = os.readlink(path)
-    os.unlink(path)
-    if not given[2] & os.O_TRUNC:
-        with open(source, "rb") as read, open(path, "xb") as written:
-            while piece := read.read(1 << 20):
-                written.write(piece)
-
-
-def _hand_out(request: dict[str, Any]) -> int:
-    """Write the program's files to the standard output; the number of those that are too many or too large."""
-    count = left_out = 0
-    room = request["result_bytes"]
-    for path in _regular_files():
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(handle, "rb") as file:
-            size = os.fstat(handle).st_size
-            if count >= request["results_max"] or size > min(room, request["file_bytes"]):
-                left_out += 1
+    def hand_out(self, request: dict[str, Any]) -> int:
+        """Write the files that are new or changed to the standard output; the number of those that are too many or too
+        large."""
+        count = left_out = 0
+        room = request["result_bytes"]
+        before, self._seen = self._seen, {}
+        for path in _regular_files():
+            name = os.path.relpath(path, WORK)
+            try:
+                file = open(path, "rb", opener=_open_plain)  # noqa: SIM115
+            except OSError:
                 continue
-            count, room = count + 1, room - size
-            sys.stdout.buffer.write(_line({"path": os.path.relpath(path, WORK), "size": size}))
-            while piece := file.read(1 << 20):
-                sys.stdout.buffer.write(piece)
-    return left_out
+            with file:
+                state, seen = _state(file.fileno()), before.get(name)
+                if seen and seen.is_same(state):
+                    self._seen[name] = seen
+                    continue
+                size = state[2]
+                fits = size <= request["file_bytes"]
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest() if fits else ""
+                self._seen[name] = now = SeenFile(state, time.time_ns(), sha256, seen is not None and seen.is_of_chat)
+                if seen and seen.sha256 == sha256:
+                    continue
+                if count >= request["results_max"] or not fits or size > room:
+                    left_out += 1
+                    continue
+                now.is_of_chat = True
+                count, room = count + 1, room - size
+                file.seek(0)
+                _tell({"path": name, "size": size})
+                _copy(file, sys.stdout.buffer, size)
+        return left_out
+
+
+def _opened(path: str) -> BinaryIO:
+    """A new file in the place of what is there. A folder stays: a file `a` and a file `a/b` can't both be there."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        return open(path, "xb")
+    except OSError:
+        return open(os.devnull, "wb")
+
+
+def _open_plain(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _state(handle: int) -> tuple[int, int, int]:
+    found = os.fstat(handle)
+    return found.st_ino, found.st_ctime_ns, found.st_size
+
+
+def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
+    while size and (piece := source.read(min(size, 1 << 20))):
+        target.write(piece)
+        size -= len(piece)
+    target.write(bytes(size))  # in place of what a process took away that had not stopped yet
 
 
 def _regular_files() -> Iterator[str]:
-    """The files that the program wrote, but for hidden ones and what Python keeps."""
+    """The files of the working folder, but for hidden ones and what Python keeps."""
     folders = [WORK]
     while folders:
         # Not by recursion: a program may nest folders deeper than Python calls.
@@ -190,12 +236,94 @@ def _regular_files() -> Iterator[str]:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and os.access(entry.path, os.R_OK):
+                elif entry.is_file(follow_symlinks=False):
                     yield entry.path
+
+
+def _tell(told: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(_line(told))
+    sys.stdout.buffer.flush()
 
 
 def _line(told: dict[str, Any]) -> bytes:
     return json.dumps(told).encode() + b"\n"
+
+
+def _become_interpreter(request: dict[str, Any], given: int, ended: int) -> NoReturn:
+    """Run in this process, with its limits, the programs whose source comes from `given`; write to `ended` the exit
+    code of each."""
+    import gc
+    import site
+
+    os.dup2(2, 1)
+    os.close(0)
+    os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+    if user := request["user"]:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    for name, value in request["limits"].items():
+        resource.setrlimit(getattr(resource, name), (value, value))
+    os.nice(10)
+    sys.path[:] = [*(path for path in sys.path if path.startswith("/python/")), *request["packages"], WORK]
+    site.setquit()
+    # What is imported stays: to look for garbage in it as often as Python does takes a tenth of the import's time.
+    gc.set_threshold(10_000, 10, 10)
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    own, code = os.getpid(), 0
+    with open(given, "rb") as programs:
+        for number, line in enumerate(programs, 1):
+            code = _run(json.loads(line)["code"], "program.py" if number == 1 else f"program{number}.py", module)
+            if os.getpid() != own:  # a process that the program started, and that came to its end, too
+                break
+            os.write(ended, bytes([code]))
+    os._exit(code)
+
+
+def _run(source: str, name: str, module: ModuleType) -> int:
+    """The exit code of the program, after its traceback is printed, if it has one. The value of its last expression is
+    printed as in a notebook."""
+    import linecache
+    import traceback
+
+    # Anew for each, as one may have closed or replaced them.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = out = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stderr = faults = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.argv = [name]
+    os.chdir(WORK)
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    code = 1
+    try:
+        tree: Any = compile(source, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        last = tree.body[-1] if tree.body and not source.rstrip().endswith(";") else None
+        shown = ast.Expression(tree.body.pop().value) if isinstance(last, ast.Expr) else None
+        exec(compile(tree, name, "exec", dont_inherit=True), module.__dict__)
+        if shown and (value := eval(compile(shown, name, "eval", dont_inherit=True), module.__dict__)) is not None:
+            print(_as_text(value), file=out)
+        out.flush()
+        code = 0
+    except SystemExit as error:
+        code = error.code & 0xFF if isinstance(error.code, int) else int(error.code is not None)
+        if code and not isinstance(error.code, int):
+            print(error.code, file=faults)
+    except BaseException as error:
+        with contextlib.suppress(ValueError, OSError):
+            out.flush()
+        after = error.__traceback__ and error.__traceback__.tb_next
+        traceback.print_exception(type(error), error, after, file=faults)
+    with contextlib.suppress(Exception):
+        out.flush()
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")  # as in a notebook: the next chart is a new one
+    return code
+
+
+def _as_text(value: object) -> str:
+    if (pandas := sys.modules.get("pandas")) is None:
+        return repr(value)
+    with pandas.option_context("display.max_columns", None, "display.width", 1_000):
+        return repr(value)
 
 
 if __name__ == "__main__":

@@ -24,11 +24,12 @@ class LookAtInput(BaseModel):
 class LookAt(BaseTool):
     name: ClassVar[str] = "look_at"
     description: ClassVar[str] = (
-        "Shows you a picture of the chat, or a page of a PDF as a picture: for charts that you drew, scanned pages, "
-        "layout and colours. read_file is better for a PDF with text."
+        "Shows you a picture of the chat, or a page of a PDF as a picture: for scanned pages, layout and colours. PNG "
+        "files that run_python writes are shown with its result. read_file is better for a PDF with text."
     )
     family: ClassVar[str] = "look_at"
     shows: ClassVar[bool] = True
+    needs_sight: ClassVar[bool] = True
     Input: ClassVar[type[BaseModel]] = LookAtInput
 
     async def run(self, given: LookAtInput, task: ToolContext) -> Outcome:

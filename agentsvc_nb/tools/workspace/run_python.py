@@ -1,13 +1,14 @@
-"""The tool that runs a model's Python program on the chat's files, in a sandbox (docs/decisions/0063)."""
+"""The tool that runs a model's Python programs on the chat's files, in a sandbox (docs/decisions/0063)."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import os
 import platform
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
@@ -16,7 +17,8 @@ from agentsvc_nb.documents import media_types
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
-from agentsvc_nb.tools.programs.running import Ending, Program
+from agentsvc_nb.tools.programs.interpreters import NEW_ATTEMPT, Interpreter, Interpreters
+from agentsvc_nb.tools.programs.running import Ending, InputFile, Program
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 SHOWN_MAX: Final = 50
@@ -40,7 +42,7 @@ class RunPythonInput(BaseModel):
     code: str = Field(
         min_length=1,
         max_length=100_000,
-        description="The program. Print what you want to see; a value alone is not shown.",
+        description="The program. You see what it prints, and the value of its last expression.",
     )
     seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="It is ended after so many seconds.")
 
@@ -51,10 +53,12 @@ class RunPython(BaseTool):
         f"Runs Python with {', '.join(PACKAGES.values())}, and no network. The chat's files lie in its working folder "
         "under their paths; what it writes there becomes files of the chat. Such are `uploads/sales.csv`, and charts "
         f"(.png), tables and documents that it makes, {WORK_BYTES / 1e6:g} MB at most; hidden ones are left out. "
-        "Nothing else is kept: each program begins anew. If the last period of a chart or table is not over, or its "
-        "data ends before the period does, say so in the title."
+        "Variables and imports are there for your next programs in this turn. If the last period of a chart or table "
+        "is not over, or its data ends before the period does, say so in the title."
     )
     family: ClassVar[str] = "run_python"
+    shows: ClassVar[bool] = True
+    keeps_state: ClassVar[bool] = True
     Input: ClassVar[type[BaseModel]] = RunPythonInput
 
     def __init__(self, services: ToolServices) -> None:
@@ -62,6 +66,7 @@ class RunPython(BaseTool):
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._listing = asyncio.Lock()
         self._fonts: tuple[str, bytes] | None = None
+        self._interpreters = Interpreters()
 
     def available(self) -> bool:
         return confinement.lacking() is None
@@ -71,13 +76,23 @@ class RunPython(BaseTool):
         if lacking := await asyncio.to_thread(confinement.lacking):
             raise WorkFailure("not_configured", lacking)
         kept = _Files(task)
-        async with self._turn, contextlib.AsyncExitStack() as held:
+        async with self._turn:
             fonts = await self._font_list()
+
+            def opened(called_before: bool) -> AbstractAsyncContextManager[Interpreter]:
+                return self._interpreters.opened(Confinement(fonts), NEW_ATTEMPT if called_before else "")
+
+            interpreter = await task.held(self.name, opened)
             every = await task.workspace.list()
             entries = _shown(every, given.code)
-            files = {entry.path: await held.enter_async_context(task.workspace.open(entry.path)) for entry in entries}
-            ending = await running.run(Program(given.code, given.seconds, Confinement(files, fonts)), kept.keep)
-        said = [ending.printed.strip(), *_missing(len(every) - len(entries)), *kept.told(ending.left_out)]
+            files = [
+                InputFile(one.path, one.size_bytes, one.sha256, partial(task.workspace.open, one.path))
+                for one in entries
+            ]
+            program = Program(given.code, given.seconds, files)
+            ending = await self._interpreters.run(interpreter, program, kept.keep)
+        gone = f"The variables of earlier programs are gone: {ending.gone}." if ending.gone else ""
+        said = [ending.printed.strip(), gone, *_missing(len(every) - len(entries)), *kept.told(ending.left_out)]
         if ending.how == "exit" and ending.code == 0:
             return Outcome(content=[_text("\n\n".join(filter(None, said)) or "It printed nothing."), *kept.pictures])
         return _failed(ending, given, said, kept)

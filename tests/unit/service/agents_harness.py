@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import mimetypes
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,20 @@ class MemoryToolContext(Unlimited):
         self.kept: dict[str, StoredMedia] = {}
         self.spent = Spent()
         self.charges: dict[str, int] = {}
+        self.was_called = False
+        """Whether an earlier attempt at the run has called the tools."""
+        self.resources: dict[str, Any] = {}
+        self._contexts = contextlib.AsyncExitStack()
+
+    async def held(self, tool: str, opened: Callable[[bool], contextlib.AbstractAsyncContextManager[Any]]) -> Any:
+        if tool not in self.resources:
+            self.resources[tool] = await self._contexts.enter_async_context(opened(self.was_called))
+        return self.resources[tool]
+
+    async def close(self) -> None:
+        """End the attempt: what tools hold is closed."""
+        self.resources.clear()
+        await self._contexts.aclose()
 
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from PIL import Image
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
-from agentsvc_nb.tools.programs import confinement
+from agentsvc_nb.tools.programs import confinement, interpreters
+from tests.support.waiting import until
 from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
+from tests.unit.tools.test_program_escapes import living
 
 needs_sandbox = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
@@ -35,7 +38,26 @@ def task(tmp_path: Path) -> MemoryToolContext:
 
 
 def run(tool: Tool, task: MemoryToolContext, code: str, **given: Any) -> Outcome:
-    return asyncio.run(tool.run(tool.Input.model_validate({"code": code, **given}), task))
+    return runs(tool, task, code, **given)[0]
+
+
+def runs(
+    tool: Tool, task: MemoryToolContext, *codes: str, between: Callable[[], object] = lambda: None, **given: Any
+) -> list[Outcome]:
+    """The outcomes of programs of one attempt, one after the other; `between` is called before the last."""
+
+    async def run_all() -> list[Outcome]:
+        found = []
+        try:
+            for number, code in enumerate(codes, 1):
+                if number > 1 and number == len(codes):
+                    await asyncio.to_thread(between)
+                found.append(await tool.run(tool.Input.model_validate({"code": code, **given}), task))
+        finally:
+            await task.close()
+        return found
+
+    return asyncio.run(run_all())
 
 
 def text(outcome: Outcome) -> str:
@@ -53,7 +75,7 @@ def test_a_table_is_read_drawn_and_written_as_office_files(tool: Tool, task: Mem
         "import docx, pptx\nsales.to_excel('sales.xlsx', index=False)\n"
         "document = docx.Document(); document.add_heading('Sales'); document.save('sales.docx')\n"
         "deck = pptx.Presentation(); deck.slides.add_slide(deck.slide_layouts[0]).shapes.title.text = 'Sales'\n"
-        "deck.save('sales.pptx')\nopen('.hidden', 'w').write(open('notes.txt').read())",
+        "deck.save('sales.pptx')\nopen('.hidden', 'w').write(open('notes.txt').read());",
     )
     assert outcome.error is None
     head, _, written = text(outcome).partition("\n\n")
@@ -80,6 +102,89 @@ def test_a_program_that_fails_tells_where_and_keeps_its_files(tool: Tool, task: 
     assert 'File "program.py", line 3, in <module>\n    pd.read_csv' in message
     assert message.endswith("No such file or directory: 'none.csv'")
     assert str(Path(pandas.__file__).parents[1]) not in message
+
+
+@needs_sandbox
+def test_variables_imports_and_changed_files_are_there_for_the_next_program(
+    tool: Tool, task: MemoryToolContext
+) -> None:
+    def change() -> None:
+        task.files.put("notes.txt", b"new")
+        del task.files.outputs["uploads/Sales 2024.csv"]
+
+    outcomes = runs(
+        tool,
+        task,
+        "import pandas as pd\nsales = pd.read_csv('uploads/Sales 2024.csv')\nopen('kept.txt', 'w').write('1')",
+        "sales['tax'] = 1 / 0",
+        "sales = sales.assign(**{f'column {n}': n for n in range(40)})\nexit(3)",
+        "open('kept.txt', 'w').write('1')\nimport os\nos.mkdir('made')\nopen('made/b.txt', 'w').write('2');",
+        "print(open('notes.txt').read(), os.path.exists('uploads/Sales 2024.csv'))\nsales",
+        between=change,
+    )
+    first, failed, left, same, last = map(text, outcomes)
+    assert first == "1\n\nFiles written: kept.txt."
+    assert [outcome.error and outcome.error[0] for outcome in outcomes] == [None, *["program_failed"] * 2, None, None]
+    assert 'File "program2.py", line 1, in <module>\n    sales[' in failed
+    assert "exit code 3." in left
+    assert same == "Files written: made/b.txt.", "what has the same content is not handed out again"
+    assert last.startswith("new False\n")
+    assert "column 39" in last
+    assert "100" in last
+    assert "..." not in last
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import time\ntime.sleep(60)", "the last program took too long"),
+        ("import ctypes\nctypes.string_at(0)", "the last program ended its process"),
+        ("import os, time\nif os.fork() == 0: time.sleep(600)", "or left others behind"),
+    ],
+)
+def test_the_next_program_is_told_why_variables_are_gone(
+    tool: Tool, task: MemoryToolContext, code: str, why: str
+) -> None:
+    *_, after, again = runs(tool, task, "x = 1", code, "'x' in globals()", "'x' in globals()", seconds=2)
+    assert text(after).startswith("False\n\nThe variables of earlier programs are gone: ")
+    assert why in text(after)
+    assert text(again) == "False"
+
+
+@needs_sandbox
+def test_variables_are_gone_in_another_attempt_at_the_run(tool: Tool, task: MemoryToolContext) -> None:
+    task.was_called = True
+    (outcome,) = runs(tool, task, "print('on')")
+    assert text(outcome) == f"on\n\nThe variables of earlier programs are gone: {interpreters.NEW_ATTEMPT}."
+
+
+@needs_sandbox
+def test_the_sandbox_of_an_idle_run_ends(tool: Tool, task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreters, "IDLE_SECONDS", 0.0)
+    before = living()
+    *_, after = runs(tool, task, "x = 1", "'x' in globals()", between=lambda: until(lambda: living() <= before))
+    assert "are gone: no program used them for" in text(after)
+    assert text(after).startswith("False")
+
+
+@needs_sandbox
+def test_the_run_that_waited_longest_loses_its_variables_to_others(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreters, "IDLE_MAX", 1)
+
+    async def take_turns() -> list[Outcome]:
+        tasks = [MemoryToolContext(MemoryWorkspace(tmp_path / name)) for name in "ab"]
+        given = tool.Input.model_validate({"code": "x = 1 + globals().get('x', 0)\nx"})
+        found = [await tool.run(given, tasks[number]) for number in (0, 1, 1, 0)]
+        for task in tasks:
+            await task.close()
+        return found
+
+    *others, last = map(text, asyncio.run(take_turns()))
+    assert others == ["1", "1", "2"]
+    assert last == "1\n\nThe variables of earlier programs are gone: other runs needed the memory."
 
 
 def test_a_machine_without_a_sandbox_says_so(
