@@ -24,7 +24,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, BinaryIO, NoReturn
 
@@ -32,9 +31,6 @@ assert sys.platform == "linux"  # for type checkers of other systems
 
 WORK = "/work"
 LOOK_MS = 20
-TICK_NS = 50_000_000
-"""The kernel's clock of files is coarser than a program is quick: a file that changed so recently is compared by its
-content."""
 
 
 def main() -> None:
@@ -124,52 +120,38 @@ def _as_the_program(user: int | None) -> Iterator[None]:
         os.setegid(0)
 
 
-@dataclass
-class SeenFile:
-    """A file of the working folder as it was when nothing ran."""
-
-    state: tuple[int, int, int]
-    """What differs when the file was changed, which a program can't set: inode, time of change, size."""
-    seen_at: int
-    sha256: str
-    is_of_chat: bool
-
-    def is_same(self, state: tuple[int, int, int]) -> bool:
-        return self.state == state and state[1] < self.seen_at - TICK_NS
-
-
 class Folder:
     """The working folder: the chat's files are put there, and what programs wrote is handed out, each change once."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, SeenFile] = {}
+        self._known: dict[str, str] = {}
+        """The SHA-256 of each file when no program ran, by its path; empty for one that is too large to be kept."""
+        self._of_chat: set[str] = set()
 
     def take(self, files: list[tuple[str, int, str]]) -> None:
         """Ask for the files (path, size and SHA-256) that are not there as the chat has them, and write them. Remove
         those that the chat has no more. End the sandbox if they don't fit."""
         listed = {path for path, _, _ in files}
-        for path in [path for path, seen in self._seen.items() if seen.is_of_chat and path not in listed]:
+        for path in self._of_chat - listed:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(WORK, path))
-        has = {path: seen.sha256 for path, seen in self._seen.items()}
-        wanted = [number for number, (path, _, sha256) in enumerate(files) if has.get(path) != sha256]
+        self._of_chat = listed
+        wanted = [number for number, (path, _, sha256) in enumerate(files) if self._known.get(path) != sha256]
         room = os.statvfs(WORK)
         if sum(files[number][1] for number in wanted) > room.f_bavail * room.f_frsize:
             os._exit(1)
         _tell({"wanted": wanted})
         for number in wanted:
-            path, size, sha256 = files[number]
+            path, size, self._known[path] = files[number]
             with _opened(os.path.join(WORK, path)) as file:
                 _copy(sys.stdin.buffer, file, size)
-                file.flush()
-                self._seen[path] = SeenFile(_state(file.fileno()), time.time_ns(), sha256, True)
 
     def hand_out(self, request: dict[str, Any]) -> int:
         """Write the files that are new or changed to the standard output; the number of those that are too many or too
         large."""
         count = left_out = 0
         room = request["result_bytes"]
-        before, self._seen = self._seen, {}
+        before, self._known = self._known, {}
         for path in _regular_files():
             name = os.path.relpath(path, WORK)
             try:
@@ -177,20 +159,15 @@ class Folder:
             except OSError:
                 continue
             with file:
-                state, seen = _state(file.fileno()), before.get(name)
-                if seen and seen.is_same(state):
-                    self._seen[name] = seen
-                    continue
-                size = state[2]
+                size = os.fstat(file.fileno()).st_size
                 fits = size <= request["file_bytes"]
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest() if fits else ""
-                self._seen[name] = now = SeenFile(state, time.time_ns(), sha256, seen is not None and seen.is_of_chat)
-                if seen and seen.sha256 == sha256:
+                self._known[name] = hashlib.file_digest(file, "sha256").hexdigest() if fits else ""
+                if self._known[name] == before.get(name):
                     continue
                 if count >= request["results_max"] or not fits or size > room:
                     left_out += 1
                     continue
-                now.is_of_chat = True
+                self._of_chat.add(name)
                 count, room = count + 1, room - size
                 file.seek(0)
                 _tell({"path": name, "size": size})
@@ -211,11 +188,6 @@ def _opened(path: str) -> BinaryIO:
 
 def _open_plain(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def _state(handle: int) -> tuple[int, int, int]:
-    found = os.fstat(handle)
-    return found.st_ino, found.st_ctime_ns, found.st_size
 
 
 def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:

@@ -118,7 +118,8 @@ def test_variables_imports_and_changed_files_are_there_for_the_next_program(
         "import pandas as pd\nsales = pd.read_csv('uploads/Sales 2024.csv')\nopen('kept.txt', 'w').write('1')",
         "sales['tax'] = 1 / 0",
         "sales = sales.assign(**{f'column {n}': n for n in range(40)})\nexit(3)",
-        "open('kept.txt', 'w').write('1')\nimport os\nos.mkdir('made')\nopen('made/b.txt', 'w').write('2');",
+        "import os\nopen('kept.txt', 'w').write('1')\nos.mkdir('made')\nos.unlink('notes.txt')\n"
+        "os.mkfifo('notes.txt')\nopen('made/b.txt', 'w').write('2');",
         "print(open('notes.txt').read(), os.path.exists('uploads/Sales 2024.csv'))\nsales",
         between=change,
     )
