@@ -1,19 +1,22 @@
-"""The steps and tool calls of a run, with their times, folded below its answer."""
+"""The steps and tool calls of a run, with their times and what they changed in files, folded below its answer."""
 
 from __future__ import annotations
 
+import html
 from datetime import datetime
 from typing import Final
 
-from agentsvc_nb.notebook.display.markdown import SMALL, folded
+from agentsvc_nb.notebook.display.markdown import PRE, SMALL, folded
 from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
-from agentsvc_nb.wire.text import escape
+from agentsvc_nb.wire.text import escape, plain
 
 ROWS: Final = 100
 _GIVEN_CHARS: Final = 160
 _LOOKS: Final = {None: "asvc-going", False: "asvc-good", True: "asvc-wrong"}
 """The classes of a call's row, by whether it failed; the front end draws an icon for each."""
 _WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
+_GOOD: Final = "color:var(--jp-success-color1,#2e7d32)"
+_UNFOLDED_LINES: Final = 12
 
 
 def timeline_html(view: RunView) -> str:
@@ -47,7 +50,22 @@ def _call(call: ToolCall) -> str:
     took = seconds_between(call.at, call.until)
     facts = {True: f' <span style="{_WRONG}">(failed)</span>', False: "", None: " (not finished)"}[call.failed]
     given = f" <code>{escape(call.given, _GIVEN_CHARS)}</code>" if call.given else ""
-    return f"{escape(call.tool, 80)}{given}{'' if took is None else f' {took:.1f} s'}{facts}"
+    line = f"{escape(call.tool, 80)}{given}{'' if took is None else f' {took:.1f} s'}{facts}"
+    return line + (_diff_html(call.diff) if call.diff else "")
+
+
+def _diff_html(diff: str) -> str:
+    """Return a unified diff as HTML: unfolded if it is short."""
+    lines = plain(diff).splitlines()
+    changed = lines[2:]  # without the names of the file
+    counts = [sum(line.startswith(sign) for line in changed) for sign in "+-"]
+    styles = {"+": _GOOD, "-": _WRONG}
+    shown = "\n".join(
+        f'<span style="{styles[line[0]]}">{html.escape(line)}</span>' if line[:1] in styles else html.escape(line)
+        for line in changed
+    )
+    block = folded(f"{counts[0]} lines added, {counts[1]} removed", f"{PRE}{shown}</pre>")
+    return block.replace("<details", "<details open", 1) if len(changed) <= _UNFOLDED_LINES else block
 
 
 def _offset(began: str, at: str) -> str:

@@ -23,7 +23,7 @@ class ToolCall:
     """A tool call; `failed` is None while it runs.
 
     `event` is the id of the event that reported it, `given` the beginning of its input as JSON, `at` and `until` are
-    the service's times of its start and end.
+    the service's times of its start and end, `diff` is what it changed in a file.
     """
 
     event: int
@@ -33,6 +33,7 @@ class ToolCall:
     given: str = ""
     at: str = ""
     until: str = ""
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +166,9 @@ class RunView:
 
     def _result(self, event: Event) -> None:
         wanted, failed = str(event.payload.get("call_id", "")), bool(event.payload.get("is_error"))
+        diff = _diff(event.payload.get("content"))
         self.calls = [
-            replace(call, failed=failed, until=event.created_at)
+            replace(call, failed=failed, until=event.created_at, diff=diff)
             if call.call_id == wanted and call.failed is None
             else call
             for call in self.calls
@@ -202,6 +204,12 @@ class RunView:
 
     def _end(self, event: Event) -> None:
         self.settle(Run.read(json.dumps(event.payload["run"])))
+
+
+def _diff(content: Any) -> str:
+    """Return the diff among a result's content blocks; empty without one."""
+    blocks = [block for block in content or () if isinstance(block, dict) and block.get("format") == "diff"]
+    return str(blocks[0].get("text") or "") if blocks else ""
 
 
 def _beginning(given: Any) -> str:

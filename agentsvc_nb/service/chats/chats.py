@@ -135,6 +135,8 @@ class TurnView:
     """The calls that wait for approval."""
     changes: Sequence[FileChange] = ()
     """The versions of files that the run made."""
+    diffs: Sequence[str] = ()
+    """What the run changed in text files, as unified diffs."""
 
     @property
     def active(self) -> bool:
@@ -172,6 +174,7 @@ _MESSAGE_CHARS: Final = 100_000
 _TURNS: Final = 30
 _JOBS: Final = 30
 _FILES: Final = 100
+_DIFFS: Final = 20
 
 
 async def view(context: UseCaseContext, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
@@ -202,10 +205,11 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
     if len(message) > _MESSAGE_CHARS:
         message = f"{message[:_MESSAGE_CHARS]} …"
     changes = file_records.changed_by(tx, run.run_id)
+    diffs = call_records.diffs(tx, run.run_id, _DIFFS) if changes else []
     if run.status in TERMINAL:
-        return TurnView(run, message, run.output or "", changes=changes)
+        return TurnView(run, message, run.output or "", changes=changes, diffs=diffs)
     text = text_so_far(event_records.said(tx, run.run_id))
-    return TurnView(run, message, text, call_records.waiting(tx, run.run_id), changes)
+    return TurnView(run, message, text, call_records.waiting(tx, run.run_id), changes, diffs)
 
 
 def text_so_far(events: Iterable[Event]) -> str:

@@ -115,6 +115,14 @@ def has_ended(tx: Tx, run_id: str, tool: str) -> bool:
     return tx.one(_sql["ended_of_tool"], run_id=run_id, tool=tool) is not None
 
 
+def diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
+    """The diffs of the first `limit` calls of a run that wrote or edited a text file."""
+    outcomes = (
+        Outcome.model_validate_json(row["outcome"]) for row in tx.all(_sql["edits"], run_id=run_id, limit=limit)
+    )
+    return [str(block["text"]) for each in outcomes for block in each.content if block.get("format") == "diff"]
+
+
 def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
     """Store a verdict and return the call; None when the call does not wait for one, or its run
     is not running."""

@@ -28,6 +28,10 @@ SELECT * FROM tool_call WHERE run_id = :run_id AND outcome IS NOT NULL ORDER BY 
 -- name: ended_of_tool
 SELECT 1 FROM tool_call WHERE run_id = :run_id AND tool = :tool AND outcome IS NOT NULL LIMIT 1
 
+-- name: edits
+SELECT outcome FROM tool_call WHERE run_id = :run_id AND tool IN ('edit_file', 'write_file') AND outcome IS NOT NULL
+ORDER BY created_at, rowid LIMIT :limit
+
 -- name: decide
 UPDATE tool_call SET state = :state, reason = :reason
 WHERE run_id = :run_id AND key = :key AND state = 'waiting'

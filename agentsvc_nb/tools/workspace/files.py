@@ -1,10 +1,10 @@
-"""Tools that list, search and read the chat's files, and write one."""
+"""Tools that list, search, read, write and edit the chat's files."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
@@ -13,6 +13,7 @@ from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
+from agentsvc_nb.tools.support.text_edits import EDITED_BYTES, diff_block, exact_text, replaced
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
 
 LISTED_MAX: Final = 200
@@ -116,8 +117,62 @@ class WriteFile(BaseTool):
     Input: ClassVar[type[BaseModel]] = WriteFileInput
 
     async def run(self, given: WriteFileInput, context: ToolContext) -> Outcome:
+        before = await _exact_text_of(context, given.path)
         await context.write(given.path, given.text.encode("utf-8", "replace"))
-        return _text(f"Wrote {given.path}.")
+        diff = await asyncio.to_thread(diff_block, given.path, before[0], given.text) if before else None
+        return _text(f"Wrote {given.path}.", diff)
+
+
+class EditFileInput(BaseModel):
+    path: str = Field(description="A text file of the workspace.")
+    old: str = Field(min_length=1, max_length=100_000, description="The exact text to replace. It must occur once.")
+    new: str = Field(max_length=1_000_000, description="The text in its place; empty to remove it.")
+    all: bool = Field(default=False, description="Replace every occurrence of `old`.")
+
+
+class EditFile(BaseTool):
+    name: ClassVar[str] = "edit_file"
+    description: ClassVar[str] = (
+        "Replaces a piece of text in a text file, whose other parts stay as they are. Answers with the diff."
+    )
+    family: ClassVar[str] = "edit_file"
+    repeatable: ClassVar[bool] = False  # `new` may contain `old`: repeating the call would replace it again
+
+    Input: ClassVar[type[BaseModel]] = EditFileInput
+
+    async def run(self, given: EditFileInput, context: ToolContext) -> Outcome:
+        try:
+            async with context.workspace.open(given.path) as file:
+                size = file.stat().st_size
+                data = await asyncio.to_thread(file.read_bytes) if size <= EDITED_BYTES else b""
+        except FileNotFoundError:
+            raise _not_found(given.path) from None
+        if size > EDITED_BYTES:
+            why = f"{given.path} has more than {EDITED_BYTES // MB} MB: change it with run_python."
+            raise WorkFailure("too_much_work", why)
+        found = await asyncio.to_thread(exact_text, data)
+        if found is None:
+            raise WorkFailure("no_text", f"{given.path} is not a text file: change it with run_python.")
+        before, encoding = found
+        after, places = await asyncio.to_thread(replaced, given.path, before, given.old, given.new, given.all)
+        try:
+            written = after.encode(encoding)
+        except UnicodeEncodeError as error:
+            why = f"new: {given.path} is in {encoding}, which has no {after[error.start]!r}: write it with write_file."
+            raise WorkFailure("invalid_tool_input", why) from None
+        await context.write(given.path, written)
+        diff = await asyncio.to_thread(diff_block, given.path, before, after)
+        return _text(f"Replaced {places} occurrence{'s' * (places > 1)} in {given.path}.", diff)
+
+
+async def _exact_text_of(context: ToolContext, path: str) -> tuple[str, str] | None:
+    """The text of a file and its encoding; None for a file that is not there, is no text or is large."""
+    try:
+        async with context.workspace.open(path) as file:
+            small = file.stat().st_size <= EDITED_BYTES
+            return exact_text(await asyncio.to_thread(file.read_bytes)) if small else None
+    except FileNotFoundError:
+        return None
 
 
 async def text_of(context: ToolContext, path: str) -> str:
@@ -125,7 +180,11 @@ async def text_of(context: ToolContext, path: str) -> str:
     try:
         return await context.workspace.text(path)
     except FileNotFoundError:
-        raise WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.") from None
+        raise _not_found(path) from None
+
+
+def _not_found(path: str) -> WorkFailure:
+    return WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.")
 
 
 def part_of_text(what: str, text: str, start: int, length: int) -> str:
@@ -144,5 +203,5 @@ def _shown(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
 
 
-def _text(text: str) -> Outcome:
-    return Outcome(content=[{"type": "text", "text": text}])
+def _text(text: str, diff: dict[str, Any] | None = None) -> Outcome:
+    return Outcome(content=[{"type": "text", "text": text}, *([diff] if diff else [])])

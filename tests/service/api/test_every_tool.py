@@ -27,6 +27,7 @@ RIGHT: Final[dict[str, dict[str, Any]]] = {
     "web_search": {"query": "tents"},
 }
 WORKSPACE: Final[dict[str, dict[str, Any]]] = {
+    "edit_file": {"path": "none.txt", "old": "a", "new": "b"},
     "list_files": {},
     "look_at": {"path": "none.png"},
     "profile_table": {"path": "none.csv"},
@@ -40,6 +41,7 @@ WORKSPACE: Final[dict[str, dict[str, Any]]] = {
 }
 """The tools that only agents are offered."""
 FAILS: Final = {
+    "edit_file": "file_not_found",
     "edit_image": "invalid_tool_input",
     "find_angles": "not_configured",
     "get_meta_ad": "not_configured",

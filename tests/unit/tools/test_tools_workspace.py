@@ -100,3 +100,54 @@ def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext
     assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
     assert "| 0 |" in said
     assert f"[the first {ROWS_MAX} rows" in text(call(task, "query_tables", sql="SELECT * FROM range(1000)"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
+def test_an_edit_keeps_the_encoding_and_the_line_ends_of_a_file(task: MemoryToolContext, encoding: str) -> None:
+    lines = ["# Größen", "Höhe: 12 m", "Gewicht: 3 kg", ""] * 20
+    whole = "\r\n".join(["# Preise für Händler", *lines])
+    task.files.put("a.md", whole.encode(encoding))
+    edited = call(task, "edit_file", path="a.md", old="# Preise für Händler\n# Größen", new="# Preise\n\n# Größen")
+    assert text(edited) == "Replaced 1 occurrence in a.md."
+    after = "\r\n".join(["# Preise", "", *lines])
+    assert task.files.bytes("a.md") == after.encode(encoding)
+    call(task, "edit_file", path="a.md", old="12 m", new="13 m", all=True)
+    assert task.files.bytes("a.md") == after.replace("12 m", "13 m").encode(encoding)
+
+
+def test_an_edit_and_a_rewrite_answer_with_a_short_diff(task: MemoryToolContext) -> None:
+    text_before = "".join(f"line {number}\n" for number in range(1_000))
+    task.files.put("long.txt", text_before.encode())
+    _, diff = call(task, "edit_file", path="long.txt", old="line 500\n", new="line 500, <b>edited</b>\n").content
+    assert diff["format"] == "diff"
+    assert diff["text"].splitlines() == [
+        *("--- long.txt", "+++ long.txt", "@@ -498,7 +498,7 @@", " line 497", " line 498", " line 499"),
+        *("-line 500", "+line 500, <b>edited</b>", " line 501", " line 502", " line 503"),
+    ]
+    _, diff = call(task, "write_file", path="long.txt", text=text_before.replace("line", "row")).content
+    assert len(diff["text"].splitlines()) == 61
+    assert len(call(task, "write_file", path="new.txt", text="Hello").content) == 1
+    assert len(call(task, "write_file", path="x.bin", text="Hello").content) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({"old": "sumer sale begins"}, "invalid_tool_input", "are:\nThe summer sale begins in June."),
+        ({"old": "e"}, "invalid_tool_input", "5 times, on lines 1, 1, 1, 1, 1"),
+        ({"old": "June", "new": "June"}, "invalid_tool_input", "nothing was changed"),
+        ({"path": "x.bin"}, "no_text", "run_python"),
+        ({"path": "huge.txt"}, "too_much_work", "run_python"),
+        ({"path": "none.txt"}, "file_not_found", "list_files"),
+    ],
+)
+def test_an_edit_that_is_not_clear_changes_nothing(
+    task: MemoryToolContext, given: dict[str, Any], code: str, said: str
+) -> None:
+    task.files.put("huge.txt", b"June " * 300_000)
+    before = {path: task.files.bytes(path) for path in task.files.outputs}
+    with pytest.raises(WorkFailure) as failed:
+        call(task, "edit_file", **{"path": "brief.md", "old": "June", "new": "July", **given})
+    assert failed.value.code == code
+    assert said in failed.value.message
+    assert {path: task.files.bytes(path) for path in task.files.outputs} == before
