@@ -24,7 +24,7 @@ class MadeCall:
 class EarlierTurn:
     """A finished turn of the chat: its message, its output, its final status, what its answer rests on if its agent
     said so, its run, and the paths of the files that came with it and are as they were. Of a run that did not complete
-    also why, and its latest calls of tools."""
+    also why, and its latest calls of tools. `undone`: the user undid its changes of files."""
 
     message: str
     output: str
@@ -34,6 +34,7 @@ class EarlierTurn:
     attachments: Sequence[str] = ()
     error: str = ""
     calls: Sequence[MadeCall] = ()
+    undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ EXAMPLES: Final = {
     "agentsvc runs attach": ("agentsvc runs attach last",),
     "agentsvc runs cancel": ("agentsvc runs cancel last",),
     "agentsvc runs resume": ("agentsvc runs resume last",),
+    "agentsvc runs undo": ("agentsvc runs undo last",),
+    "agentsvc runs redo": ("agentsvc runs redo last",),
     "agentsvc runs approve": (
         "agentsvc runs approve last",
         'agentsvc runs approve last --refuse --reason "Not before Monday."',

@@ -22,7 +22,7 @@ from agentsvc_nb.cli.connection import (
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.wire.runs import CallApproval
+    from agentsvc_nb.wire.runs import CallApproval, RunUndo
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -37,6 +37,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         ("show", _show, "show a run: its state, what it used, its answer"),
         ("attach", _attach, "watch a run from its start; Ctrl-C lets it go on"),
         ("cancel", _cancel, "cancel a run; safe to repeat"),
+        ("undo", _undo, "bring the files that a run changed back to what they were before it"),
+        ("redo", _redo, "bring back what `undo` took back"),
         ("resume", _resume, "go on with a run that failed because its model was away, or at a limit, and watch it"),
     ):
         command = runs.add_parser(name, parents=shown, help=help)
@@ -46,6 +48,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
             help="the run, as `runs list` shows it, or how it begins; `last` is the newest",
         )
         command.set_defaults(run=run)
+        if name in ("undo", "redo"):
+            command.add_argument("--force", action="store_true", help="also change files that were changed since")
         if name == "resume":
             command.add_argument("--max-cents", type=float, metavar="N", help="what it may cost; default: as before")
             command.add_argument("--max-steps", type=int, metavar="N", help="steps it may take; default: as before")
@@ -102,6 +106,27 @@ def _cancel(args: argparse.Namespace) -> int:
     else:
         print(f"{run.run_id}: {run.status}")
     return 0
+
+
+def _undo(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        return _print_undo(client.runs.undo(_named(client, args.run_id), force=args.force), args)
+
+
+def _redo(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        return _print_undo(client.runs.redo(_named(client, args.run_id), force=args.force), args, redo=True)
+
+
+def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False) -> int:
+    """Print what an undo did with each file. The exit code is 1 if it left a file as it was."""
+    from agentsvc_nb.wire.undo import sentences
+
+    if args.json:
+        print_json(undone)
+    else:
+        print("\n".join(sentences(undone, "agentsvc runs", redo=redo)))
+    return int(any(file.outcome == "left" for file in undone.files))
 
 
 def _attach(args: argparse.Namespace) -> int:

@@ -20,7 +20,17 @@ from agentsvc_nb.client.transport.io import run_sync
 from agentsvc_nb.client.uploads import FileInput, parts
 from agentsvc_nb.client.waiting import OnBusy, ended, in_time, when_free
 from agentsvc_nb.wire.limits import EVENTS_PAGE_DEFAULT, GATEWAY_SECONDS, PAGE_MAX, RUN_POLL_SECONDS, WAIT_SECONDS
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval, Effort, RunEntry, RunPage, RunStatus, SentCall, SentList
+from agentsvc_nb.wire.runs import (
+    TERMINAL,
+    CallApproval,
+    Effort,
+    RunEntry,
+    RunPage,
+    RunStatus,
+    RunUndo,
+    SentCall,
+    SentList,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -341,6 +351,38 @@ class AsyncRuns(Resource):
             core.client_calls[run.run_id] = type(old)(core, run.run_id, old.tools)
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
+    async def undo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
+        """Bring the files that a run changed back to what they were before it. Safe to repeat.
+
+        Files that the run made are removed. A file that was changed since is left. All versions stay, so `redo` brings
+        back what the run made.
+
+        Args:
+            run_id: the run, which has ended, or its id.
+            force: also change files that were changed since.
+
+        Raises `StefanBrainError` (`run_not_found`, `run_not_finished`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> [file.path for file in client.runs.undo(run).files if file.outcome == "left"]  # doctest: +SKIP
+        """
+        request = ApiRequest("runs.undo", {"run_id": run_id}, body={"force": force})
+        return await self._core.scoped(options).ask(RunUndo, request)
+
+    async def redo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
+        """Bring back the file changes of a run that were undone. Safe to repeat.
+
+        Args and raises as `undo`.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.redo(run).undone_at is None  # doctest: +SKIP
+        True
+        """
+        request = ApiRequest("runs.undo", {"run_id": run_id}, body={"force": force, "redo": True})
+        return await self._core.scoped(options).ask(RunUndo, request)
+
     async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
         """List what the run sent to language models: for each call the address, the size and how each part begins.
 
@@ -472,6 +514,8 @@ class Runs(BlockingResource):
     wait = blocking(AsyncRuns.wait)
     cancel = blocking(AsyncRuns.cancel)
     resume = blocking(AsyncRuns.resume)
+    undo = blocking(AsyncRuns.undo)
+    redo = blocking(AsyncRuns.redo)
     sent = blocking(AsyncRuns.sent)
     approve = blocking(AsyncRuns.approve)
     refuse = blocking(AsyncRuns.refuse)

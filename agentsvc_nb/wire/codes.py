@@ -212,6 +212,9 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "The run did not fail, or failed for a reason that would fail again.",
             "Start a new run; only `model_unavailable`, `attempts_exhausted` and `limit_reached` can be resumed.",
         ),
+        "run_not_finished": Code(
+            "The run, or a job of it, has not ended yet.", "Wait for it or cancel it, then send the request again."
+        ),
         "agent_run_rejected": _stated(
             "The chat already has an active turn; nothing was started and nothing is billed.",
             "Wait for the run in activeRunId, cancel it, or use another chat.",

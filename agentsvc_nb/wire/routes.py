@@ -352,6 +352,10 @@ _RUNS: Final = (
         "agent_run_rejected",
         "runtime_capacity_busy",
     ),
+    Route("runs.undo", "Undoes what a run changed in files, or that undo; safe to repeat.", RUNS)
+    .takes("POST", f"{V1}/runs/{{run_id}}/undo", RUN_ID, body=runs.NewUndo)
+    .answers(runs.RunUndo)
+    .fails("invalid_json", "run_not_finished"),
     Route("runs.approve", "Approves or refuses a waiting tool call.", RUNS, "never")
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval", RUN_ID, CALL_ID, body=runs.Verdict)
     .answers(runs.CallApproval)

@@ -99,6 +99,36 @@ class NewLimits(Request):
     )
 
 
+class NewUndo(Request):
+    """The optional body of `POST /runs/{run_id}/undo`."""
+
+    force: bool | None = Field(default=None, description="Also change files that were changed since.")
+    redo: bool | None = Field(default=None, description="Bring back what an undo took back.")
+
+
+class UndoneFile(Model):
+    """A file that a run changed, after an undo or redo. `version` is its current version, null without a file."""
+
+    path: str
+    outcome: Literal["restored", "removed", "unchanged", "left"] | str = Field(
+        default="left", description="`restored` to another version, `removed`, `unchanged`, or `left` as it is."
+    )
+    reason: Literal["changed_since", "version_not_kept"] | str | None = Field(
+        default=None, description="Why it was left."
+    )
+    version: int | None = None
+
+
+class RunUndo(Model):
+    """What an undo or redo of a run did, by path. `undone_at` is null if the run's changes are in force."""
+
+    object: str = "run_undo"
+    run_id: str
+    chat: str = ""
+    undone_at: str | None = None
+    files: list[UndoneFile] = Field(default_factory=list)
+
+
 class Verdict(Request):
     """The body of `POST /runs/{run_id}/calls/{call_id}/approval`."""
 
@@ -226,6 +256,7 @@ class _RunFields(Model):
     steps: int = 0
     usage: Usage = Field(default_factory=Usage)
     last_error: str | None = None
+    undone_at: str | None = Field(default=None, description="When its changes of files were undone.")
 
     @property
     def ended(self) -> bool:

@@ -31,6 +31,7 @@ ASKED: Final = (
 _HEAD: Final = "<!-- through {run_id} -->\n# The chat so far, in short\n\n"
 _THROUGH: Final = re.compile(r"<!-- through (\S+) -->\s*(?:# .*\n)?")
 _TOLD: Final = "[What was said before, in short:]\n{summary}\n\n[The conversation goes on:]\n\n"
+_UNDONE: Final = "[The user undid the changes of files of this turn: the files are as they were before it.]"
 
 Compact = Callable[[str, str, int], Awaitable[str]]
 """Asks the model, with instructions, to sum up a text in so many tokens. Raises `WorkFailure`."""
@@ -132,6 +133,11 @@ def _script(budget: Budget, before: Summary, turns: Sequence[EarlierTurn]) -> st
 
 def _texts(turn: EarlierTurn) -> tuple[str, str]:
     """Return a turn's question and answer. For an unfinished run, add why it ended and which tools it called."""
+    message, answer = _said(turn)
+    return message, f"{answer}\n\n{_UNDONE}" if turn.undone else answer
+
+
+def _said(turn: EarlierTurn) -> tuple[str, str]:
     if turn.status == "completed":
         return turn.message, turn.output or "(no answer)"
     why = f"[This run ended before its work was done: {turn.status}{f', {turn.error}' if turn.error else ''}"

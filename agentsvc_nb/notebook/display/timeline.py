@@ -64,7 +64,7 @@ def _diff_html(diff: str) -> str:
         f'<span style="{styles[line[0]]}">{html.escape(line)}</span>' if line[:1] in styles else html.escape(line)
         for line in changed
     )
-    block = folded(f"{counts[0]} lines added, {counts[1]} removed", f"{PRE}{shown}</pre>")
+    block = folded(f"{_count(counts[0], 'line')} added, {counts[1]} removed", f"{PRE}{shown}</pre>")
     return block.replace("<details", "<details open", 1) if len(changed) <= _UNFOLDED_LINES else block
 
 

@@ -137,13 +137,16 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
     times is one version, so that an attempt that repeats a step adds none.
     """
     there = get(tx, chat, path)
-    version, kind, changed_by = 1, author.kind, author.run_id
-    if there is not None:
+    version, name, kind, changed_by = 1, None, author.kind, author.run_id
+    if there is None:
+        if removed := versions(tx, chat, path):
+            version, name = removed[0].version + 1, removed[0].name
+    else:
         version = there.version
         if there.sha256 == content.sha256:
             kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
         elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
-            tx.run(_sql["keep_version"], chat=chat, path=path)
+            tx.run(_sql["keep_version"], chat=chat, path=path, removed=0)
             # A version with this content stays: a restore of the oldest one may be sent again.
             oldest = version - FILE_VERSIONS_MAX
             tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
@@ -154,6 +157,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
         chat=chat,
         path=path,
         file_name=path.rpartition("/")[2],
+        name=name,
         kind=kind,
         media_type=content.media_type,
         size_bytes=content.size_bytes,
@@ -169,14 +173,29 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
     return record(FileRecord, row)
 
 
-def earlier_versions(tx: Tx, file: FileRecord) -> list[FileRecord]:
-    """The versions that were replaced, the newest first, under the file's present name."""
-    rows = tx.all(_sql["earlier_versions"], chat=file.chat, path=file.path)
-    return [record(FileRecord, row, file_name=file.file_name, name=file.name, unreadable="") for row in rows]
+def remove(tx: Tx, chat: str, path: str) -> None:
+    """Remove a file; its content stays as the latest version."""
+    tx.run(_sql["keep_version"], chat=chat, path=path, removed=1)
+    tx.run(_sql["remove"], chat=chat, path=path)
+
+
+def versions(tx: Tx, chat: str, path: str) -> list[FileRecord]:
+    """The versions of a file, the newest first; of a file that was removed, those that it had."""
+    there = get(tx, chat, path)
+    file_name, found = path.rpartition("/")[2], [] if there is None else [there]
+    for row in tx.all(_sql["earlier_versions"], chat=chat, path=path):
+        name = row["name"] if there is None else there.name
+        found.append(record(FileRecord, row, file_name=file_name, name=name, unreadable=""))
+    return found
+
+
+def removed_versions(tx: Tx, chat: str, path: str) -> set[int]:
+    """The versions after which the file was removed."""
+    return {row["version"] for row in tx.all(_sql["earlier_versions"], chat=chat, path=path) if row["removed"]}
 
 
 def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
-    """The versions that the run made and that are still there, by path."""
+    """The versions that the run made and that are still kept, by path."""
     return sorted(
         (record(FileChange, row) for row in tx.all(_sql["changed_by"], run_id=run_id)),
         key=lambda change: (change.path, change.version),

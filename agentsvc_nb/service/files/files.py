@@ -172,19 +172,20 @@ async def get(context: UseCaseContext, account: str, chat: str, path: str, versi
     """The file at `path`, or its `version`. Raises `file_not_found`, and what `chats.of_account` raises."""
 
     def use(tx: Tx) -> FileRecord:
-        file = _file_of(tx, account, chat, path)
-        return file if version is None else _version_of(tx, file, version)
+        if version is None:
+            return _file_of(tx, account, chat, path)
+        return _version_of(_versions_of(tx, account, chat, path), version)
 
     return await context.read(use)
 
 
 async def versions(context: UseCaseContext, account: str, chat: str, path: str) -> FileVersions:
-    """The versions of the file at `path`. Raises what `get` raises."""
+    """The versions of the file at `path`, also of one that was removed. Raises what `get` raises."""
 
     def use(tx: Tx) -> FileVersions:
-        file = _file_of(tx, account, chat, path)
-        earlier = [each.public(earlier=True) for each in file_records.earlier_versions(tx, file)]
-        return FileVersions(chat=chat, data=[file.public(), *earlier])
+        found = _versions_of(tx, account, chat, path)
+        current = file_records.get(tx, chat, path)
+        return FileVersions(chat=chat, data=[each.public(earlier=each != current) for each in found])
 
     return await context.read(use)
 
@@ -194,18 +195,28 @@ async def restore(context: UseCaseContext, account: str, chat: str, path: str, v
     now = context.now
 
     def use(tx: Tx) -> FileRecord:
-        file = _file_of(tx, account, chat, path)
-        found = _version_of(tx, file, version)
-        if found.sha256 == file.sha256:
-            return file
-        content = Content(found.file_name, found.media_type, found.size_bytes, found.sha256, reading=None)
-        # Of the same kind as it was: what a run wrote does not become the user's, whose files can give it rules.
-        author = Author(found.kind, None, found.output_id, found.output_type)
-        return write(tx, context.index, chat, path, content, author, now)
+        found = _version_of(_versions_of(tx, account, chat, path), version)
+        file = file_records.get(tx, chat, path)
+        return file if file and found.sha256 == file.sha256 else put_version(tx, context.index, found, None, now)
 
     record = await context.write(use, long=True)
     context.workers.wake_readings()
     return record
+
+
+def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, now: int) -> FileRecord:
+    """Write the content of a version as a new one, which the run made if it is given. Wake who reads it."""
+    content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
+    # Of the same kind as it was: what a run wrote does not become the user's, whose files can give it rules.
+    author = Author(version.kind, run_id, version.output_id, version.output_type)
+    return write(tx, index, version.chat, version.path, content, author, now)
+
+
+def remove(tx: Tx, index: Index, chat: str, path: str) -> None:
+    """Remove a file from the chat; its versions stay."""
+    file_records.remove(tx, chat, path)
+    index.drop(tx, chat, path)
+    file_records.stop_waiting(tx, chat, path)
 
 
 async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
@@ -237,8 +248,7 @@ async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]
     """When the content before the present one was last written, by path; only of files with earlier versions."""
 
     def use(tx: Tx) -> dict[str, int]:
-        found = [record for path in paths if (record := file_records.get(tx, chat, path))]
-        earlier = {file.path: file_records.earlier_versions(tx, file) for file in found if file.version > 1}
+        earlier = {path: found[1:] for path in paths if (found := file_records.versions(tx, chat, path))}
         return {path: max(each.updated_at for each in versions) for path, versions in earlier.items() if versions}
 
     return await context.read(use)
@@ -262,11 +272,19 @@ def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
     return record
 
 
-def _version_of(tx: Tx, file: FileRecord, version: int) -> FileRecord:
-    for each in (file, *file_records.earlier_versions(tx, file)):
+def _versions_of(tx: Tx, account: str, chat: str, path: str) -> list[FileRecord]:
+    chats.of_account(tx, chat, account)
+    found = file_records.versions(tx, chat, path)
+    if not found:
+        raise ApiError("file_not_found", f"No file {path!r} in this chat.")
+    return found
+
+
+def _version_of(versions: Sequence[FileRecord], version: int) -> FileRecord:
+    for each in versions:
         if each.version == version:
             return each
-    raise ApiError("file_not_found", f"The file {file.path!r} has no version {version}.")
+    raise ApiError("file_not_found", f"The file {versions[0].path!r} has no version {version}.")
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:

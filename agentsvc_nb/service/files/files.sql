@@ -1,8 +1,8 @@
 -- name: put
-INSERT INTO file (chat, path, file_name, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type,
-    unreadable, version, changed_by)
-VALUES (:chat, :path, :file_name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id, :output_type,
-    :unreadable, :version, :changed_by)
+INSERT INTO file (chat, path, file_name, name, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id,
+    output_type, unreadable, version, changed_by)
+VALUES (:chat, :path, :file_name, :name, :kind, :media_type, :size_bytes, :sha256, :now, :run_id, :output_id,
+    :output_type, :unreadable, :version, :changed_by)
 ON CONFLICT (chat, path) DO UPDATE SET kind = excluded.kind, media_type = excluded.media_type,
     size_bytes = excluded.size_bytes, sha256 = excluded.sha256, updated_at = excluded.updated_at,
     run_id = excluded.run_id, output_id = excluded.output_id, output_type = excluded.output_type,
@@ -12,8 +12,9 @@ RETURNING *
 
 -- name: keep_version
 INSERT INTO file_version (chat, path, version, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id,
-    output_type, changed_by)
-SELECT chat, path, version, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type, changed_by
+    output_type, changed_by, name, removed)
+SELECT chat, path, version, kind, media_type, size_bytes, sha256, updated_at, run_id, output_id, output_type, changed_by,
+    name, :removed
 FROM file WHERE chat = :chat AND path = :path
 
 -- name: drop_versions
@@ -22,6 +23,9 @@ DELETE FROM file_version WHERE chat = :chat AND path = :path AND version <= :up_
 
 -- name: earlier_versions
 SELECT * FROM file_version WHERE chat = :chat AND path = :path ORDER BY version DESC
+
+-- name: remove
+DELETE FROM file WHERE chat = :chat AND path = :path
 
 -- name: changed_by
 SELECT path, version FROM file WHERE changed_by = :run_id

@@ -180,6 +180,11 @@ def spent_in(tx: Tx, run_id: str) -> Spent:
     return Spent(**returned(tx, _sql["spent_in"], run_id=run_id))
 
 
+def is_active_in(tx: Tx, run_id: str) -> bool:
+    """Return True if a job that the run submitted has not ended."""
+    return tx.one(_sql["active_in"], run_id=run_id) is not None
+
+
 def _record(row: Row | None) -> JobRecord | None:
     return None if row is None else read(row)
 

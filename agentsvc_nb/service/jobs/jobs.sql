@@ -42,6 +42,9 @@ UPDATE job SET status = :status, error = :error, content = :content, data = :dat
     input_tokens = :input_tokens, output_tokens = :output_tokens, cost_microcents = :cost_microcents, ended_at = :now
 WHERE job_id = :job_id AND attempt = :attempt AND status IN ('queued', 'running', 'cancelling') RETURNING *
 
+-- name: active_in
+SELECT 1 AS found FROM job WHERE run_id = :run_id AND ended_at IS NULL LIMIT 1
+
 -- name: spent_in
 SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
     CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,

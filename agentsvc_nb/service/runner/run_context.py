@@ -147,6 +147,7 @@ class LiveRunContext:
                 [path for path in run.attachments if replaced.get(path, -1) < run.created_at],
                 ": ".join(filter(None, (run.last_error, run.last_error_message))),
                 [_made(call) for call in calls.get(run.run_id, ())],
+                undone=run.undone_at is not None,
             )
             for run, message in found
         ]

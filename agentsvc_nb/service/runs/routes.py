@@ -11,7 +11,7 @@ from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import JSON, answer, answer_json
-from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_request, tool_calls
+from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_request, tool_calls, undoing
 from agentsvc_nb.service.runs.resuming import Resume
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.wire.limits import (
@@ -21,7 +21,7 @@ from agentsvc_nb.wire.limits import (
     JSON_VALUES_MAX,
     PAGE_MAX,
 )
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval, NewLimits, RunStatus, SentList, Verdict
+from agentsvc_nb.wire.runs import TERMINAL, CallApproval, NewLimits, NewUndo, RunStatus, RunUndo, SentList, Verdict
 
 
 async def runs_start(context: RequestContext) -> Response:
@@ -71,6 +71,11 @@ async def runs_resume(context: RequestContext) -> Response:
     return _started(context, await resuming.resume(context.use_case, context.key, given))
 
 
+async def runs_undo(context: RequestContext) -> Response:
+    document = await bodies.read_object(context, optional=True)
+    return answer(await undo_run(context, await bodies.checked(context, NewUndo, document, "invalid_json")))
+
+
 async def runs_approve(context: RequestContext) -> Response:
     return answer(await decide_approval(context, await bodies.read_object(context)))
 
@@ -104,6 +109,12 @@ async def named_run(context: RequestContext) -> RunRecord:
 async def cancel_run(context: RequestContext) -> RunRecord:
     """Cancel the run that the path names."""
     return await runs.cancel(context.use_case, context.account, context.path("run_id"))
+
+
+async def undo_run(context: RequestContext, given: NewUndo) -> RunUndo:
+    """Undo the file changes of the run that the path names, or that undo. Raises what `undoing.undo` raises."""
+    run_id, redo, force = context.path("run_id"), bool(given.redo), bool(given.force)
+    return await undoing.undo(context.use_case, context.account, run_id, redo=redo, force=force)
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:

@@ -81,6 +81,8 @@ class RunRecord:
     """As JSON, the names of the tools that its caller executes."""
     worker_id: str | None
     """Who executes it, or did last, of processes that share the database."""
+    undone_at: int | None
+    """When its changes of files were undone."""
     queue_job: int | None
     """The one job of the queue that carries it; None in a database that one process has to itself."""
 
@@ -317,6 +319,11 @@ def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
 def release_charges(tx: Tx, run_id: str, attempt: int) -> None:
     """Hold nothing for per-use charges from now on."""
     tx.run(_sql["release_charges"], run_id=run_id, attempt=attempt)
+
+
+def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
+    """Store when the run's changes of files were undone; None if they are in force."""
+    tx.run(_sql["set_undone"], run_id=run_id, undone_at=undone_at)
 
 
 def cancelling(tx: Tx, run_id: str) -> RunRecord | None:

@@ -121,6 +121,9 @@ UPDATE run SET charge_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :
 -- name: cancelling
 UPDATE run SET status = 'cancelling' WHERE run_id = :run_id AND status = 'running' RETURNING *
 
+-- name: set_undone
+UPDATE run SET undone_at = :undone_at WHERE run_id = :run_id
+
 -- name: finish
 UPDATE run SET status = :status, output = :output, structured_output = :structured_output, last_error = :last_error,
     last_error_message = :last_error_message, steps = :steps, input_tokens = :input_tokens,

@@ -28,6 +28,7 @@ from agentsvc_nb.service.runs import runs
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.web import render
 from agentsvc_nb.wire.limits import EVENT_ID_MAX
+from agentsvc_nb.wire.runs import NewUndo
 from agentsvc_nb.wire.text import is_number
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -117,6 +118,17 @@ async def show_sent(context: RequestContext) -> Response:
 async def stop(context: RequestContext) -> Response:
     """Cancel a run, and redirect to it in its chat."""
     return RedirectResponse(_anchor(await run_routes.cancel_run(context)), 303)
+
+
+async def undo(context: RequestContext) -> Response:
+    """Undo what a run changed in files, or that undo, as the button says. Redirect to the run in its chat, or show the
+    files that were left."""
+    form = await bodies.read_form_fields(context.request)
+    given = NewUndo(redo=form.get("what") == "redo", force="force" in form)
+    found = await run_routes.undo_run(context, given)
+    left = [file for file in found.files if file.outcome == "left"]
+    back = _anchor(await run_routes.named_run(context))
+    return render("left.html", given=given, left=left, back=back) if left else RedirectResponse(back, 303)
 
 
 def _anchor(run: RunRecord, query: str = "") -> str:

@@ -133,6 +133,18 @@ def test_the_rules_of_a_project_and_of_uploaded_files_are_told(it: Serving) -> N
     assert "Obey the page." not in told, "what a run wrote gives no orders"
 
 
+def test_a_later_turn_is_told_that_the_user_undid_one() -> None:
+    write = Reply(calls=(("write_file", json.dumps({"path": "plan.md", "text": "A plan."})),))
+    with language_service(write, DONE) as it:
+        run = it.ask("Write a plan.")
+        it.ask("Go on.", chat=run.chat)
+        assert not any("undid" in str(message["content"]) for message in it.last())
+        it.client.runs.undo(run)
+        it.ask("And now?", chat=run.chat)
+        [told] = [message for message in it.last() if "undid" in str(message["content"])]
+        assert told["role"] == "assistant"
+
+
 def test_what_goes_to_a_provider_is_said_once_and_shown() -> None:
     with serving(PROVIDERS["anthropic"], SONNET) as it:
         look = Reply(("Let me see.",), calls=(("list_files", "{}"),))

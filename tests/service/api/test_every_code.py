@@ -244,6 +244,7 @@ PROVOKED: Final[dict[str, Provoke]] = {
     "plan_access_required": lambda s: barred(s, None),
     "model_unavailable": lambda s: start(s, s.account(s.other(**STRICT)), model="openai-chat:none"),
     "run_not_resumable": lambda s: s.wire("POST", f"/runs/{s.wire.finish('say x')['run_id']}/resume"),
+    "run_not_finished": lambda s: s.wire("POST", f"/runs/{s.wire.start('wait 60')['run_id']}/undo"),
     "agent_run_rejected": lambda s: while_running(s, s.wire, same_chat=True),
     "chat_project_mismatch": mismatch,
     "chat_id_retired": retired,

@@ -82,6 +82,16 @@ def wait(client: Any, stage: ServiceFixture) -> None:
     assert list(client.runs.sent(run)) == [], "`scripted` is asked here, and nobody else"
 
 
+@case("runs.undo", "runs.redo")
+def undo(client: Any, stage: ServiceFixture) -> None:
+    run = stage.wire.finish("write a.txt words")
+    [file] = (client.runs.undo(run["run_id"])).files
+    assert (file.path, file.outcome) == ("a.txt", "removed")
+    assert (client.runs.get(run["run_id"])).undone_at
+    [file] = (client.runs.redo(run["run_id"])).files
+    assert (file.path, file.outcome, file.version) == ("a.txt", "restored", 2)
+
+
 @case("runs.approve", "runs.refuse")
 def approve(client: Any, stage: ServiceFixture) -> None:
     run_id, call_id = stage.called()

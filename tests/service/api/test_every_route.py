@@ -79,6 +79,7 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.events": _ended_run,
     "runs.cancel": _ended_run,
     "runs.resume": _failed_run,
+    "runs.undo": _ended_run,
     "runs.approve": _called,
     "runs.answer": _answered,
     "models.list": lambda s: Right(),

@@ -157,3 +157,21 @@ def test_a_run_that_failed_is_resumed_and_watched(service: RunningService) -> No
     again = agentsvc("runs", "resume", failed.run_id, "--data", service.data)
     assert again.returncode == 1
     assert "gone on" in again.stderr
+
+
+def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> None:
+    with AgentService(service.api_key, service.base_url) as client:
+        run = client.runs.wait(client.runs.start("write a.md one\nwrite b.md two"))
+        client.runs.wait(client.runs.start("write b.md three", chat=run.chat))
+    done = agentsvc("runs", "undo", run.run_id, "--data", service.data)
+    assert (done.returncode, done.stdout.splitlines()) == (
+        1,
+        [
+            f"Run {run.run_id} is undone.",
+            "- a.md: removed; its versions are kept",
+            "- b.md: left as it is, because it was changed since",
+            f"`agentsvc runs undo {run.run_id[:8]} --force` changes the files that were left, too.",
+            f"`agentsvc runs redo {run.run_id[:8]}` brings the changes back.",
+        ],
+    )
+    assert agentsvc("runs", "redo", run.run_id, "--force", "--data", service.data).returncode == 0

@@ -110,6 +110,8 @@ REQUESTS: dict[str, Sent] = {
     "runs.start with key": Sent(lambda c: c.runs.start("Hi", **KEYED), "POST /runs", {"message": "Hi"}),
     "runs.start_and_stream": once("POST /runs", lambda c: c.runs.start_and_stream("Hi"), {"message": "Hi"}),
     "runs.resume": once(f"POST {R}/resume", lambda c: c.runs.resume(RUN_ID, max_steps=3), {"max_steps": 3}),
+    "runs.undo": Sent(lambda c: c.runs.undo(RUN_ID), f"POST {R}/undo", {"force": False}),
+    "runs.redo": Sent(lambda c: c.runs.redo(RUN_ID, force=True), f"POST {R}/undo", {"force": True, "redo": True}),
     "runs.resume with key": Sent(lambda c: c.runs.resume(RUN_ID, **KEYED), f"POST {R}/resume", {}),
     "tools.invoke": once("POST /tools/t/invoke", lambda c: c.tools.invoke("t", {"a": 1}, **IN),
                          {"input": {"a": 1}, **IN}),

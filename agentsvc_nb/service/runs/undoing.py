@@ -1,0 +1,101 @@
+"""The use case of undoing what a run changed in the files of its chat, and of undoing that (docs/api/runs.md "Undo").
+
+What is current decides, not a log of undos: a file goes back if it has the content that the run gave it, and forth if
+it has the content from before. So both are safe to repeat.
+"""
+
+from __future__ import annotations
+
+from agentsvc_nb.service.api_error import ApiError
+from agentsvc_nb.service.files import file_records, files
+from agentsvc_nb.service.files.file_records import FileRecord
+from agentsvc_nb.service.jobs import job_records
+from agentsvc_nb.service.ports import Index, Tx
+from agentsvc_nb.service.runs import run_records, runs
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.wire.runs import TERMINAL, RunUndo, UndoneFile
+
+_SERVICE_FOLDER = "logs/"
+"""What the service keeps of the chat's turns: no undo changes it."""
+
+
+class _NotKept(Exception):
+    """The version from before the run was dropped."""
+
+
+async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool, force: bool) -> RunUndo:
+    """Bring the files that a run changed back to what they were before it; with `redo`, to what the run made of them.
+    A file that was changed since is left, unless `force` is given.
+
+    Raises what `runs.get` raises, and `run_not_finished`.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> RunUndo:
+        run = runs.of_account(tx, account, run_id)
+        if run.status not in TERMINAL or job_records.is_active_in(tx, run.run_id):
+            raise ApiError("run_not_finished")
+        paths = sorted({change.path for change in file_records.changed_by(tx, run.run_id)})
+        changed = [
+            _undo_file(tx, context.index, run, path, redo=redo, force=force, now=now)
+            for path in paths
+            if not path.startswith(_SERVICE_FOLDER)
+        ]
+        undone_at = run.undone_at
+        if any(each.outcome != "left" for each in changed):
+            undone_at = None if redo else undone_at or now
+            run_records.set_undone(tx, run.run_id, undone_at)
+        at = None if undone_at is None else rfc3339(undone_at)
+        return RunUndo(run_id=run.run_id, chat=run.chat, undone_at=at, files=changed)
+
+    found = await context.write(use, long=True)
+    context.workers.wake_readings()
+    return found
+
+
+def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, force: bool, now: int) -> UndoneFile:
+    current = file_records.get(tx, run.chat, path)
+    found = {version.version: version for version in file_records.versions(tx, run.chat, path)}
+    removed = file_records.removed_versions(tx, run.chat, path)
+    made = found[max(number for number, version in found.items() if version.changed_by == run.run_id)]
+    try:
+        before = _before(made, found, removed)
+    except _NotKept:
+        if redo and current is not None and current.sha256 == made.sha256:
+            return UndoneFile(path=path, outcome="unchanged", version=current.version)
+        return UndoneFile(path=path, outcome="left", reason="version_not_kept", version=_number(current))
+    start, goal = (before, made) if redo else (made, before)
+    if _content(current) == _content(goal):
+        return UndoneFile(path=path, outcome="unchanged", version=_number(current))
+    if _content(current) != _content(start) and not force:
+        return UndoneFile(path=path, outcome="left", reason="changed_since", version=_number(current))
+    if goal is None:
+        files.remove(tx, index, run.chat, path)
+        return UndoneFile(path=path, outcome="removed")
+    written = files.put_version(tx, index, goal, run.run_id if redo else None, now)
+    return UndoneFile(path=path, outcome="restored", version=written.version)
+
+
+def _before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
+    """The version from before the run, None if there was no file. Raises `_NotKept`.
+
+    Versions of the run itself are passed over: a redo makes another one.
+    """
+    number = made.version - 1
+    while number in found and number not in removed and found[number].changed_by == made.changed_by:
+        number -= 1
+    if number == 0 or number in removed:
+        return None
+    if number not in found:
+        raise _NotKept
+    return found[number]
+
+
+def _content(file: FileRecord | None) -> str | None:
+    return None if file is None else file.sha256
+
+
+def _number(file: FileRecord | None) -> int | None:
+    return None if file is None else file.version

@@ -1,0 +1,44 @@
+"""What an undo of a run did, in sentences for a notebook and a terminal."""
+
+from agentsvc_nb.wire.ids import RUN_BEGINNING
+from agentsvc_nb.wire.runs import RunUndo, UndoneFile
+from agentsvc_nb.wire.text import label
+
+_REASONS = {
+    "changed_since": "left as it is, because it was changed since",
+    "version_not_kept": "left as it is, because its version from before the run is no longer kept",
+}
+
+
+def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]:
+    r"""Return a line for the run, one for each file, and what else can be done with `command`.
+
+    >>> files = [UndoneFile(path="new.md", outcome="removed"), UndoneFile(path="a.md", outcome="restored", version=3)]
+    >>> done = RunUndo(run_id="0b9c1d2e-3f60", undone_at="2026-11-29T02:00:00Z", files=files)
+    >>> print(*sentences(done, "%runs"), sep="\n")
+    Run 0b9c1d2e-3f60 is undone.
+    - new.md: removed; its versions are kept
+    - a.md: restored, as version 3
+    `%runs redo 0b9c1d2e` brings the changes back.
+    """
+    if not undone.files:
+        return [f"Run {undone.run_id} changed no files that can be undone."]
+    state = "is undone" if undone.undone_at else "is not undone: its changes are in force"
+    lines = [f"Run {undone.run_id} {state}.", *(f"- {label(file.path)}: {_done(file)}" for file in undone.files)]
+    short = undone.run_id[:RUN_BEGINNING]
+    if any(file.reason == "changed_since" for file in undone.files):
+        lines.append(f"`{command} {'redo' if redo else 'undo'} {short} --force` changes the files that were left, too.")
+    if undone.undone_at:
+        lines.append(f"`{command} redo {short}` brings the changes back.")
+    return lines
+
+
+def _done(file: UndoneFile) -> str:
+    match file.outcome:
+        case "removed":
+            return "removed; its versions are kept"
+        case "restored":
+            return f"restored, as version {file.version}"
+        case "unchanged":
+            return "unchanged"
+    return _REASONS.get(file.reason or "", "left as it is")
