@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from IPython.core.displaypub import DisplayPublisher
@@ -30,22 +30,25 @@ class KernelShell(Shell):
     kernel = "a kernel"
     cell_id: str | None = None
     shown: Cell
+    cells: tuple[Cell, ...] = ()
 
     def get_parent(self) -> dict[str, Any]:
         return {"metadata": {"cellId": self.cell_id} if self.cell_id else {}}
 
     def cell(self, source: str, cell_id: str | None = None) -> Any:
         self.cell_id, self.shown = cell_id, Cell()
-        self.display_pub = Publisher(self.shown)
+        self.cells = (*self.cells, self.shown)
+        self.display_pub = Publisher(self.shown, self.cells)
         return super().cell(source)
 
 
 class Publisher(DisplayPublisher):
     """Publishes into a cell's outputs."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Cell, cells: Sequence[Cell]) -> None:
         super().__init__()
         self._cell = cell
+        self._cells = cells
 
     def publish(  # type: ignore[override]
         self,
@@ -58,7 +61,9 @@ class Publisher(DisplayPublisher):
     ) -> None:
         display_id = (transient or {}).get("display_id")
         if update:
-            self._cell.update(data, str(display_id), metadata=metadata)
+            for cell in self._cells:
+                if cell.has(str(display_id)):
+                    cell.update(data, str(display_id), metadata=metadata)
         else:
             self._cell.show(data, display_id=display_id, metadata=metadata)
 

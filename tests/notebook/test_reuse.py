@@ -91,6 +91,16 @@ def test_a_failed_run_is_never_shown_again(kernel: Kernel) -> None:
     assert first not in str(caught.value)
 
 
+def test_a_run_that_was_undone_is_asked_anew(kernel: Kernel) -> None:
+    first = kernel.ask("write a.txt x\nsay x").run_id
+    kernel.restart()
+    kernel.session.client().runs.undo(first)
+    second = kernel.ask("write a.txt x\nsay x").run_id
+    assert second != first
+    kernel.restart()
+    assert kernel.ask("write a.txt x\nsay x").run_id == second
+
+
 def test_a_changed_attachment_is_asked_about_anew_and_an_unchanged_one_is_not(kernel: Kernel, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("a,b\n1,2\n")

@@ -424,7 +424,10 @@ class RunFollower:
         bundle = draw(notes=(*notes, *filter(None, ends)))
         shown = draw(notes=notes, why=False) if told_below else bundle
         run = view.record
-        self.screen.finish(shown, {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}})
+        metadata = {"agentsvc_nb": {"run_id": run.run_id, "chat": run.chat, "status": str(run.status)}}
+        self.screen.finish(shown, metadata)
+        if view.files:
+            self.session.known.answers[run.run_id] = shown, metadata
         return CellAnswer(
             run,
             view.text,

@@ -15,8 +15,9 @@ from agentsvc_nb.client.models import frame
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.follower import output_of
 from agentsvc_nb.notebook.display import results
-from agentsvc_nb.notebook.display.render import FREE, cost, mark, moment, price, stacked
+from agentsvc_nb.notebook.display.render import FREE, cost, mark, moment, price, stacked, undone_bundle
 from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, ResultTable, code, grid
+from agentsvc_nb.notebook.display.screens import Output, answer_id
 from agentsvc_nb.notebook.display.timeline import seconds_between
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_calls, why_late
@@ -25,6 +26,7 @@ from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cell
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.runs import CENT, TERMINAL
 from agentsvc_nb.wire.text import label
+from agentsvc_nb.wire.undo import sentences
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.calls import KernelCall
@@ -118,6 +120,24 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
         session.journal.seen(run)
         lines.append(f"Run {run.run_id} is {run.status}.")
     return PrintedText("\n".join(lines))
+
+
+def undo(
+    session: Session, given: str, *, redo: bool = False, force: bool = False, output: Output | None = None
+) -> QuotedText:
+    """Undo what a run changed in files, or with `redo` that undo. A file that was changed since is left, unless `force`
+    is given. With an `output` that can update earlier outputs, the run's answer in its cell says whether it is undone.
+
+    Raises `AskError` when the run is not known or is active, or the service fails.
+    """
+    run_id = the_run(session, given)
+    with errors_as_cells(session):
+        client = session.client()
+        done = client.runs.redo(run_id, force=force) if redo else client.runs.undo(run_id, force=force)
+    if output is not None and run_id in session.known.answers:
+        answer, metadata = session.known.answers[run_id]
+        output.update(undone_bundle(answer) if done.undone_at else answer, answer_id(run_id), metadata=metadata)
+    return QuotedText("\n".join(sentences(done, "%runs", redo=redo)))
 
 
 def show(session: Session, given: str) -> CellAnswer:

@@ -201,7 +201,7 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
 
 
 def _can_be_shown(session: Session, client: AgentService, run_id: str) -> bool:
-    """Whether the run exists for this account, and has not failed or been cancelled."""
+    """Whether the run exists for this account, and has not failed, been cancelled or been undone."""
     try:
         run = client.runs.get(run_id)
     except StefanBrainError as error:
@@ -209,4 +209,4 @@ def _can_be_shown(session: Session, client: AgentService, run_id: str) -> bool:
             return False
         raise
     session.journal.seen(run)
-    return run.status not in ("failed", "cancelled", "cancelling")
+    return run.status not in ("failed", "cancelled", "cancelling") and run.undone_at is None

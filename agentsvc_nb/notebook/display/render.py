@@ -114,7 +114,9 @@ def doing(view: RunView) -> list[str]:
     state = mark(_status(view))
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
-    return [state] if view.ended else [state, *_doing(view)]
+    if view.ended:
+        return [state, *(["changes of files undone"] if view.run and view.run.undone_at else [])]
+    return [state, *_doing(view)]
 
 
 def _status(view: RunView) -> str:
@@ -255,6 +257,11 @@ def answer_bundle(
 def note_bundle(line: str) -> Bundle:
     """A line of our own text as an output."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
+
+
+def undone_bundle(answer: Bundle) -> Bundle:
+    """An answer below a line that says that the changes of files of its run were undone."""
+    return stacked([note_bundle("Undone: the files are as they were before this run."), answer])
 
 
 def standin_bundle(line: str) -> Bundle:

@@ -75,6 +75,11 @@ class Screen(Protocol):
         ...
 
 
+def answer_id(run_id: str) -> str:
+    """Return the display id of a run's answer: an undo of the run marks that output."""
+    return f"agentsvc-answer-{run_id}"
+
+
 class LiveScreen:
     """A ticking status line, and below it the settled blocks and the open tail of the answer.
 
@@ -123,8 +128,9 @@ class LiveScreen:
         self._draw_buttons(view)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
+        run_id = (metadata or {}).get("agentsvc_nb", {}).get("run_id")
         self._output.clear()
-        self._output.show(bundle, metadata=metadata)
+        self._output.show(bundle, display_id=answer_id(run_id) if run_id else None, metadata=metadata)
 
     def clear(self) -> None:
         if self._status:

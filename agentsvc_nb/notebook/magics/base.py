@@ -21,7 +21,7 @@ from agentsvc_nb.notebook.kernel.pages import Pages
 from agentsvc_nb.wire.text import in_bold
 
 if TYPE_CHECKING:
-    from agentsvc_nb.notebook.display.screens import Bar, Screen
+    from agentsvc_nb.notebook.display.screens import Bar, Output, Screen
     from agentsvc_nb.notebook.jobs.follower import JobScreen
     from agentsvc_nb.notebook.kernel.access import KernelAccess
     from agentsvc_nb.notebook.kernel.desk import KernelMode, KernelOffer
@@ -126,6 +126,12 @@ class MagicsContext:
         from agentsvc_nb.notebook.widgets import outputs
 
         return screens.Bar(outputs.output(self.shell, self.mode, self.pages), live=self.mode == "live")
+
+    def live_output(self) -> Output | None:
+        """Return the output of the running cell if it can update outputs of earlier cells, else None."""
+        from agentsvc_nb.notebook.widgets import outputs
+
+        return outputs.output(self.shell, self.mode) if self.mode == "live" else None
 
     def jobs_screen(self) -> JobScreen:
         """Return an output for background jobs of the running cell."""

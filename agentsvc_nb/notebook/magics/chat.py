@@ -21,6 +21,8 @@ _NUMBERS: Final = {
     "attach": (1, 1),
     "cancel": (1, 99),
     "resume": (1, 1),
+    "undo": (1, 1),
+    "redo": (1, 1),
 }
 """The least and greatest number of runs that each action takes."""
 
@@ -34,20 +36,23 @@ class RunsMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["show", "attach", "cancel", "resume", "wait"],
+            choices=["show", "attach", "cancel", "resume", "undo", "redo", "wait"],
             help="show one as it stands; attach: follow it again; cancel; resume: go on with one that failed because"
-            " its model was unavailable or it reached a limit; wait until it has ended (all active ones"
-            " when none is named)",
+            " its model was unavailable or it reached a limit; undo: bring the files that it changed back to what they"
+            " were before it; redo: bring back what undo took back; wait until it has ended (all active ones when none"
+            " is named)",
         ),
         arg("runs", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`"),
         arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
         arg("--max-cents", type=float, metavar="N", help="resume: what the run may cost; default: as before"),
+        arg("--force", action="store_true", help="undo, redo: also change files that were changed since"),
         arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """This notebook's runs with their cost; or show, follow, stop, resume or wait for them.
+        """This notebook's runs with their cost; or show, follow, stop, resume, undo or wait for them.
 
-        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs resume last --max-cents 100`
+        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs resume last --max-cents 100`,
+        `%runs undo last`
         """
         from agentsvc_nb.notebook import commands
 
@@ -69,6 +74,9 @@ class RunsMagics(MagicsGroup):
                 return commands.cancel(session, *runs)
             case "resume":
                 return commands.resume(session, runs[0], self.context.screen(), max_cents=args.max_cents)
+            case "undo" | "redo":
+                output = self.context.live_output()
+                return commands.undo(session, runs[0], redo=args.action == "redo", force=args.force, output=output)
             case "wait":
                 return commands.wait(session, runs, timeout=args.timeout)
         return commands.runs(session, everywhere=args.all)

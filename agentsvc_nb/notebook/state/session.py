@@ -22,6 +22,7 @@ from agentsvc_nb.wire.tools import Job, JobAccepted
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.client.cards import Bundle
     from agentsvc_nb.notebook.files.attachments import AttachedFile
     from agentsvc_nb.notebook.kernel.calls import KernelCall
 
@@ -46,6 +47,8 @@ class KnownNames:
 
     kernel: dict[str, list[KernelCall]] = field(default_factory=dict)
     """The calls for this kernel, by run id; a watched run adds its own."""
+    answers: dict[str, tuple[Bundle, dict[str, Any]]] = field(default_factory=dict)
+    """The output of each answer whose run wrote files, with its metadata, by run id: an undo marks it."""
     rows: dict[str, None] = field(default_factory=dict)
     """Runs of `%%ask --each` that were active when last seen; a dict as an ordered set."""
 
