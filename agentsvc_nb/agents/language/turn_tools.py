@@ -23,7 +23,7 @@ from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.language.tool_definitions import GROUP, definition, tool_count
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import Outcome
+from agentsvc_nb.tools.port import Outcome, repeatable
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
 MISTAKES_MAX: Final = 5
@@ -60,8 +60,8 @@ class TurnTools(AbstractToolset[None]):
             name,
             tool_args,
             lambda: self._turn.call(name, tool_args, key=ctx.tool_call_id),
-            # What is true where the caller is may have changed.
-            anew=any(name == asked.name for asked in self._turn.client_tools()),
+            # What is true where the caller is may have changed, and the same edit may be wanted twice.
+            anew=any(name == asked.name for asked in self._turn.client_tools()) or self._is_edit(name),
         )
         said = self._budget.lengths.shortened(before + told(outcome), self._budget.result)
         if outcome.error is not None:
@@ -71,6 +71,10 @@ class TurnTools(AbstractToolset[None]):
         shown = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
         pictures = await looked_at(self._turn, shown)
         return ToolReturn(said, content=pictures) if pictures else said
+
+    def _is_edit(self, name: str) -> bool:
+        """Return True if the tool changes only files of the chat, and each call changes them again."""
+        return any(tool.name == name and not tool.effect and not repeatable(tool) for tool in self._turn.tools())
 
 
 TOOLS_SHARE: Final = 0.6

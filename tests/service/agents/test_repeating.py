@@ -28,6 +28,15 @@ def test_at_the_sixth_time_the_run_ends(it: Serving) -> None:
     assert "list_files 6 times" in (run.last_error_message or "")
 
 
+def test_the_same_edit_is_made_twice(it: Serving) -> None:
+    write = Reply(calls=(("write_file", json.dumps({"path": "a.txt", "text": "a"})),))
+    edit = Reply(calls=(("edit_file", json.dumps({"path": "a.txt", "old": "a", "new": "aa", "all": True})),))
+    run = it.ask("Go on.", write, edit, edit, DONE)
+    [file] = it.client.files.list(chat=run.chat)
+    assert file.size_bytes == 4
+    assert run.status == "completed"
+
+
 def test_a_call_is_made_again_once_a_file_has_changed(it: Serving) -> None:
     write = Reply(calls=(("write_file", json.dumps({"path": "a.txt", "text": "x"})),))
     other = Reply(calls=(("write_file", json.dumps({"path": "a.txt", "text": "y"})),))
