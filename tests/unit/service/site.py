@@ -47,7 +47,7 @@ class Site:
     def __init__(self, address: str) -> None:
         self.pages: dict[str, Page] = {}
         self.asked: list[Asked] = []
-        self.authority = self.url = address
+        self.port, self.authority, self.url = 0, "", ""
 
     def answer(self, asked: Asked) -> Answer:
         self.asked.append(asked)
@@ -76,7 +76,8 @@ def serving(address: str = "127.0.0.1") -> Iterator[Site]:
 
     with ThreadingHTTPServer((address, 0), Handler) as server:
         server.daemon_threads = True
-        site.authority = f"{address}:{server.server_address[1]}"
+        site.port = server.server_address[1]
+        site.authority = f"{address}:{site.port}"
         site.url = f"http://{site.authority}"
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield site
