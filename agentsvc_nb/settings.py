@@ -197,6 +197,11 @@ class MoneySettings(Section):
     plan_pool_cents: types.Cents | None = Field(
         None, description="What member tokens may use in a UTC month (`monthly_usage_limit_reached`)."
     )
+    day_cents: types.Cents | None = Field(
+        None,
+        description="What all runs, jobs and calls of an account may cost on a calendar day, in the zone of the "
+        "service's machine (`day_budget_exhausted`).",
+    )
     run_hold_cents: types.Cents = Field(
         1, description="What a run or job holds until it ends and is billed for what it used."
     )

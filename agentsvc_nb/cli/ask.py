@@ -23,7 +23,7 @@ from agentsvc_nb.cli.connection import (
 
 if TYPE_CHECKING:
     from agentsvc_nb.client.streams import EventStream
-    from agentsvc_nb.wire.runs import Event, Run
+    from agentsvc_nb.wire.runs import Event, PlanStep, Run
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -104,10 +104,12 @@ def follow(stream: EventStream, as_json: bool = False) -> int:
 
 
 def _print_stream(stream: EventStream, as_json: bool) -> int:
+    from agentsvc_nb.client.plans import new_lines, planned
     from agentsvc_nb.wire.codes import resume_command
     from agentsvc_nb.wire.text import exact, label, plain
 
     transcript = StreamedText()
+    plan: list[PlanStep] = []
     # An agent's text must not control the terminal; a pipe gets it unchanged.
     sanitize = plain if sys.stdout.isatty() else str
     for event in stream:
@@ -117,6 +119,17 @@ def _print_stream(stream: EventStream, as_json: bool) -> int:
         if event.type == "approval.requested":
             call = f"{label(event.payload.get('tool'))} {exact(event.payload.get('input'))}"
             print_note(f"\n{call}\nwaits for approval: agentsvc runs approve {stream.run_id}", YELLOW)
+        elif event.type == "plan.changed":
+            before, plan = plan, planned(event)
+            print_note(f"\n{new_lines(before, plan)}")
+        elif event.type == "warning" and event.code == "day_budget_near":
+            print_note(f"\n{label(event.message)}", YELLOW)
+        elif event.type == "limit.near":
+            spent = f"{event.spent_cents:,.2f} of {event.max_cents:,.2f} cents are spent"
+            more = f"agentsvc runs raise {stream.run_id} {event.suggested_cents:g}"
+            print_note(f"\n{spent}; to let the run cost more: {more}", YELLOW)
+        elif event.type == "limit.raised":
+            print_note(f"\nThe run may cost {event.max_cents:,.2f} cents now.", YELLOW)
     run = stream.final_status()
     if as_json:
         print_json(run)

@@ -63,6 +63,7 @@ EXAMPLES: Final = {
     "agentsvc runs show": ("agentsvc runs show last", "agentsvc runs show last --json | jq -r .output"),
     "agentsvc runs attach": ("agentsvc runs attach last",),
     "agentsvc runs cancel": ("agentsvc runs cancel last",),
+    "agentsvc runs raise": ("agentsvc runs raise last 100",),
     "agentsvc runs resume": ("agentsvc runs resume last",),
     "agentsvc runs undo": ("agentsvc runs undo last",),
     "agentsvc runs redo": ("agentsvc runs redo last",),

@@ -39,6 +39,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         ("cancel", _cancel, "cancel a run; safe to repeat"),
         ("undo", _undo, "bring the files that a run changed back to what they were before it"),
         ("redo", _redo, "bring back what `undo` took back"),
+        ("raise", _raise, "let an active run cost more; safe to repeat"),
         ("resume", _resume, "go on with a run that failed because its model was away, or at a limit, and watch it"),
     ):
         command = runs.add_parser(name, parents=shown, help=help)
@@ -50,6 +51,8 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         command.set_defaults(run=run)
         if name in ("undo", "redo"):
             command.add_argument("--force", action="store_true", help="also change files that were changed since")
+        if name == "raise":
+            command.add_argument("max_cents", type=float, metavar="CENTS", help="what it may cost in all, in cents")
         if name == "resume":
             command.add_argument("--max-cents", type=float, metavar="N", help="what it may cost; default: as before")
             command.add_argument("--max-steps", type=int, metavar="N", help="steps it may take; default: as before")
@@ -141,6 +144,16 @@ def _resume(args: argparse.Namespace) -> int:
         run_id = _named(client, args.run_id)
         run = client.runs.resume(run_id, max_cents=args.max_cents, max_steps=args.max_steps)
         return _watch(client, run.run_id, args.json)
+
+
+def _raise(args: argparse.Namespace) -> int:
+    with connected(args.data) as client:
+        run = client.runs.raise_limit(_named(client, args.run_id), args.max_cents)
+    if args.json:
+        print_json(run)
+    else:
+        print(f"{run.run_id} may cost {run.max_cents or 0:,.2f} cents now.")
+    return 0
 
 
 def _watch(client: AgentService, run_id: str, as_json: bool) -> int:

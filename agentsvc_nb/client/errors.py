@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.models import Job
 
 MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
-_NO_RESET: Final = frozenset({"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"})
+_NO_RESET: Final = frozenset(
+    {"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached", "day_budget_exhausted"}
+)
 """Codes of 429 that do not pass with time. These errors have no `retry_after_seconds` and no `reset_at`."""
 _BODY_CHARS: Final = 2_000
 _DIGITS: Final = 4_000

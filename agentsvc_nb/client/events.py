@@ -183,6 +183,30 @@ class WarningGiven(Event):
     message = _field("")
 
 
+class PlanChanged(Event):
+    """`plan.changed`: the agent shows another plan; each of its `steps` has a `text` and a `state`, `open`, `doing` or
+    `done`."""
+
+    type: Literal["plan.changed"]
+    steps: Sequence[dict[str, str]] = _field(())
+
+
+class LimitNear(Event):
+    """`limit.near`: the run has spent 80 % of its `max_cents`; `suggested_cents` is what it could be raised to."""
+
+    type: Literal["limit.near"]
+    max_cents: float = _field(0)
+    spent_cents: float = _field(0)
+    suggested_cents: float = _field(0)
+
+
+class LimitRaised(Event):
+    """`limit.raised`: the run may cost `max_cents` from now on."""
+
+    type: Literal["limit.raised"]
+    max_cents: float = _field(0)
+
+
 class BasisGiven(Event):
     """`answer.basis`: what the answer rests on."""
 
@@ -241,6 +265,9 @@ RunEvent = (
     | JobSubmitted
     | ProgressMade
     | WarningGiven
+    | PlanChanged
+    | LimitNear
+    | LimitRaised
     | BasisGiven
     | RunResumed
     | RunEnded

@@ -16,6 +16,7 @@ from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.resources import (
     AdMedia,
     Category,
+    DayUsage,
     FeedbackList,
     FeedbackReceipt,
     FeedbackReport,
@@ -49,6 +50,28 @@ class Models(BlockingResource):
     """The models that a start may name."""
 
     list = blocking(AsyncModels.list)
+
+
+class AsyncUsage(Resource):
+    """What the account uses."""
+
+    async def today(self, **options: Unpack[Options]) -> DayUsage:
+        """Return what the account was billed for today and what its active work holds, of its budget a day, in cents.
+
+        Raises `StefanBrainError`.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.usage.today().billed_cents  # doctest: +SKIP
+        12.5
+        """
+        return await self._core.scoped(options).ask(DayUsage, ApiRequest("usage.today"))
+
+
+class Usage(BlockingResource):
+    """What the account uses."""
+
+    today = blocking(AsyncUsage.today)
 
 
 class AsyncProjects(Resource):

@@ -383,6 +383,24 @@ class AsyncRuns(Resource):
         request = ApiRequest("runs.undo", {"run_id": run_id}, body={"force": force, "redo": True})
         return await self._core.scoped(options).ask(RunUndo, request)
 
+    async def raise_limit(self, run_id: RunRef, max_cents: float, **options: Unpack[Options]) -> Run[Any]:
+        """Let an active run cost more, from its next call of a model or a priced tool on. Safe to repeat.
+
+        Args:
+            run_id: the run, or its id.
+            max_cents: what it may cost in all; not less than before.
+
+        Raises `StefanBrainError` (`run_not_found`, `run_not_active`, `invalid_limits`, codes of exhausted money).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.raise_limit(run, 100).max_cents  # doctest: +SKIP
+        100.0
+        """
+        core = self._core.scoped(options)
+        request = ApiRequest("runs.raise_limit", {"run_id": run_id}, body={"max_cents": max_cents})
+        return with_tables(core, await core.ask(Run, request))
+
     async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
         """List what the run sent to language models: for each call the address, the size and how each part begins.
 
@@ -516,6 +534,7 @@ class Runs(BlockingResource):
     resume = blocking(AsyncRuns.resume)
     undo = blocking(AsyncRuns.undo)
     redo = blocking(AsyncRuns.redo)
+    raise_limit = blocking(AsyncRuns.raise_limit)
     sent = blocking(AsyncRuns.sent)
     approve = blocking(AsyncRuns.approve)
     refuse = blocking(AsyncRuns.refuse)

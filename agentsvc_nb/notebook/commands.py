@@ -16,7 +16,18 @@ from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.background import ask_in_background
 from agentsvc_nb.notebook.ask.each import RowsBar, ask_each
 from agentsvc_nb.notebook.ask.follower import ask
-from agentsvc_nb.notebook.ask.history import approvals, approve, cancel, runs, sent, show, the_run, undo, wait
+from agentsvc_nb.notebook.ask.history import (
+    approvals,
+    approve,
+    cancel,
+    raise_limit,
+    runs,
+    sent,
+    show,
+    the_run,
+    undo,
+    wait,
+)
 from agentsvc_nb.notebook.ask.request import prepare
 from agentsvc_nb.notebook.connection import (
     chat,

@@ -79,7 +79,8 @@ def _service_address(url: str) -> str:
 def status(session: Session, chosen: str = "") -> PrintedText:
     """Describe the service, the origin of the key, the model, the chat and the journal in use.
 
-    Sends nothing, and shows no secret. `chosen` is the notebook's own default of a model.
+    Shows no secret. Asks a service that this notebook has asked before what was used today, and sends nothing else.
+    `chosen` is the notebook's own default of a model.
     """
     lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
     lines += [f"data     {data_folder(session.environ)}"] if session.base_url == EMBEDDED else []
@@ -88,9 +89,26 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     count = len(session.journal.runs(session.name))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
+    lines += _today(session)
     if spent := session.journal.spent(clock.now().strftime("%Y-%m")):
         lines.append(f"month    {cost(spent)} for language models, by the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
+
+
+def _today(session: Session) -> list[str]:
+    """Return the line of what the account used today; none if the service is not in use, or does not say it."""
+    from agentsvc_nb import embedded  # here, because it takes a moment to load
+
+    stopped = session.base_url == EMBEDDED and embedded.status(data_folder(session.environ)) is None
+    if stopped or not session.in_use:
+        return []
+    try:
+        today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
+    except (StefanBrainError, AskError):
+        return []
+    most = "" if today.limit_cents is None else f" of {today.limit_cents:,.2f} cents a day"
+    held = f", {today.held_cents:,.2f} held by active work" if today.held_cents else ""
+    return [f"today    {today.billed_cents:,.2f} cents billed{held}{most}"]
 
 
 def _service(session: Session) -> str:

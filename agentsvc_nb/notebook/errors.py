@@ -21,15 +21,16 @@ def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
     used, resets_at = "", error.reset_at
-    for name, whose, limit, spent in (
-        ("key_budget", "The key", "budget_cents", "billed_cents"),
-        ("plan_usage", "The plan", "limit_cents", "used_cents"),
+    for name, whose, limit, spent, period in (
+        ("key_budget", "The key", "budget_cents", "billed_cents", "this month"),
+        ("plan_usage", "The plan", "limit_cents", "used_cents", "this month"),
+        ("day_budget", "The account", "limit_cents", "billed_cents", "today"),
     ):
         if isinstance(facts := detail.get(name), dict):
             money = [
                 f"${cents / 100:,.2f}" for key in (spent, limit) if isinstance(cents := facts.get(key), int | float)
             ]
-            used, resets_at = f"{whose} has used {' of '.join(money)} this month", facts.get("resets_at")
+            used, resets_at = f"{whose} has used {' of '.join(money)} {period}", facts.get("resets_at")
             break
     else:
         if not resets_at:

@@ -3,7 +3,7 @@ since 1970."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 
 
@@ -43,9 +43,25 @@ def month_end(ms: int) -> int:
     return round((begins + timedelta(days=31)).replace(day=1).timestamp() * 1000)
 
 
+def local_day(ms: int) -> str:
+    """The calendar day that contains `ms`, in the zone of this machine."""
+    return _local(ms).date().isoformat()
+
+
+def local_day_end(ms: int) -> int:
+    """The end of the day that contains `ms`, in ms, in the zone of this machine."""
+    tomorrow = _local(ms).date() + timedelta(days=1)
+    # Made local after the date has changed: a day may have 23 or 25 hours.
+    return round(datetime.combine(tomorrow, time()).astimezone().timestamp() * 1000)
+
+
 @lru_cache(4096)  # consecutive events, and records that are read again, fall into the same second
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
+
+
+def _local(ms: int) -> datetime:
+    return _utc(ms).astimezone()
 
 
 def _utc(ms: int) -> datetime:

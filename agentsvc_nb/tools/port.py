@@ -105,6 +105,8 @@ class WorkFailure(Exception):
 
 LIMIT_REACHED: Final = "limit_reached"
 """The error of work whose next call a limit of money has no room for (`wire.codes`)."""
+PLAN: Final = "plan"
+"""The name of the tool by which an agent shows its plan; models with a small context are not offered it."""
 RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
 """Names by which models give their answer or load tools: no tool has them."""
 

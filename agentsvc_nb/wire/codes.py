@@ -117,7 +117,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "Send a model of `GET /models`, and `effort` as low, medium or high.",
         ),
         "invalid_limits": Code(
-            "`max_steps` or `max_cents` is not valid.",
+            "`max_steps` or `max_cents` is not valid, or below the limit that is to be raised.",
             "Send `max_steps` as an integer from 1 to 1,500, and `max_cents` as a number over 0.",
         ),
         "invalid_output_config": _stated(
@@ -215,6 +215,10 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "run_not_finished": Code(
             "The run, or a job of it, has not ended yet.", "Wait for it or cancel it, then send the request again."
         ),
+        "run_not_active": Code(
+            "The run has ended, or is being cancelled: its limit cannot be raised.",
+            "Start a run, or resume one that failed with `limit_reached`, with a higher `max_cents`.",
+        ),
         "agent_run_rejected": _stated(
             "The chat already has an active turn; nothing was started and nothing is billed.",
             "Wait for the run in activeRunId, cancel it, or use another chat.",
@@ -258,6 +262,11 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "api_key_budget_exhausted": _stated(
             "The key's monthly budget is spent.", "Raise the budget, or use another key.", own_retry="never"
+        ),
+        "day_budget_exhausted": Code(
+            "The account's budget of today has no room for a new hold.",
+            "Raise `AGENTSVC_DAY_CENTS` of the service and start it again, or wait for the next day.",
+            own_retry="never",
         ),
         "runtime_capacity_busy": _stated(
             "The service is near its limit and the account holds its share of active runs.",
@@ -323,8 +332,8 @@ class Failure:
 FAILURES: Final = {
     "budget_limited": Failure("The run reached 1,500 model steps; it is not billed.", "Ask for less.", source="stated"),
     "limit_reached": Failure(
-        "The run reached its `max_steps` or `max_cents`, or the wallet, the plan's pool or the key's budget has no "
-        "room for its next call of a model or priced tool.",
+        "The run reached its `max_steps` or `max_cents`, or the day, the wallet, the plan's pool or the key's budget "
+        "has no room for its next call of a model or priced tool.",
         "See its message: resume the run, start it with a higher limit, add credit, raise the budget, or wait for its "
         "reset.",
         resumable=True,

@@ -97,6 +97,8 @@ MESSAGE_CHARS: Final = 10_000  # the message of a failure, or of a job's progres
 HEADLINE_CHARS: Final = 200  # the headline of `answer.basis`
 BASIS_VALUES_MAX: Final = 50  # its values
 BASIS_VALUE_CHARS: Final = 200  # one of them
+PLAN_STEPS_MAX: Final = 12  # the steps of `plan.changed`
+PLAN_STEP_CHARS: Final = 120  # one of them; a longer one is cut
 
 # Servers of tools (ours, docs/mcp.md)
 MCP_TOOLS_MAX: Final = 128  # of one server

@@ -77,6 +77,18 @@ class DeletedKey(Model):
     deleted: bool = True
 
 
+class DayUsage(Model):
+    """What an account was billed for today, and what its active work holds. `limit_cents` is its budget a day, null for
+    none; the day is that of the service's zone and ends at `resets_at`."""
+
+    object: str = "day_usage"
+    day: str = ""
+    billed_cents: float = 0.0
+    held_cents: float = 0.0
+    limit_cents: float | None = None
+    resets_at: str | None = None
+
+
 # -- feedback (docs/api/feedback.md) --------------------------------------------------------------------------------
 
 Category = Literal["bug", "idea", "question", "praise", "other"]

@@ -47,6 +47,7 @@ PROJECT_ERRORS: Final = ("invalid_project", "project_not_found")
 PLACE_ERRORS: Final = (*CHAT_ERRORS, *PROJECT_ERRORS, "chat_project_mismatch", "chat_id_retired")
 RUN_ERRORS: Final = ("invalid_run_id", "run_not_found")
 MONEY_ERRORS: Final = (
+    "day_budget_exhausted",
     "api_wallet_exhausted",
     "api_key_budget_exhausted",
     "monthly_usage_limit_reached",
@@ -356,6 +357,10 @@ _RUNS: Final = (
     .takes("POST", f"{V1}/runs/{{run_id}}/undo", RUN_ID, body=runs.NewUndo)
     .answers(runs.RunUndo)
     .fails("invalid_json", "run_not_finished"),
+    Route("runs.raise_limit", "Raises what an active run may cost; safe to repeat.", RUNS)
+    .takes("POST", f"{V1}/runs/{{run_id}}/limits", RUN_ID, body=runs.RaisedLimit)
+    .answers(runs.Run)
+    .fails(*MONEY_ERRORS, "invalid_limits", "run_not_active"),
     Route("runs.approve", "Approves or refuses a waiting tool call.", RUNS, "never")
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval", RUN_ID, CALL_ID, body=runs.Verdict)
     .answers(runs.CallApproval)
@@ -369,6 +374,9 @@ _RUNS: Final = (
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/result", RUN_ID, CALL_ID, body=runs.CallResult)
     .answers(runs.ClientCall)
     .fails("invalid_call_result", "call_not_waiting", "call_result_too_large", session_code="call_not_found"),
+    Route("usage.today", "Reads what the account used today, of its budget a day.", ANY, limited=False)
+    .takes("GET", f"{V1}/usage")
+    .answers(resources.DayUsage),
     Route("models.list", "Lists the models that a start may name.", ANY)
     .takes("GET", f"{V1}/models")
     .answers(runs.ModelList),

@@ -129,6 +129,14 @@ class RunUndo(Model):
     files: list[UndoneFile] = Field(default_factory=list)
 
 
+class RaisedLimit(Request):
+    """The body of `POST /runs/{run_id}/limits`: what an active run may cost from now on."""
+
+    max_cents: Annotated[float, Field(gt=0)] = Field(
+        description="The most that the run may cost, in cents; not less than its limit so far.", examples=[100]
+    )
+
+
 class Verdict(Request):
     """The body of `POST /runs/{run_id}/calls/{call_id}/approval`."""
 
@@ -269,7 +277,7 @@ class Run(_RunFields):
     `output` is the final text, `structured_output` the same as data, if the run completed and its text is a JSON
     object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own. `basis` is what the answer
     is based on, if the agent reported it. `resumed_from` is the failed run that this one continues. `client_tools` are
-    the names of the tools that the caller executes.
+    the names of the tools that the caller executes. `max_cents` is the most that the run may cost, null for no limit.
     """
 
     object: str = "agent_run"
@@ -279,6 +287,7 @@ class Run(_RunFields):
     resumed_from: str | None = None
     basis: AnswerBasis | None = None
     client_tools: list[str] = Field(default_factory=list)
+    max_cents: float | None = None
     app_url: str | None = None
 
 
@@ -297,6 +306,13 @@ class RunPage(Model):
     next_after: str | None = None
 
 
+class PlanStep(Model):
+    """A step of the plan that an agent shows (docs/api/events.md)."""
+
+    text: str = ""
+    state: Literal["open", "doing", "done"] | str = "open"
+
+
 EventType = Literal[
     "run.status",
     "text.delta",
@@ -311,6 +327,9 @@ EventType = Literal[
     "job.submitted",
     "progress",
     "warning",
+    "plan.changed",
+    "limit.near",
+    "limit.raised",
     "answer.basis",
     "run.resumed",
     "run.ended",

@@ -47,6 +47,16 @@ def test_a_run_goes_on_at_its_last_step(crashing_server: RunningService, client:
     assert ended.steps == 2
 
 
+def test_a_run_near_its_limit_does_not_say_so_again(crashing_server: RunningService, client: AgentService) -> None:
+    run = client.runs.start("usage 41000 0\nstep 1\nsay warned\nwait 1.5\nsay end", max_cents=5)
+    until_said(client, run.run_id, 1)
+    crashing_server.kill()
+    crashing_server.start()
+    assert client.runs.wait(run.run_id, poll=0.05).output == "warned\nend"
+    kinds = [event.type for event in client.runs.iterate_events(run.run_id)]
+    assert (kinds.count("run.resumed"), kinds.count("limit.near")) == (1, 1)
+
+
 def test_a_run_being_cancelled_when_killed_is_cancelled(crashing_server: RunningService, client: AgentService) -> None:
     runs = [client.runs.start("say x\nwait 60") for _ in range(5)]
     for run in runs:

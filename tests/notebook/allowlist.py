@@ -18,7 +18,8 @@ CLASSES = (
     MEANT,
     *WORD.findall(
         """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-failure asvc-fold asvc-going asvc-good
-        asvc-lead asvc-note asvc-progress asvc-python asvc-status asvc-step asvc-steps asvc-tablebox asvc-wrong"""
+        asvc-lead asvc-note asvc-plan asvc-progress asvc-python asvc-status asvc-step asvc-steps asvc-tablebox
+        asvc-wrong"""
     ),
     "asvc-body asvc-unanswered",
     "asvc-fold asvc-computed",

@@ -57,7 +57,7 @@ def decide(front: Front, approved: bool, **more: Any) -> None:
     say(front, "decide", key=key, approved=approved, **more)
 
 
-MARKUP = ("answer", "shown", "failed", "end", "wrong", "live", "steps", "ran", "note", "text", "closed")
+MARKUP = ("answer", "shown", "failed", "end", "wrong", "live", "steps", "plan", "ran", "note", "text", "closed")
 PLAIN = ("asked", "files", "doing", "tool", "name", "state", "amounts", "chips", "head", "more", "heard")
 
 

@@ -142,11 +142,13 @@ def test_nothing_hostile_gets_into_a_card_or_a_bar() -> None:
 
 def _card_is_harmless(evil: str) -> None:
     cell, run = Cell(), Script()
-    screen = CardScreen(cell, lambda *_: None, Clock())
+    screen = CardScreen(cell, lambda *_: None, lambda *_: None, Clock())
     run.view.run_id = run.view.status = evil
     run.say(evil)
     run.event("tool.call", call_id="1", tool=evil)
     run.event("approval.requested", call_id=evil, tool=evil, input={evil: evil})
+    run.event("plan.changed", steps=[{"text": evil, "state": evil}, evil])
+    run.event("limit.near", max_cents=evil, spent_cents=8, suggested_cents=evil)
     screen.draw(run.view)
     _is_harmless(cell)
 

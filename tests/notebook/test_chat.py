@@ -20,6 +20,7 @@ from agentsvc_nb.notebook.widgets.chat.controller import ChatController
 from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.turns import Conversation, summary, transcript
 from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.raising import LimitCard
 from agentsvc_nb.notebook.widgets.uploads import Uploads
 from tests.notebook.allowlist import FORBIDDEN, offences
 from tests.notebook.fronts import VIEW, ask, attach, decide, markup, press_again, say, send, text, words
@@ -92,6 +93,25 @@ def test_it_is_seen_growing_and_stop_cancels_on_the_service(used: Used, client: 
     say(used.front, "stop")
     until(lambda: "■ cancelled" in text(used.front))
     assert [run.status for run in client.runs.list(chat=used.id)] == ["cancelled"]
+
+
+def test_a_run_near_its_limit_is_given_more_by_its_button_and_by_a_magic(
+    kernel: Any, connected: None, client: AgentService
+) -> None:
+    run = client.runs.start("usage 41000 0\nstep 1\nwait 60", max_cents=5)
+    used = Used(kernel, f"Chat({run.chat!r})")
+    until(lambda: used.front.part("near"))
+    assert used.front.part("near")["button"][0] == "Raise to 10 cents"
+    assert f"%runs raise {run.run_id} 10" in text(used.front)
+    say(used.front, "raise")
+    until(lambda: used.front.part("near") is None)
+    assert client.runs.get(run.run_id).max_cents == 10
+    kernel.cell(f"%runs raise {run.run_id} 20")
+    assert client.runs.get(run.run_id).max_cents == 20
+    with pytest.raises(AskError, match="can only be raised"):
+        kernel.cell(f"%runs raise {run.run_id} 1")
+    say(used.front, "stop")
+    until(lambda: used.idle)
 
 
 def test_what_is_attached_and_chosen_goes_along(used: Used, client: AgentService) -> None:
@@ -169,12 +189,15 @@ def _chat_is_harmless(text: str) -> None:
         raise AskError(text, text)
 
     chat = controlled(talk)
-    watched = TurnScreen(chat.front, ApprovalCards(chat.front, refused), turn)
+    watched = TurnScreen(chat.front, ApprovalCards(chat.front, refused), LimitCard(chat.front, refused), turn)
     waiting = Script()
     waiting.event("approval.requested", call_id=text, tool=text, input={text: [text]})
+    waiting.event("limit.near", max_cents=5, spent_cents=4.1, suggested_cents=10)
     waiting.view.kernel = [KernelCall("b", text, text, state="failed", reason=text)]
     watched.draw(waiting.view)
     decide(chat.front, True, reason=text)
+    say(chat.front, "raise")
+    until(lambda: chat.front.part("near")["failed"])
     until(lambda: chat.front.part(f"asked/{text}")["failed"])
     assert list(_judged(chat.front)) == []
     watched.finish(answer_bundle(Script().view) if len(text) % 2 else error_bundle(text, text))

@@ -82,6 +82,7 @@ def test_the_key_is_nowhere(
     kernel.cell("%%ask\nsay x")
     kernel.cell("%agentsvc")
     shown = repr(kernel.shown.outputs) + capsys.readouterr().out
+    assert "cents billed" in shown
     (ask,) = [part for part in kernel.configurables if type(part).__name__ == "Ask"]
     shown += repr(vars(ask)) + repr(ask.session) + repr(ask.session.client()) + repr(kernel.user_ns["_"])
     files = [path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*") if path.is_file()]

@@ -14,10 +14,13 @@ from agentsvc_nb.client import cards
 from agentsvc_nb.notebook.display.markdown import CODE_CHARS, settled, to_html
 from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.results import grid
-from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, TerminalScreen
+from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, StaticScreen, TerminalScreen
+from agentsvc_nb.notebook.widgets.asking import AskingScreen
 from tests.notebook.allowlist import offences
+from tests.notebook.fronts import front_of, say
 from tests.notebook.screens import Cell, Clock, Script
 from tests.notebook.test_hostile import HOSTILE
+from tests.support.waiting import until
 
 PARTS = ("word " * 1_400, "```\n" + "print('a line of code')\n" * 300 + "```", "| a |\n|---|\n" + "| <two> |\n" * 500)
 LONG = "\n\n".join(PARTS)
@@ -76,6 +79,49 @@ def test_a_resumed_run_is_not_doubled_not_even_in_settled_blocks() -> None:
     clock.now += 1
     screen.draw(script.view)
     assert cell.text == "kept\n\none, again\n"
+
+
+def test_a_plan_is_one_list_that_is_ticked_off() -> None:
+    cell, script, out = Cell(), Script(), io.StringIO()
+    live, terminal = LiveScreen(cell), TerminalScreen(out)
+
+    def show(*states: str) -> int:
+        steps = [{"text": f"Part {number}", "state": state} for number, state in enumerate(states, 1)]
+        last = script.event("plan.changed", steps=steps)
+        live.draw(script.view)
+        terminal.draw(script.view)
+        return last
+
+    kept = show("doing", "open")
+    show("done", "doing")
+    assert cell.text == "✓ Part 1\n▸ Part 2"
+    assert out.getvalue().split("\n") == ["", "▸ Part 1", "○ Part 2", "", "✓ Part 1", "▸ Part 2", ""]
+    script.event("run.resumed", attempt=2, discard_after=kept)
+    live.draw(script.view)
+    assert cell.text == "▸ Part 1\n○ Part 2"
+    show("done", "done")
+    script.end()
+    shown = answer_bundle(script.view)["text/html"]
+    assert "2 of 2 planned steps done" in shown
+    assert offences(shown) == []
+
+
+def test_a_run_near_its_limit_shows_the_command_and_where_it_is_heard_a_button() -> None:
+    cell, script, out, raised = Cell(), Script(), io.StringIO(), [("", 0.0)]
+    live = AskingScreen(cell, lambda run_id, cents: raised.append((run_id, cents)))
+    static, terminal = StaticScreen(other := Cell()), TerminalScreen(out)
+    script.event("limit.near", max_cents=5, spent_cents=4.1, suggested_cents=10)
+    for screen in (live, static, terminal):
+        screen.draw(script.view)
+    command = f"agentsvc runs raise {script.view.run_id} 10"
+    assert all(command in said for said in (cell.text, other.outputs[0]["text/plain"], out.getvalue()))
+    say(front_of(cell.outputs[-1]), "raise")
+    until(lambda: raised[-1] == (script.view.run_id, 10))
+    script.event("limit.raised", max_cents=10)
+    for screen in (live, static, terminal):
+        screen.draw(script.view)
+    assert all("may cost 10.00 cents" in said for said in (cell.text, out.getvalue()))
+    assert command not in cell.text
 
 
 def test_a_terminal_gets_the_text_once_as_it_comes_without_its_escapes() -> None:

@@ -23,7 +23,7 @@ from agentsvc_nb.agents.language.repeating import Repetition
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.language.tool_definitions import GROUP, definition, tool_count
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import Outcome, repeatable
+from agentsvc_nb.tools.port import PLAN, Outcome, repeatable
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
 MISTAKES_MAX: Final = 5
@@ -79,6 +79,8 @@ class TurnTools(AbstractToolset[None]):
 
 TOOLS_SHARE: Final = 0.6
 """Part of the context that the descriptions of tools in the first request may take."""
+SMALL_CONTEXT: Final = 16_384
+"""Up to here a model shows no plan: keeping one takes too much of its context."""
 
 
 async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[ToolDefinition]:
@@ -90,6 +92,7 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[To
     core = {"", *(["skills"] if project and project.skills else [])}
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.needs_sight)]
     own = [tool for tool in own if tool.group != "skills" or tool.group in core]
+    own = [tool for tool in own if tool.name != PLAN or served.context > SMALL_CONTEXT]
     found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
     callers = [definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]
     sizes = {one.name: lengths.of(tool_count(one)) for one in found + callers}

@@ -140,6 +140,14 @@ def undo(
     return QuotedText("\n".join(sentences(done, "%runs", redo=redo)))
 
 
+def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
+    """Let an active run cost more. Raises `AskError` when the run is not known or not active, or the service fails."""
+    run_id = the_run(session, given)
+    with errors_as_cells(session):
+        run = session.client().runs.raise_limit(run_id, max_cents)
+    return PrintedText(f"Run {run.run_id} may cost {run.max_cents or 0:,.2f} cents now.")
+
+
 def show(session: Session, given: str) -> CellAnswer:
     """Show a run as it is now, rebuilt from its events; an active run is not followed.
 

@@ -8,14 +8,18 @@ quadratically, and the saved notebook holds one output and no widget.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TextIO
 
 from agentsvc_nb import clock
+from agentsvc_nb.client.plans import new_lines
+from agentsvc_nb.notebook.display.limits import limit_bundle
 from agentsvc_nb.notebook.display.markdown import settled
+from agentsvc_nb.notebook.display.plan import plan_bundle
 from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, text_bundle
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import asked_bundle
+from agentsvc_nb.wire.runs import PlanStep
 from agentsvc_nb.wire.text import plain
 
 TICK_SECONDS: Final = 0.1
@@ -106,6 +110,10 @@ class LiveScreen:
         # What they show: the text of the settled blocks, all text, the waiting calls, the calls for the kernel.
         self._frozen = self._shown = ""
         self._asked: list[str] = []
+        self._plan: Sequence[PlanStep] = ()
+        self._plan_list = ""
+        self._limit: tuple[object, ...] = (None, None)
+        self._limit_line = ""
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._arrived = ("", 0.0)
         self._last_status = ("", -STATUS_SECONDS)
@@ -119,11 +127,13 @@ class LiveScreen:
             self.clear()
             self._restart()
         self._draw_status(view, now)
+        self._draw_plan(view)
         if text != self._arrived[0]:
             self._arrived = (text, now)
         if text != self._shown and self._is_affordable(text, now):
             self._draw_text(text)
         self._draw_asked(view)
+        self._draw_limit(view)
         self._draw_kernel(view)
         self._draw_buttons(view)
 
@@ -144,6 +154,12 @@ class LiveScreen:
         if age >= (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
             self._last_status = (words, now)
             self._status = self._put(status_bundle(view, self._advice(view)), self._status)
+
+    def _draw_plan(self, view: RunView) -> None:
+        """Show the agent's plan in an output of its own, which changes as its steps are done."""
+        if view.plan != self._plan:
+            self._plan = view.plan
+            self._plan_list = self._put(plan_bundle(view.plan), self._plan_list)
 
     def _advice(self, view: RunView) -> str:
         """What a reader needs who finds this as it was saved in the middle of the run, once it has gone on for long."""
@@ -174,6 +190,12 @@ class LiveScreen:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
 
+    def _draw_limit(self, view: RunView) -> None:
+        """Show that the run is near its limit, and what the limit is once it was raised, in an output of its own."""
+        if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
+            self._limit = state
+            self._limit_line = self._put(limit_bundle(view, blocked=True), self._limit_line)
+
     def _draw_kernel(self, view: RunView) -> None:
         """Show each call for the user's kernel in an output of its own, anew when it has changed."""
         for number, call in enumerate(view.kernel):
@@ -201,9 +223,13 @@ class StaticScreen:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._asked: set[str] = set()
+        self._near: object = None
 
     def draw(self, view: RunView) -> None:
-        """Show only calls that wait for approval; without them, the waiting run would look stuck."""
+        """Show only what needs an answer: calls that wait for approval, and that the run is near its limit."""
+        if view.near is not None and view.near != self._near:
+            self._near = view.near
+            self._output.show(limit_bundle(view, blocked=True))
         if view.asked.keys() - self._asked:
             self._asked |= view.asked.keys()
             self._output.show(asked_bundle(view))
@@ -217,7 +243,7 @@ class StaticScreen:
         self._output.show(bundle, metadata=metadata)
 
     def clear(self) -> None:
-        if self._asked:
+        if self._asked or self._near:
             self._output.clear()
 
 
@@ -229,6 +255,8 @@ class TerminalScreen:
         self._printed = ""
         self._asked: list[str] = []
         self._states: dict[str, str] = {}
+        self._limit: tuple[object, ...] = (None, None)
+        self._plan: Sequence[PlanStep] = ()
 
     def draw(self, view: RunView) -> None:
         said = view.said
@@ -240,9 +268,15 @@ class TerminalScreen:
             self._printed = ""
         self._out.write(text[len(self._printed) :])
         self._printed = text
+        if view.plan != self._plan:
+            shown, self._plan = new_lines(self._plan, view.plan), view.plan
+            self._out.write(f"\n{shown}\n")
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
+        if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
+            self._limit = state
+            self._out.write(f"\n{limit_bundle(view, blocked=True)['text/plain']}\n")
         for call in view.kernel:
             if call.state not in ("approved", "running") and self._states.get(call.call_id) != call.state:
                 self._states[call.call_id] = call.state

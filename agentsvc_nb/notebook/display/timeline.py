@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from agentsvc_nb.notebook.display.markdown import PRE, SMALL, folded
+from agentsvc_nb.notebook.display.plan import plan_html, plan_summary
 from agentsvc_nb.notebook.display.transcript import RunView, ToolCall
 from agentsvc_nb.wire.text import escape, plain
 
@@ -19,10 +20,12 @@ _GOOD: Final = "color:var(--jp-success-color1,#2e7d32)"
 _UNFOLDED_LINES: Final = 12
 
 
-def timeline_html(view: RunView) -> str:
-    """Return the folded list of a run's steps and tool calls; empty for one step without calls."""
+def timeline_html(view: RunView, *, planned: bool = True) -> str:
+    """Return the folded list of a run's steps and tool calls; empty for one step without calls. `planned`: with the
+    agent's plan above them."""
+    plan = plan_html(view.plan) if planned else ""
     if len(view.marks) <= 1 and not view.calls:
-        return ""
+        return folded(_summary(view), plan) if plan else ""
     began = view.marks[0].at if view.marks else view.calls[0].at
     lines = [(mark.event, mark.at, "asvc-step", escape(mark.text)) for mark in view.marks]
     lines += [(call.event, call.at, _LOOKS[call.failed], _call(call)) for call in view.calls]
@@ -32,12 +35,13 @@ def timeline_html(view: RunView) -> str:
         for _, at, look, text in lines[:ROWS]
     )
     more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
-    return folded(_summary(view), f'<ul class="asvc-steps">{rows}{more}</ul>')
+    return folded(_summary(view), f'{plan}<ul class="asvc-steps">{rows}{more}</ul>')
 
 
 def _summary(view: RunView) -> str:
     failed = sum(call.failed is True for call in view.calls)
-    counts = [_count(view.step, "step")] if view.step else []
+    counts = [plan_summary(view.plan)] if view.plan else []
+    counts += [_count(view.step, "step")] if view.step else []
     counts += [_count(len(view.calls), "tool call") + (f" ({failed} failed)" if failed else "")] if view.calls else []
     return ", ".join(counts) or "what it did"
 

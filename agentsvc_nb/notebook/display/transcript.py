@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb.client.approvals import WaitingCall, note
-from agentsvc_nb.wire.runs import TERMINAL, Event, Run
+from agentsvc_nb.client.plans import planned
+from agentsvc_nb.wire.runs import TERMINAL, Event, PlanStep, Run
 
 if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.calls import KernelCall
@@ -45,6 +46,15 @@ class Mark:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class NearLimit:
+    """What a run that is near its `max_cents` has spent of it, and what it could be raised to; in cents."""
+
+    max_cents: float
+    spent_cents: float
+    suggested_cents: float
+
+
 @dataclass
 class RunView:
     """The view of one run. `apply` takes its events in order, and skips ids that were applied before."""
@@ -67,6 +77,12 @@ class RunView:
     """Calls that wait for approval, by id."""
     verdict: str = ""
     """The last decision on a waiting call, in words."""
+    plans: list[tuple[int, Sequence[PlanStep]]] = field(default_factory=list)
+    """The plans that the agent has shown, with the ids of their events; the last one counts."""
+    near: NearLimit | None = None
+    """Of a run that is near its limit, which was not raised yet."""
+    raised_to: float | None = None
+    """The limit in cents since it was raised."""
     page: str = ""
     """The address of the chat's page."""
     last: int = 0
@@ -103,6 +119,7 @@ class RunView:
     def settle(self, run: Run) -> None:
         """Apply the final record: its output is the answer, even if other text was streamed."""
         self.run = run
+        self.near = None if run.ended else self.near
         self.model = run.model or self.model
         self.status = str(run.status)
         self.step = run.steps or self.step
@@ -139,6 +156,16 @@ class RunView:
     def text(self) -> str:
         """The answer: the final output if there is one, else the text streamed so far."""
         return self.run.output if self.run is not None and self.run.output is not None else self.said
+
+    @property
+    def plan(self) -> Sequence[PlanStep]:
+        """The plan that the agent shows; empty without one."""
+        return self.plans[-1][1] if self.plans else ()
+
+    @property
+    def last_plan(self) -> int:
+        """The id of the event of the plan; 0 without one."""
+        return self.plans[-1][0] if self.plans else 0
 
     @property
     def active_call(self) -> ToolCall | None:
@@ -185,6 +212,18 @@ class RunView:
     def _warn(self, event: Event) -> None:
         self.warnings.append(str(event.payload.get("message") or event.payload.get("code") or ""))
 
+    def _planned(self, event: Event) -> None:
+        self.plans.append((event.id, planned(event)))
+
+    def _near(self, event: Event) -> None:
+        given = event.payload
+        self.near = NearLimit(*(_number(given.get(f"{name}_cents")) for name in ("max", "spent", "suggested")))
+        self._mark(event, f"{self.near.spent_cents:,.2f} of {self.near.max_cents:,.2f} cents are spent")
+
+    def _raised(self, event: Event) -> None:
+        self.near, self.raised_to = None, _number(event.payload.get("max_cents"))
+        self._mark(event, f"its limit was raised to {self.raised_to:,.2f} cents")
+
     def _waits(self, event: Event) -> None:
         self._mark(event, f"{event.payload.get('tool')} waits for approval")
 
@@ -199,6 +238,7 @@ class RunView:
         keep = int(event.payload.get("discard_after") or 0)
         self._said = [piece for piece in self._said if piece[0] <= keep]
         self.calls = [call for call in self.calls if call.event <= keep]
+        self.plans = [plan for plan in self.plans if plan[0] <= keep]
         self._mark(event, "the service was restarted; its last step was begun again")
         self._text = None
 
@@ -210,6 +250,10 @@ def _diff(content: Any) -> str:
     """Return the diff among a result's content blocks; empty without one."""
     blocks = [block for block in content or () if isinstance(block, dict) and block.get("format") == "diff"]
     return str(blocks[0].get("text") or "") if blocks else ""
+
+
+def _number(given: Any) -> float:
+    return float(given) if isinstance(given, int | float) else 0.0
 
 
 def _beginning(given: Any) -> str:
@@ -228,6 +272,9 @@ _HANDLERS: dict[str, Callable[[RunView, Event], None]] = {
     "file.written": RunView._file,
     "progress": RunView._progress,
     "warning": RunView._warn,
+    "plan.changed": RunView._planned,
+    "limit.near": RunView._near,
+    "limit.raised": RunView._raised,
     "run.resumed": RunView._resumed,
     "run.ended": RunView._end,
 }

@@ -75,7 +75,7 @@ class Pages:
         return {
             "cell": host.cell_id(self._shell),
             "count": self._shell.displayhook.prompt_count,  # newer IPython counts on before it runs a cell
-            "subshells": self._subshells,
+            "subshells": self.have_subshells,
         }
 
     def here(self) -> Page:
@@ -87,12 +87,13 @@ class Pages:
         return self._manager is not None and clock.monotonic() - self._announced < _COMING_SECONDS
 
     @property
-    def _subshells(self) -> bool:
+    def have_subshells(self) -> bool:
+        """Whether the kernel can hear a page while a cell runs, if the page makes use of it."""
         return getattr(self._kernel, "shell_channel_thread", None) is not None
 
     def _announce(self) -> None:
         kernel: Any = self._kernel
-        content = {"comm_id": TARGET, "data": {"subshells": self._subshells}}
+        content = {"comm_id": TARGET, "data": {"subshells": self.have_subshells}}
         kernel.session.send(kernel.iopub_socket, "comm_msg", content, parent=kernel.get_parent())
 
     def _on_open(self, comm: Any, message: Mapping[str, Any]) -> None:

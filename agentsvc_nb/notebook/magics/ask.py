@@ -161,7 +161,7 @@ class Ask(MagicsGroup):
         with self.keeping_partial_answer(args.out):
             if args.bg:
                 return self.keep(self._in_background(request), args.out)
-            screen = self.context.screen(kernel=request.kernel is not None and request.kernel.buttons)
+            screen = self.context.screen()
             answer = commands.ask(self.session, request, screen)
         if args.code and not answer.again:
             self._propose(answer)

@@ -107,18 +107,21 @@ class MagicsContext:
             page=self.pages.here() if live else None,
         )
 
-    def screen(self, *, kernel: bool = False) -> Screen:
-        """Return a screen for a run of the running cell; `kernel`: with buttons for what is to run in the kernel."""
+    def screen(self) -> Screen:
+        """Return a screen for a run of the running cell, with buttons where a page can be heard while the cell runs."""
+        from agentsvc_nb.notebook.ask.history import raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
-        return outputs.screen(self.shell, self.mode, kernel, self.pages)
+        heard = partial(raise_limit, self.session) if self.pages.have_subshells else None
+        return outputs.screen(self.shell, self.mode, self.pages, heard)
 
     def card(self) -> CardScreen | QuietScreen:
         """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
-        from agentsvc_nb.notebook.ask.history import decide
+        from agentsvc_nb.notebook.ask.history import decide, raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
-        return outputs.card(self.shell, self.mode, partial(decide, self.session))
+        session = self.session
+        return outputs.card(self.shell, self.mode, partial(decide, session), partial(raise_limit, session))
 
     def bar(self) -> Bar:
         """Return an output for a job or tool call of the running cell."""

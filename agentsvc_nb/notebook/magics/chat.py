@@ -23,8 +23,19 @@ _NUMBERS: Final = {
     "resume": (1, 1),
     "undo": (1, 1),
     "redo": (1, 1),
+    "raise": (2, 2),
 }
-"""The least and greatest number of runs that each action takes."""
+"""The least and greatest number of arguments that each action takes."""
+_MISSING: Final = {"raise": "The run or its new limit in cents is missing."}
+
+
+def _cents(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise AskError(
+            f"{given!r} is not an amount in cents; nothing was sent.", "For example: `%runs raise last 100`"
+        ) from None
 
 
 @magics_class
@@ -36,22 +47,22 @@ class RunsMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["show", "attach", "cancel", "resume", "undo", "redo", "wait"],
+            choices=["show", "attach", "cancel", "resume", "raise", "undo", "redo", "wait"],
             help="show one as it stands; attach: follow it again; cancel; resume: go on with one that failed because"
-            " its model was unavailable or it reached a limit; undo: bring the files that it changed back to what they"
-            " were before it; redo: bring back what undo took back; wait until it has ended (all active ones when none"
-            " is named)",
+            " its model was unavailable or it reached a limit; raise what an active one may cost; undo: bring the files"
+            " that it changed back to what they were before it; redo: bring back what undo took back; wait until it has"
+            " ended (all active ones when none is named)",
         ),
-        arg("runs", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`"),
+        arg("runs", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`; raise: one, and the cents"),
         arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
         arg("--max-cents", type=float, metavar="N", help="resume: what the run may cost; default: as before"),
         arg("--force", action="store_true", help="undo, redo: also change files that were changed since"),
         arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """This notebook's runs with their cost; or show, follow, stop, resume, undo or wait for them.
+        """This notebook's runs with their cost; or show, follow, stop, resume, undo, wait for them, or let one cost more.
 
-        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs attach last`, `%runs resume last --max-cents 100`,
+        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`,
         `%runs undo last`
         """
         from agentsvc_nb.notebook import commands
@@ -60,8 +71,10 @@ class RunsMagics(MagicsGroup):
         least, most = _NUMBERS.get(args.action, (0, 99))
         if not least <= len(runs) <= most:
             raise AskError(
-                "The run is missing." if len(runs) < least else f"Too many runs: expected {most}.",
-                f"For example: `%runs {args.action} last`; `%runs` lists them.",
+                _MISSING.get(args.action, "The run is missing.")
+                if len(runs) < least
+                else f"Too many: expected {most}.",
+                f"For example: `%runs {args.action} last{' 100' * (args.action == 'raise')}`; `%runs` lists them.",
             )
         match args.action:
             case "show":
@@ -77,6 +90,8 @@ class RunsMagics(MagicsGroup):
             case "undo" | "redo":
                 output = self.context.live_output()
                 return commands.undo(session, runs[0], redo=args.action == "redo", force=args.force, output=output)
+            case "raise":
+                return commands.raise_limit(session, runs[0], _cents(runs[1]))
             case "wait":
                 return commands.wait(session, runs, timeout=args.timeout)
         return commands.runs(session, everywhere=args.all)

@@ -30,7 +30,7 @@ _WORDS: Final[Mapping[tuple[str, str | None], str]] = {
     **{("files", action): "file" for action in ("get", "preview", "versions", "restore")},
     ("job", None): "tool of jobs",
     **{("jobs", action): "job" for action in ("watch", "show", "cancel")},
-    **{("runs", action): "run" for action in ("show", "attach", "cancel", "resume", "undo", "redo", "wait")},
+    **{("runs", action): "run" for action in ("show", "attach", "cancel", "resume", "raise", "undo", "redo", "wait")},
     ("tool", None): "tool",
     ("tools", None): "tool or form",
     ("tools", "form"): "tool",

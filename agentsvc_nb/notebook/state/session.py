@@ -185,6 +185,11 @@ class Session:
         """The configured address, or `embedded`."""
         return self._url or self.environ.get("AGENTSVC_BASE_URL", "").rstrip("/") or EMBEDDED
 
+    @property
+    def in_use(self) -> bool:
+        """Whether this notebook has asked its service for something."""
+        return self._client is not None
+
     def client(self) -> AgentService:
         """Return the connected client. Finds or starts the embedded service if no other is configured.
 

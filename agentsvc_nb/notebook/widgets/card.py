@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from agentsvc_nb import clock
 from agentsvc_nb.notebook.display.markdown import to_html
+from agentsvc_nb.notebook.display.plan import plan_html
 from agentsvc_nb.notebook.display.render import Bundle, amounts, doing, mark, percent, standin_bundle
-from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, LiveScreen, SavedOutput
+from agentsvc_nb.notebook.display.screens import STATUS_SECONDS, SavedOutput
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.jobs.follower import JobResult, JobScreen
 from agentsvc_nb.notebook.jobs.output import BARS, job_amounts, job_state
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards, Decide
 from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.raising import LimitCard, Raise
 from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
 
@@ -61,12 +63,19 @@ class LiveOutput:
 class CardScreen:
     """The screen of a background run: a card in its cell's output. Made in that cell, drawn from another thread."""
 
-    def __init__(self, output: SavedOutput, decide: Decide, clock: Callable[[], float] = clock.monotonic) -> None:
+    def __init__(
+        self,
+        output: SavedOutput,
+        decide: Decide,
+        raise_limit: Raise,
+        clock: Callable[[], float] = clock.monotonic,
+    ) -> None:
         self._clock = clock
         self._drawn = self._ticked = -STATUS_SECONDS
         self._written = ""
         self._front = card_front()
         self._approvals = ApprovalCards(self._front, decide)
+        self._limit = LimitCard(self._front, raise_limit)
         self._run: dict[str, Any] = {"icon": "agent", "name": "Agent", "state": mark("queued"), "amounts": ""}
         self._front.change({"run": self._run})
         self._live = LiveOutput(output, _line(""), self._front)
@@ -96,6 +105,8 @@ class CardScreen:
             self._write(last_blocks(view.said))
         self._front.change({"run": self._run})
         self._approvals.show(view.asked, view.kernel)
+        self._limit.show(view)
+        self._front.change({"plan": plan_html(view.plan) or None})
 
     def _write(self, text: str) -> None:
         if text != self._written:
@@ -199,40 +210,3 @@ def standing(jobs: Sequence[Job]) -> str:
         shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
         return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."
     return f"{len(jobs)} jobs in the background. In a notebook that was opened again, `%jobs` lists them."
-
-
-class AskingScreen(LiveScreen):
-    """A live screen with buttons for calls of its run for the kernel, below the code that it shows."""
-
-    def __init__(self, output: SavedOutput, reloads: Callable[[], int] = lambda: 0) -> None:
-        super().__init__(output, reloads=reloads)
-        self._front: Front | None = None
-        self._placed = ""
-
-    def _restart(self) -> None:
-        super()._restart()
-        self._placed = ""
-
-    def _draw_buttons(self, view: RunView) -> None:
-        if self._front is None:
-            if not any(call.state == "asked" for call in view.kernel):
-                return
-            self._front = card_front()
-            self._approvals = ApprovalCards(self._front, codes=False)
-        if not self._placed:
-            data = self._front._repr_mimebundle_()[0]
-            self._placed = self._put({**data, "text/plain": ""}, "")
-        self._approvals.show({}, view.kernel)
-
-    def finish(self, bundle: Bundle, metadata: object = None) -> None:
-        super().finish(bundle, metadata)  # type: ignore[arg-type]
-        self._leave()
-
-    def clear(self) -> None:
-        super().clear()
-        self._leave()
-
-    def _leave(self) -> None:
-        if self._front is not None:
-            self._front.close()
-            self._front = None

@@ -15,6 +15,7 @@ from agentsvc_nb.notebook.display.render import Bundle
 from agentsvc_nb.notebook.display.screens import LiveScreen, SavedOutput, Screen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.host import Mode
 from agentsvc_nb.notebook.kernel.pages import TARGET, Pages
+from agentsvc_nb.notebook.widgets.asking import AskingScreen
 from agentsvc_nb.wire.text import label, worded
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.approvals import Decide
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
     from agentsvc_nb.notebook.widgets.front import Front
+    from agentsvc_nb.notebook.widgets.raising import Raise
 
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
@@ -103,26 +105,26 @@ class TerminalOutput:
         pass
 
 
-def screen(shell: Any, how: Mode, kernel: bool = False, pages: Pages | None = None) -> Screen:
-    """Return the screen of a run in the foreground for this kind of host; `kernel`: with buttons for code."""
+def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise | None = None) -> Screen:
+    """Return the screen of a run in the foreground for this kind of host. With `raise_limit`, a page can be heard while
+    the cell runs, and has buttons: for code, and to raise the limit of the run."""
     if how == "terminal":
         return TerminalScreen(sys.stdout)
     area = output(shell, how, pages)
     if how != "live":
         return StaticScreen(area)
     reloads = (lambda: pages.reloads) if pages else (lambda: 0)
-    if kernel:
-        from agentsvc_nb.notebook.widgets.card import AskingScreen
-
-        return AskingScreen(area, reloads=reloads)
+    if raise_limit:
+        return AskingScreen(area, raise_limit, reloads=reloads)
     return LiveScreen(area, reloads=reloads)
 
 
-def card(shell: Any, how: Mode, decide: Decide) -> CardScreen | QuietScreen:
-    """The card of a run in the background; `decide` answers its calls that wait for approval."""
+def card(shell: Any, how: Mode, decide: Decide, raise_limit: Raise) -> CardScreen | QuietScreen:
+    """The card of a run in the background; `decide` answers its calls that wait for approval, and `raise_limit` lets it
+    cost more."""
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
-    return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide)
+    return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide, raise_limit)
 
 
 def jobs_screen(shell: Any, how: Mode) -> JobScreen:

@@ -15,10 +15,11 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.new_ids import MEMBER_PREFIX, new_id, new_key
 from agentsvc_nb.service.ports import Clock, Tx
 from agentsvc_nb.service.terms import TERMS_VERSION
-from agentsvc_nb.service.times import utc_month
+from agentsvc_nb.service.times import local_day, local_day_end, rfc3339, utc_month
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.limits import SESSION_SECONDS
-from agentsvc_nb.wire.resources import SCOPES, CreatedKey, NewKey
+from agentsvc_nb.wire.resources import SCOPES, CreatedKey, DayUsage, NewKey
+from agentsvc_nb.wire.runs import CENT
 
 ACCOUNT = "acct_local"
 """The id of a self-hosted service's only account."""
@@ -118,6 +119,23 @@ async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
 async def list_usage(context: UseCaseContext, account: str) -> list[usage_records.UsageRecord]:
     """The lines of the account's bill, by month and key."""
     return await context.read(lambda tx: usage_records.by_key_and_month(tx, account))
+
+
+async def usage_of_today(context: UseCaseContext, account: str) -> DayUsage:
+    """What the account was billed for today, what its active work holds, and its budget a day."""
+    now, limit = context.now, context.settings.day_cents
+
+    def use(tx: Tx) -> tuple[int, int]:
+        return usage_records.of_day(tx, account, local_day(now)), usage_records.held_in_all(tx, account)
+
+    billed, held = await context.read(use)
+    return DayUsage(
+        day=local_day(now),
+        billed_cents=billed / CENT,
+        held_cents=held / CENT,
+        limit_cents=limit,
+        resets_at=rfc3339(local_day_end(now)),
+    )
 
 
 def check_scopes(scopes: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,9 +12,9 @@ from agentsvc_nb.service.accounts.account_records import AccountRecord, KeyRecor
 from agentsvc_nb.service.accounts.usage_records import Payer, Pool, Spent
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.times import month_end, rfc3339, utc_month
+from agentsvc_nb.service.times import local_day, local_day_end, month_end, rfc3339, utc_month
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.settings import Settings
+from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.port import LIMIT_REACHED, WorkFailure
 from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
@@ -126,11 +127,12 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
     """Check that the key may start work now; the bill that the work goes on. `charges_microcents` is what its per-use
     charges may come to.
 
-    Raises `api_wallet_exhausted`, `api_wallet_reconciliation_required`, `api_key_budget_exhausted` and, for member
-    tokens, which have no budget, `monthly_usage_limit_reached`.
+    Raises `day_budget_exhausted`, `api_wallet_exhausted`, `api_wallet_reconciliation_required`,
+    `api_key_budget_exhausted` and, for member tokens, which have no budget, `monthly_usage_limit_reached`.
     """
     hold = max(settings.run_hold_cents * CENT, charges_microcents)
     bill = Bill(key.account, key.id, "plan" if key.member else "wallet", hold)
+    _check_day(tx, bill, settings, now)
     if key.member:
         _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
     else:
@@ -149,17 +151,44 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
         return
     bill = Bill(payer.account, payer.key_id, payer.pool, tokens + charges)
     try:
-        if payer.pool == "plan":
-            _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
-            return
-        _check_wallet(tx, bill, settings.wallet_cents)
-        key = account_records.get_key(tx, payer.account, payer.key_id)
-        # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
-        if key is not None and tokens:
-            _check_budget(tx, bill, key, now)
+        _check_bill(tx, bill, settings, now, tokens=tokens > 0)
     except ApiError as refusal:
         cost = f"The next call may cost {bill.hold_microcents / CENT:,.2f} cents."
         raise WorkFailure(LIMIT_REACHED, f"{cost} {refusal.message}") from None
+
+
+def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
+    """Check that what pays for an active run has room for more. Raises what `check` raises for a limit of money."""
+    bill = Bill(payer.account, payer.key_id, payer.pool, settings.run_hold_cents * CENT)
+    _check_bill(tx, bill, settings, now, tokens=True)
+
+
+def _check_bill(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
+    """Check that the day and the pool of work in progress have room for its next hold, and for `tokens` the budget of
+    its key."""
+    _check_day(tx, bill, settings, now)
+    if bill.pool == "plan":
+        _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
+        return
+    _check_wallet(tx, bill, settings.wallet_cents)
+    key = account_records.get_key(tx, bill.account, bill.key_id)
+    # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
+    if key is not None and tokens:
+        _check_budget(tx, bill, key, now)
+
+
+def is_near(limit: int, spent: int) -> bool:
+    """Return True from 80 % of a limit on.
+
+    >>> is_near(100, 79), is_near(100, 80)
+    (False, True)
+    """
+    return spent * 5 >= limit * 4
+
+
+def suggested_cents(limit: int) -> int:
+    """Return what a run that is near its limit could be raised to, in cents: twice as much."""
+    return math.ceil(2 * limit / CENT)
 
 
 def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:
@@ -183,7 +212,7 @@ def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> Non
 def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
     """Bill calls of a language model. One without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
-        usage_records.add(tx, payer, utc_month(now), "tokens", tokens, spent.cost_microcents)
+        _bill(tx, payer, "tokens", tokens, spent.cost_microcents, now)
     if spent.uncounted and payer.pool == "wallet":
         # Its cost is unknown: the wallet is blocked until the operator reconciles it (`agentsvc account reconcile`).
         account_records.set_review(tx, payer.account, now)
@@ -193,7 +222,12 @@ def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> 
     """Bill per-use charges: `charges` has the quantity of each kind in `PER_USE`."""
     for kind, quantity in charges.items():
         if quantity:
-            usage_records.add(tx, payer, utc_month(now), kind, quantity, quantity * PER_USE[kind])
+            _bill(tx, payer, kind, quantity, quantity * PER_USE[kind], now)
+
+
+def _bill(tx: Tx, payer: Payer, kind: str, quantity: int, microcents: int, now: int) -> None:
+    usage_records.add(tx, payer, utc_month(now), kind, quantity, microcents)
+    usage_records.add_to_day(tx, payer.account, local_day(now), microcents)
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
@@ -206,6 +240,49 @@ def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
     # crosses the limit may finish.
     if room < bill.hold_microcents or room <= 0:
         raise ApiError("api_wallet_exhausted")
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What an account may cost a day, what it was billed for today and what its active work holds, in micro-cents."""
+
+    limit: int
+    billed: int
+    held: int
+    ends_at: int
+
+    @property
+    def room(self) -> int:
+        return max(self.limit - self.billed - self.held, 0)
+
+    def is_near(self, spent: int) -> bool:
+        """Return True if 80 % of the limit are used, with `spent` of work that holds nothing here."""
+        return is_near(self.limit, self.billed + self.held + spent)
+
+
+def day(tx: Tx, account: str, settings: Settings, now: int) -> Day | None:
+    """Return the account's use of its budget of today; None without one."""
+    if settings.day_cents is None:
+        return None
+    billed = usage_records.of_day(tx, account, local_day(now))
+    return Day(settings.day_cents * CENT, billed, usage_records.held_in_all(tx, account), local_day_end(now))
+
+
+def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
+    """Raises `day_budget_exhausted` when the account's budget of today has no room for the bill's hold."""
+    today = day(tx, bill.account, settings, now)
+    if today is None or (today.room >= bill.hold_microcents and today.room > 0):
+        return
+    limit, billed, held = (f"{amount / CENT:,.2f}" for amount in (today.limit, today.billed, today.held))
+    facts = {
+        "limit_cents": today.limit / CENT,
+        "billed_cents": today.billed / CENT,
+        "held_cents": today.held / CENT,
+        "resets_at": rfc3339(today.ends_at),
+    }
+    said = f"The account may cost {limit} cents a day. Today {billed} were billed, and active work holds {held}."
+    how = f"Raise `{variable('day_cents')}` of the service and start it again, or wait until {facts['resets_at']}."
+    raise ApiError("day_budget_exhausted", f"{said} {how}", day_budget=facts)
 
 
 def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:

@@ -28,6 +28,10 @@ async def terms_get(context: RequestContext) -> Response:
     return answer(DeveloperTerms(version=TERMS_VERSION, url=f"{context.origin}/app/terms"))
 
 
+async def usage_today(context: RequestContext) -> Response:
+    return answer(await accounts.usage_of_today(context.use_case, context.account))
+
+
 async def keys_create(context: RequestContext) -> Response:
     given = bodies.new_key(await bodies.read_object(context))
     return answer(await accounts.issue_key(context.use_case, given), 201)

@@ -4,6 +4,13 @@ VALUES (:account, :key_id, :month, :pool, :kind, :quantity, :microcents)
 ON CONFLICT (account, key_id, month, pool, kind) DO UPDATE SET
     quantity = usage.quantity + excluded.quantity, microcents = usage.microcents + excluded.microcents
 
+-- name: add_to_day
+INSERT INTO usage_day (account, day, microcents) VALUES (:account, :day, :microcents)
+ON CONFLICT (account, day) DO UPDATE SET microcents = usage_day.microcents + excluded.microcents
+
+-- name: of_day
+SELECT CAST(COALESCE(SUM(microcents), 0) AS BIGINT) AS microcents FROM usage_day WHERE account = :account AND day = :day
+
 -- name: of_pool
 SELECT CAST(COALESCE(SUM(microcents), 0) AS BIGINT) AS microcents FROM usage
 WHERE account = :account AND pool = :pool AND (CAST(:month AS TEXT) IS NULL OR month = :month)

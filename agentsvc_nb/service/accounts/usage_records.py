@@ -84,6 +84,15 @@ def add(tx: Tx, payer: Payer, month: str, kind: str, quantity: int, microcents: 
     )
 
 
+def add_to_day(tx: Tx, account: str, day: str, microcents: int) -> None:
+    tx.run(_sql["add_to_day"], account=account, day=day, microcents=microcents)
+
+
+def of_day(tx: Tx, account: str, day: str) -> int:
+    """Micro-cents billed to the account on the day, to any pool."""
+    return _sum(tx, _sql["of_day"], account=account, day=day)
+
+
 def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
     """Micro-cents billed to the pool, in all or in one billing month."""
     return _sum(tx, _sql["of_pool"], account=account, pool=pool, month=month)
@@ -98,6 +107,11 @@ def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> 
 def held(tx: Tx, account: str, pool: Pool) -> int:
     """Micro-cents held by the account's active runs, jobs and direct calls in the pool."""
     return _sum(tx, _sql["held"], account=account, pool=pool)
+
+
+def held_in_all(tx: Tx, account: str) -> int:
+    """Micro-cents held by all active work of the account."""
+    return held(tx, account, "wallet") + held(tx, account, "plan")
 
 
 def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chat_records
 from agentsvc_nb.service.chats.chat_records import ChatRecord, UsedChat
@@ -18,7 +19,7 @@ from agentsvc_nb.service.runs import call_records, event_records, run_records
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.runs import TERMINAL, Event
+from agentsvc_nb.wire.runs import TERMINAL, Event, PlanStep
 
 NEW: Final = "new"
 
@@ -137,6 +138,10 @@ class TurnView:
     """The versions of files that the run made."""
     diffs: Sequence[str] = ()
     """What the run changed in text files, as unified diffs."""
+    plan: Sequence[PlanStep] = ()
+    """The plan of an active run."""
+    raise_to: int | None = None
+    """What an active run that is near its limit can be raised to, in cents."""
 
     @property
     def active(self) -> bool:
@@ -209,7 +214,10 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
     if run.status in TERMINAL:
         return TurnView(run, message, run.output or "", changes=changes, diffs=diffs)
     text = text_so_far(event_records.said(tx, run.run_id))
-    return TurnView(run, message, text, call_records.waiting(tx, run.run_id), changes, diffs)
+    near = event_records.warned_of_limit(tx, run.run_id)
+    raise_to = money.suggested_cents(run.max_microcents) if near and run.max_microcents else None
+    waiting, plan = call_records.waiting(tx, run.run_id), event_records.plan(tx, run.run_id)
+    return TurnView(run, message, text, waiting, changes, diffs, plan, raise_to)
 
 
 def text_so_far(events: Iterable[Event]) -> str:

@@ -45,5 +45,5 @@ async def _info(context: RequestContext, id: str) -> ModelInfo:
 def _counts(context: RequestContext) -> bool:
     """Whether a limit of money counts for this key, so that a model's price must be known."""
     settings, key = context.services.settings, context.key
-    limits = (settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)
+    limits = (settings.day_cents, settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)
     return any(limit is not None for limit in limits)

@@ -23,6 +23,7 @@ VERSION: Final = "1.0.0"
 TITLE: Final = "Developer API of the agent service"
 TAGS: Final = {
     "runs": "One agent turn inside a chat: started, followed, cancelled.",
+    "usage": "What the account uses, of its budget a day.",
     "models": "The models that a start may name.",
     "files": "A chat's workspace: staged, listed, searched, downloaded.",
     "tools": "The live catalog, and direct calls.",

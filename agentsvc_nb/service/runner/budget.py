@@ -27,6 +27,9 @@ class RunBudget:
         self.charged = 0
         # What the run holds for tokens, the spent ones included.
         self._held = run.hold_microcents
+        # The limit that this attempt knows to be warned of.
+        self._warned: int | None = None
+        self._warned_of_day = False
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
         """Count a call of the model, and return its cost."""
@@ -60,19 +63,37 @@ class RunBudget:
         return self._held
 
     async def room(self) -> int | None:
-        """Return what the run may still cost; None without a limit."""
-        limit = self._run.max_microcents
-        return None if limit is None else max(limit - await self._cost_so_far(), 0)
+        """Return what the run may still cost, by its own limit and by the day's; None without a limit."""
+        found = await self._found()
+        rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
+        rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]
+        return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more."""
-        limit = self._run.max_microcents
-        if limit is not None:
-            money.check_run(limit, await self._cost_so_far(), next_call)
+        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. Say once that it is near."""
+        found = await self._found()
+        run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
+        if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):
+            self._warned_of_day = True
+            await self._log.flush()
+            await attempts.warn_near_day(self._use_case, run_id, attempt, day, self.spent.cost_microcents)
+        if limit is None:
+            return
+        cost = self._cost_so_far(found)
+        if limit != self._warned and money.is_near(limit, cost):
+            self._warned = limit
+            await self._log.flush()
+            await attempts.warn_near_limit(self._use_case, run_id, attempt, limit, cost)
+        money.check_run(limit, cost, next_call)
 
-    async def _cost_so_far(self) -> int:
-        in_jobs = await runs.spent_in_jobs(self._use_case, self._run.run_id)
-        return self.spent.cost_microcents + self.charged + in_jobs.cost_microcents
+    async def _found(self) -> runs.Room:
+        """Return the limit, which may have been raised meanwhile, and the use of the day."""
+        if self._run.max_microcents is None and self._use_case.settings.day_cents is None:
+            return runs.Room()  # a run without a limit gets none later
+        return await runs.room(self._use_case, self._run)
+
+    def _cost_so_far(self, found: runs.Room) -> int:
+        return self.spent.cost_microcents + self.charged + found.in_jobs
 
     def _cost(self, input_tokens: int, output_tokens: int, microcents: int | None) -> int:
         if microcents is None:

@@ -36,6 +36,7 @@ class EventLog:
         self._run_id = run.run_id
         self._workspace = ChatWorkspace(storage, run.chat)
         self.attempt = run.attempt
+        self.plan: list[dict[str, Any]] = []
         self._order = asyncio.Lock()  # one flush at a time, so that texts keep their order
         self._kind = "text.delta"
         self._gathered: list[str] = []
@@ -72,6 +73,12 @@ class EventLog:
 
     async def file_written(self, record: FileRecord) -> None:
         await self.append("file.written", _file_written(record))
+
+    async def show_plan(self, steps: list[dict[str, Any]]) -> None:
+        """Show the agent's plan in place of the one before; nothing if it is the same."""
+        if steps != self.plan:
+            await self.append("plan.changed", {"steps": steps})
+            self.plan = steps
 
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
         """Have an event written after the gathered text, with the next one or after `SOON_SECONDS`, and show what the

@@ -249,7 +249,7 @@ class LiveRunContext:
         self._model_calls.end()
         await self.log.flush()
         saved = {"state": state, "said": self.said, "counted": self.counted(), "called": self._called}
-        saved |= {"before": self._before, "servers": self._seen}
+        saved |= {"before": self._before, "servers": self._seen, "plan": self.log.plan}
         held = self.budget.released()
         await attempts.checkpoint(self._use_case, self._run.run_id, self.log.attempt, saved, held, self._used)
 
@@ -291,6 +291,7 @@ class LiveRunContext:
         self.budget.charged = counted.pop("charged", 0)
         self.budget.spent = Spent(**counted)
         self._called = checkpoint.get("called", 0)
+        self.log.plan = checkpoint.get("plan", [])
 
 
 class ModelCalls:

@@ -42,6 +42,7 @@ from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, always_waits, repeatable
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
+from agentsvc_nb.tools.workspace.plan import Plan, PlanInput
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
@@ -83,6 +84,8 @@ class ToolCalls:
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
         """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
         model call that asked for it."""
+        if name == Plan.name and name in self.tools:
+            return await self._show_plan(given)
         with self._order.place() as place:
             async with self._opening:  # events of calls that are made together are in the order of the calls
                 call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
@@ -96,6 +99,15 @@ class ToolCalls:
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
         await self.log.append("tool.result", result)
         return outcome
+
+    async def _show_plan(self, given: dict[str, Any]) -> Outcome:
+        """Show the agent's plan. It is no call in the run's record: a takeover shows the plan of its checkpoint."""
+        try:
+            plan = port.validate(PlanInput, given)
+        except ValidationError as error:
+            return failed("invalid_tool_input", port.fault(error)[1])
+        await self.log.show_plan([step.model_dump() for step in plan.steps])
+        return Plan.shown()
 
     async def _checked(self, call: CallRecord, place: Place) -> Outcome:
         """Make the call after checking its tool, its input and, if the settings demand it, its approval."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.service.accounts import money
 from agentsvc_nb.service.accounts.usage_records import Spent
@@ -17,7 +17,10 @@ from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import SentCall
 from agentsvc_nb.wire.limits import RESTARTS_MAX
+from agentsvc_nb.wire.runs import CENT
 
+DAY_NEAR: Final = "day_budget_near"
+"""The code of the warning that a budget a day is used by 80 %."""
 log = logging.getLogger(__name__)
 
 
@@ -83,6 +86,37 @@ async def append(
         if used is not None:
             run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
         return event_records.append_all(tx, run_id, attempt, events, now)
+
+    if not await context.write(use):
+        raise LostRun(run_id)
+    context.signals.notify(run_id)
+
+
+async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, limit: int, spent: int) -> None:
+    """Write `limit.near`, unless the run has said so of this limit: before a crash, too. Raises `LostRun`."""
+    now = context.now
+    payload = {"max_cents": limit / CENT, "spent_cents": spent / CENT, "suggested_cents": money.suggested_cents(limit)}
+
+    def use(tx: Tx) -> bool:
+        if event_records.warned_of_limit(tx, run_id) or run_records.limit(tx, run_id) != limit:
+            return True
+        return event_records.append(tx, run_id, attempt, "limit.near", payload, now) is not None
+
+    if not await context.write(use):
+        raise LostRun(run_id)
+    context.signals.notify(run_id)
+
+
+async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.Day, spent: int) -> None:
+    """Warn that the budget of the account's day is used by 80 %: once a run. `spent`: by the run itself."""
+    now = context.now
+    used = f"{(day.billed + day.held + spent) / CENT:,.2f} of today's {day.limit / CENT:,.2f} cents"
+    payload = {"code": DAY_NEAR, "message": f"All work of the account together used or holds {used}."}
+
+    def use(tx: Tx) -> bool:
+        if event_records.warned_of(tx, run_id, DAY_NEAR):
+            return True
+        return event_records.append(tx, run_id, attempt, "warning", payload, now) is not None
 
     if not await context.write(use):
         raise LostRun(run_id)

@@ -10,7 +10,7 @@ from agentsvc_nb.service.payloads import StoredEvent, encode, readable
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import load
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.wire.runs import Event
+from agentsvc_nb.wire.runs import Event, PlanStep
 
 _sql = load("runs/events")
 _AT_ONCE: Final = 100
@@ -65,6 +65,29 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
         if len(rows) < wanted:
             return found, False
         after = rows[-1]["id"]
+
+
+def warned_of_limit(tx: Tx, run_id: str) -> bool:
+    """Whether the run has said that it is near the limit that it has now."""
+    row = tx.one(_sql["last_of_limit"], run_id=run_id)
+    return row is not None and row["type"] == "limit.near"
+
+
+def warned_of(tx: Tx, run_id: str, code: str) -> bool:
+    """Whether the run has an event `warning` with this code."""
+    return tx.one(_sql["warned_of"], run_id=run_id, code=f'%"{code}"%') is not None
+
+
+def plan(tx: Tx, run_id: str) -> list[PlanStep]:
+    """The plan of the run, without those that a `run.resumed` took back."""
+    plans: list[tuple[int, list[Any]]] = [(0, [])]
+    for row in tx.all(_sql["plans"], run_id=run_id):
+        payload = json.loads(row["payload"])
+        if row["type"] == "run.resumed":
+            plans = [(id, steps) for id, steps in plans if id <= payload["discard_after"]]
+        else:
+            plans.append((row["id"], payload["steps"]))
+    return [PlanStep.model_validate(step) for step in plans[-1][1]]
 
 
 def said(tx: Tx, run_id: str) -> list[Event]:

@@ -4,6 +4,15 @@
 SELECT id, type, created_at, payload FROM run_event
 WHERE run_id = :run_id AND type IN ('text.delta', 'run.resumed') ORDER BY id
 
+-- name: plans
+SELECT id, type, payload FROM run_event WHERE run_id = :run_id AND type IN ('plan.changed', 'run.resumed') ORDER BY id
+
+-- name: last_of_limit
+SELECT type FROM run_event WHERE run_id = :run_id AND type IN ('limit.near', 'limit.raised') ORDER BY id DESC LIMIT 1
+
+-- name: warned_of
+SELECT id FROM run_event WHERE run_id = :run_id AND type = 'warning' AND payload LIKE :code LIMIT 1
+
 -- name: next_events
 UPDATE run SET last_event = last_event + :events
 WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL RETURNING last_event

@@ -87,6 +87,8 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int
     # This run's text begins with the text of the old one.
     for piece in payloads.pieces(saved.get("said", "")):
         event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
+    if plan := saved.get("plan"):
+        event_records.append(tx, record.run_id, record.attempt, "plan.changed", {"steps": plan}, now)
     if saved:
         # The new run has used nothing itself. It remembers how many steps there were before: a tool call is the same
         # one when it is made in the same step (`LiveRunContext.call`).

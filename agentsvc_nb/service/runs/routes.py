@@ -21,7 +21,17 @@ from agentsvc_nb.wire.limits import (
     JSON_VALUES_MAX,
     PAGE_MAX,
 )
-from agentsvc_nb.wire.runs import TERMINAL, CallApproval, NewLimits, NewUndo, RunStatus, RunUndo, SentList, Verdict
+from agentsvc_nb.wire.runs import (
+    TERMINAL,
+    CallApproval,
+    NewLimits,
+    NewUndo,
+    RaisedLimit,
+    RunStatus,
+    RunUndo,
+    SentList,
+    Verdict,
+)
 
 
 async def runs_start(context: RequestContext) -> Response:
@@ -76,6 +86,10 @@ async def runs_undo(context: RequestContext) -> Response:
     return answer(await undo_run(context, await bodies.checked(context, NewUndo, document, "invalid_json")))
 
 
+async def runs_raise_limit(context: RequestContext) -> Response:
+    return answer_json((await raise_limit(context, await bodies.read_object(context))).document(context.origin))
+
+
 async def runs_approve(context: RequestContext) -> Response:
     return answer(await decide_approval(context, await bodies.read_object(context)))
 
@@ -115,6 +129,12 @@ async def undo_run(context: RequestContext, given: NewUndo) -> RunUndo:
     """Undo the file changes of the run that the path names, or that undo. Raises what `undoing.undo` raises."""
     run_id, redo, force = context.path("run_id"), bool(given.redo), bool(given.force)
     return await undoing.undo(context.use_case, context.account, run_id, redo=redo, force=force)
+
+
+async def raise_limit(context: RequestContext, document: dict[str, Any]) -> RunRecord:
+    """Raise what the run that the path names may cost. Raises `invalid_limits`, and what `runs.raise_limit` raises."""
+    given = start_request.microcents(start_request.fields(RaisedLimit, document).max_cents)
+    return await runs.raise_limit(context.use_case, context.account, context.path("run_id"), given)
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:

@@ -18,9 +18,9 @@ from agentsvc_nb.service.new_ids import new_run_id
 from agentsvc_nb.service.payloads import encode
 from agentsvc_nb.service.ports import Row, Tx
 from agentsvc_nb.service.sql import beginning, load, record, returned, wire_value
-from agentsvc_nb.wire.runs import ADDED_CHARS, Effort, NewClientTool, Run, RunEntry, Usage, typed
+from agentsvc_nb.wire.runs import ADDED_CHARS, CENT, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
-_COMPUTED: Final = {"object", "message", "usage", "app_url"}
+_COMPUTED: Final = {"object", "message", "usage", "max_cents", "app_url"}
 """Fields of the wire models that are no column of the table."""
 _JSON_COLUMNS: Final = {"structured_output", "basis", "client_tools"}
 ENTRY_MESSAGE_CHARS: Final = 200
@@ -31,7 +31,9 @@ _SHOWN_COLUMNS: Final = tuple(name for name in Run.model_fields if name not in _
 _ENTRY_COLUMNS: Final = tuple(name for name in RunEntry.model_fields if name not in _COMPUTED)
 _USAGE_COLUMNS: Final = tuple(Usage.model_fields)
 _CONVERTED: Final = _JSON_COLUMNS | {name for name in _SHOWN_COLUMNS if name.endswith("_at")}
-_sql = load("runs/runs", shown=_SHOWN_COLUMNS + _USAGE_COLUMNS, entry=_ENTRY_COLUMNS + _USAGE_COLUMNS)
+_sql = load(
+    "runs/runs", shown=(*_SHOWN_COLUMNS, *_USAGE_COLUMNS, "max_microcents"), entry=_ENTRY_COLUMNS + _USAGE_COLUMNS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +328,16 @@ def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
     tx.run(_sql["set_undone"], run_id=run_id, undone_at=undone_at)
 
 
+def limit(tx: Tx, run_id: str) -> int | None:
+    """The micro-cents that the run may cost; None without a limit."""
+    found: int | None = returned(tx, _sql["limit"], run_id=run_id)["max_microcents"]
+    return found
+
+
+def raise_limit(tx: Tx, run_id: str, max_microcents: int) -> RunRecord:
+    return read(returned(tx, _sql["raise_limit"], run_id=run_id, max_microcents=max_microcents))
+
+
 def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
     return _record(tx.one(_sql["cancelling"], run_id=run_id))
 
@@ -386,6 +398,7 @@ def document(row: Row, origin: str) -> dict[str, Any]:
     found["object"] = "agent_run"
     found["usage"] = {name: row[name] for name in _USAGE_COLUMNS}
     found["client_tools"] = found["client_tools"] or []
+    found["max_cents"] = None if row["max_microcents"] is None else row["max_microcents"] / CENT
     found["app_url"] = f"{origin}/app/chats/{row['chat']}?run={row['run_id']}"
     return found
 

@@ -28,7 +28,7 @@ from agentsvc_nb.service.times import utc_day
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.limits import EVENT_PAGE_BYTES, PAGE_MAX, STREAM_READ_BYTES
-from agentsvc_nb.wire.runs import TERMINAL, Effort, NewClientTool, RunPage, SentCall
+from agentsvc_nb.wire.runs import CENT, TERMINAL, Effort, NewClientTool, RunPage, SentCall
 
 T = TypeVar("T")
 
@@ -266,6 +266,36 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
     return record
 
 
+async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_microcents: int) -> RunRecord:
+    """Let an active run cost more, from its next call on; safe to repeat.
+
+    Raises what `get` raises, `run_not_active`, `invalid_limits` for less than the run may cost already or has spent,
+    and what `money.check_raise` raises.
+    """
+    now = context.now
+
+    def use(tx: Tx) -> RunRecord:
+        run = of_account(tx, account, run_id)
+        if run.status not in ("queued", "running"):
+            raise ApiError("run_not_active")
+        limit = run.max_microcents
+        if limit is None:
+            raise ApiError("invalid_limits", "The run has no `max_cents` that could be raised.", field="max_cents")
+        if max_microcents == limit:
+            return run
+        least = max(limit, run.cost_microcents)
+        if max_microcents < least:
+            why = f"A limit can only be raised: send a `max_cents` over {least / CENT:,.2f}."
+            raise ApiError("invalid_limits", why, field="max_cents")
+        money.check_raise(tx, run, context.settings, now)
+        event_records.append(tx, run.run_id, run.attempt, "limit.raised", {"max_cents": max_microcents / CENT}, now)
+        return run_records.raise_limit(tx, run.run_id, max_microcents)
+
+    record = await context.write(use)
+    context.signals.notify(record.run_id)
+    return record
+
+
 async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
     """The run of any account, for workers."""
     return await context.read(lambda tx: run_records.get(tx, run_id))
@@ -288,9 +318,28 @@ async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
     return await context.read_single(lambda tx: run_records.saved(tx, run_id))
 
 
-async def spent_in_jobs(context: UseCaseContext, run_id: str) -> Spent:
-    """What the jobs of the run used so far, as far as they have ended."""
-    return await context.read_single(lambda tx: job_records.spent_in(tx, run_id))
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The micro-cents that a run may cost now, those that its jobs used as far as they have ended, and the use of its
+    account's day without what the run itself holds. None: no limit."""
+
+    limit: int | None = None
+    in_jobs: int = 0
+    day: money.Day | None = None
+
+
+async def room(context: UseCaseContext, run: RunRecord) -> Room:
+    """What a run and the day of its account have left."""
+    now = context.now
+
+    def use(tx: Tx) -> Room:
+        found = _found(run_records.get(tx, run.run_id))
+        day = money.day(tx, run.account, context.settings, now)
+        if day is not None:
+            day = replace(day, held=day.held - found.hold_microcents - found.charge_hold_microcents)
+        return Room(found.max_microcents, job_records.spent_in(tx, run.run_id).cost_microcents, day)
+
+    return await context.read(use)
 
 
 async def status(context: UseCaseContext, run_id: str) -> str | None:

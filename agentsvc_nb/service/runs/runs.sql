@@ -118,6 +118,12 @@ WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
 -- name: release_charges
 UPDATE run SET charge_hold_microcents = 0 WHERE run_id = :run_id AND attempt = :attempt AND charge_hold_microcents > 0
 
+-- name: limit
+SELECT max_microcents FROM run WHERE run_id = :run_id
+
+-- name: raise_limit
+UPDATE run SET max_microcents = :max_microcents WHERE run_id = :run_id RETURNING *
+
 -- name: cancelling
 UPDATE run SET status = 'cancelling' WHERE run_id = :run_id AND status = 'running' RETURNING *
 

@@ -66,9 +66,13 @@ def fields(model: type[B], document: Document) -> B:
 
 
 def limits(given: NewRun | NewLimits) -> RunLimits:
+    return RunLimits(given.max_steps, None if given.max_cents is None else microcents(given.max_cents))
+
+
+def microcents(cents: float) -> int:
+    """Return an amount in micro-cents, at most `MICROCENTS_MAX`."""
     # Rounded up: a part of a micro-cent is over 0, too.
-    cents = given.max_cents
-    return RunLimits(given.max_steps, None if cents is None else math.ceil(min(cents * CENT, MICROCENTS_MAX)))
+    return math.ceil(min(cents * CENT, MICROCENTS_MAX))
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:

@@ -103,6 +103,21 @@ async def approve(context: RequestContext) -> Response:
     return RedirectResponse(_anchor(await run_routes.named_run(context)), 303)
 
 
+async def raise_limit(context: RequestContext) -> Response:
+    """Let a run cost what its button says, and redirect to it in its chat."""
+    form = await bodies.read_form_fields(context.request)
+    given = {"max_cents": _number(form.get("max_cents", ""))}
+    return RedirectResponse(_anchor(await run_routes.raise_limit(context, given)), 303)
+
+
+def _number(text: str) -> float | str:
+    """The number that a field of a form has; the text itself if it is none, which is then refused."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 async def events(context: RequestContext) -> Response:
     """The run's events, which the page's script follows."""
     return await run_routes.runs_events(context)

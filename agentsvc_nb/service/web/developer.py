@@ -118,6 +118,7 @@ async def _settings_page(
         error.row.status if error else 200,
         keys=[key for key in known if key.revoked_at is None],
         usage=_usage_lines(billed, names),
+        today=await accounts.usage_of_today(context.use_case, context.account),
         made=made,
         error=error,
         name=name,

@@ -30,6 +30,7 @@ _PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/app/chats/{chat}/text": {"GET": chats.show_text},
     "/app/runs/{run_id}/events": {"GET": chats.events},
     "/app/runs/{run_id}/sent": {"GET": chats.show_sent},
+    "/app/runs/{run_id}/limits": {"POST": chats.raise_limit},
     "/app/runs/{run_id}/cancel": {"POST": chats.stop},
     "/app/runs/{run_id}/undo": {"POST": chats.undo},
     "/app/runs/{run_id}/calls/{call_id}/approval": {"POST": chats.approve},

@@ -91,6 +91,7 @@ def test_a_context_without_room_for_the_core_begins_with_its_shortest_tools() ->
         run = it.ask("Hello")
         first, second = (offered(it, call) for call in range(2))
         assert {"list_files", "search_tools"} <= first.keys()
+        assert "plan" not in json.dumps(it.server.asked[-1]["tools"])
         assert "query_tables" in second.keys() - first.keys()
         assert (run.status, warned(it, run)) == ("completed", [])
 

@@ -31,6 +31,8 @@ STRICT: Final[dict[str, Any]] = {
     "model_url": "http://127.0.0.1:1",
 }
 """A service that refuses much; an account of one's own has not spent its three cents."""
+DAILY: Final = {"day_cents": 5}
+"""A service whose accounts have five cents a day."""
 HURRIED: Final = {"rate_per_minute": 3, "rate_per_minute_user": 6, "gateway_seconds": 1}
 HASTY: Final[dict[str, Any]] = {"sync_hold_seconds": 0.3, "ask_handle_seconds": 0, "upload_ttl_seconds": 0}
 """A service that gives handles at once."""

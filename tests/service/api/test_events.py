@@ -118,6 +118,26 @@ def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
     assert wire.finish("say free", chat=run["chat"])["status"] == "completed"
 
 
+def plan(*states: str) -> dict[str, Any]:
+    return {"steps": [{"text": f"Part {number}", "state": state} for number, state in enumerate(states, 1)]}
+
+
+def test_a_plan_is_an_event_of_its_own_that_a_resumed_run_begins_with(wire: Wire) -> None:
+    first, then = plan("doing", "open"), plan("done", "doing")
+    shown = [f"call plan {json.dumps(steps)}" for steps in (first, first, then)]
+    script = f"{shown[0]}\n{shown[1]}\nstep 1\n{shown[2]}\nrewind\nstep 1\nfail model_unavailable Away."
+    old = wire.finish(script)
+    events = wire.events(old["run_id"])
+    told = [event["payload"] for event in events if event["type"] == "plan.changed"]
+    assert told == [first, then, then], "the same plan is told again only after it was taken back"
+    assert {"tool.call", "tool.result"}.isdisjoint(event["type"] for event in events)
+    new = wire("POST", f"/runs/{old['run_id']}/resume").json()["run_id"]
+    until(lambda: wire("GET", f"/runs/{new}").json()["ended_at"])
+    assert [event["payload"] for event in wire.events(new) if event["type"] == "plan.changed"] == [then]
+    long = wire.finish(f"call plan {json.dumps(plan(*['open'] * 13))}")
+    assert "plan.changed" not in [event["type"] for event in wire.events(long["run_id"])]
+
+
 def test_payloads_have_the_fields_of_their_type(wire: Wire) -> None:
     run = wire.finish('say a\nwrite a.txt x\nprogress 1 2 half\ncall echo_job {"steps": 0}\nrewind\nsay b')
     events = wire.events(run["run_id"])

@@ -24,7 +24,7 @@ from agentsvc_nb.wire.codes import CODES, Code
 from agentsvc_nb.wire.limits import MCP_BODY_BYTES
 from agentsvc_nb.wire.routes import MCP, ROUTES
 from tests.service.api.conftest import ACCEPTED, KEYS, Wire
-from tests.service.api.service_fixture import HURRIED, STRICT, ServiceFixture, operate, stop
+from tests.service.api.service_fixture import DAILY, HURRIED, STRICT, ServiceFixture, operate, stop
 from tests.service.api.test_every_route import PICTURE
 from tests.support.contents import lose
 from tests.support.waiting import until
@@ -124,6 +124,12 @@ def spent(s: ServiceFixture, message: str = "say x", **key: Any) -> httpx.Respon
     wire = s.account(s.other(**STRICT), **key)
     if not key:
         wire.finish(message)
+    return start(s, wire)
+
+
+def spent_day(s: ServiceFixture) -> httpx.Response:
+    wire = s.account(s.other(**DAILY))
+    wire.finish("usage 50000 0")
     return start(s, wire)
 
 
@@ -245,6 +251,9 @@ PROVOKED: Final[dict[str, Provoke]] = {
     "model_unavailable": lambda s: start(s, s.account(s.other(**STRICT)), model="openai-chat:none"),
     "run_not_resumable": lambda s: s.wire("POST", f"/runs/{s.wire.finish('say x')['run_id']}/resume"),
     "run_not_finished": lambda s: s.wire("POST", f"/runs/{s.wire.start('wait 60')['run_id']}/undo"),
+    "run_not_active": lambda s: s.wire(
+        "POST", f"/runs/{s.wire.finish('say x')['run_id']}/limits", json={"max_cents": 2}
+    ),
     "agent_run_rejected": lambda s: while_running(s, s.wire, same_chat=True),
     "chat_project_mismatch": mismatch,
     "chat_id_retired": retired,
@@ -260,6 +269,7 @@ PROVOKED: Final[dict[str, Provoke]] = {
     "api_wallet_reconciliation_required": lambda s: spent(s, "usage none"),
     "monthly_usage_limit_reached": lambda s: spent(s, member=True),
     "api_key_budget_exhausted": lambda s: while_running(s, s.keyed(budget_cents=1)),
+    "day_budget_exhausted": spent_day,
     "runtime_capacity_busy": lambda s: while_running(s, s.account(s.other(**STRICT)), runs=2),
     "feedback_rate_limited": sixty_reports,
     "internal_error": lambda s: download(s, words=uuid.uuid4().hex),

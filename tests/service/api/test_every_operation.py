@@ -70,11 +70,13 @@ def start(client: Any, stage: ServiceFixture) -> None:
     assert [one.run_id for one in list(client.runs.list(chat=held.chat, status="failed"))] == [failed["run_id"]]
 
 
-@case("runs.wait", "runs.cancel", "runs.resume", "runs.sent")
+@case("runs.wait", "runs.cancel", "runs.resume", "runs.raise_limit", "runs.sent")
 def wait(client: Any, stage: ServiceFixture) -> None:
     run = client.runs.wait(stage.wire.start("wait 0.1\nfail brain_gone Away.")["run_id"], timeout=60)
     assert (run.status, run.last_error) == ("failed", "brain_gone")
-    run = client.runs.cancel(stage.wire.start("wait 60")["run_id"])
+    run = stage.wire.start("wait 60", max_cents=5)
+    assert client.runs.raise_limit(run["run_id"], 7.5).max_cents == 7.5
+    run = client.runs.cancel(run["run_id"])
     assert (client.runs.wait(run.run_id)).status == "cancelled"
     failed = stage.wire.finish("say x\nstep 1\nsay y", max_steps=1)
     run = client.runs.resume(failed["run_id"], idempotency_key=uuid.uuid4().hex)
@@ -148,7 +150,7 @@ def versions(client: Any, stage: ServiceFixture) -> None:
     assert client.files.download("a.txt", chat=chat) == b"one"
 
 
-@case("chats.retire", "models.list")
+@case("chats.retire", "models.list", "usage.today")
 def retire(client: Any, stage: ServiceFixture) -> None:
     assert [(model.id, model.available) for model in client.models.list()] == [("scripted", True)]
     chat = stage.wire.new_chat()

@@ -80,8 +80,12 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
     "runs.cancel": _ended_run,
     "runs.resume": _failed_run,
     "runs.undo": _ended_run,
+    "runs.raise_limit": lambda s: Right(
+        {"run_id": s.wire.start("wait 5", max_cents=1)["run_id"]}, {"json": {"max_cents": 2}}
+    ),
     "runs.approve": _called,
     "runs.answer": _answered,
+    "usage.today": lambda s: Right(),
     "models.list": lambda s: Right(),
     "files.upload": lambda s: Right(options={"files": {"files": ("a.txt", b"x")}}),
     "files.list": _file,

@@ -19,7 +19,7 @@ from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.runs import CENT
 from tests.service.api.conftest import Wire, code
 from tests.service.api.mcp_caller import TASKS, McpCaller
-from tests.service.api.service_fixture import ServiceFixture, operate, stop
+from tests.service.api.service_fixture import DAILY, ServiceFixture, operate, stop
 from tests.support.waiting import until
 from tests.unit.service.site import Answer, Asked, Site, as_json, serving
 
@@ -166,6 +166,57 @@ def test_a_replay_passes_the_wallet_again_and_a_refused_key_stays_free(bank: Ban
     assert wire.start("say x", headers={"Idempotency-Key": "once"})["run_id"] == first["run_id"]
     assert wire.finish("say y", headers={"Idempotency-Key": "other"})["output"] == "y"
     stop(wire, first)
+
+
+def test_a_limit_is_not_raised_past_what_pays_for_the_run(bank: Bank) -> None:
+    wire = bank.open()
+    run = wire.start("wait 60", max_cents=2)
+    path, body = f"/runs/{run['run_id']}/limits", {"max_cents": 4}
+    others = [wire.start("wait 60") for _ in range(4)]
+    assert code(wire("POST", path, json=body)) == "api_wallet_exhausted"
+    stop(wire, others[0])
+    assert wire("POST", path, json=body).json()["max_cents"] == 4
+    for other in (*others[1:], run):
+        stop(wire, other)
+
+
+@pytest.fixture
+def daily(bank: Bank, stage: ServiceFixture) -> Bank:
+    """A service whose accounts have five cents a day."""
+    return Bank(stage.other(**DAILY), bank.searx, stage)
+
+
+def test_a_day_is_shared_by_all_work_warns_at_80_percent_and_begins_anew(daily: Bank) -> None:
+    wire = daily.open()
+    run = wire.finish("usage 41000 0\nstep 1\nstep 1\nsay x")
+    told = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "warning"]
+    assert [warning["code"] for warning in told] == ["day_budget_near"]
+    assert "4.10 of today's 5.00 cents" in told[0]["message"]
+    member = daily.open(account=wire.account, member=True)
+    answer = refused(member)
+    assert code(answer) == "day_budget_exhausted", "nine tenths of a cent are left, and a start holds one"
+    facts = answer.json()["error"]["day_budget"]
+    assert (facts["limit_cents"], facts["billed_cents"], facts["held_cents"]) == (5, 4.1, 0)
+    assert facts["resets_at"] in answer.json()["error"]["message"]
+    today = wire("GET", "/usage").json()
+    assert (today["billed_cents"], today["limit_cents"], today["resets_at"]) == (4.1, 5, facts["resets_at"])
+    yesterday = "UPDATE usage_day SET day = '2026-01-01' WHERE account = :account"
+    operate(daily.service, lambda tx: tx.run(yesterday, account=wire.account))
+    assert member.finish("say anew")["output"] == "anew"
+
+
+def test_no_run_on_its_way_crosses_the_day(daily: Bank) -> None:
+    wire = daily.open()
+    answers = at_once(wire, "/runs", {"message": "say before\nwait 0.2\nusage 20000 0\nsay after"})
+    assert {answer.status_code for answer in answers} == {202, 429}
+    started = [answer.json()["run_id"] for answer in answers if answer.status_code == 202]
+    until(lambda: all(wire("GET", f"/runs/{run_id}").json()["ended_at"] for run_id in started))
+    ended = [wire("GET", f"/runs/{run_id}").json() for run_id in started]
+    done = [run for run in ended if run["status"] == "completed"]
+    assert daily.billed(wire, "tokens") == 2 * CENT * len(done) <= 5 * CENT
+    assert {run["last_error"] for run in ended if run not in done} == {"limit_reached"}
+    assert all("AGENTSVC_DAY_CENTS" in run["last_error_message"] for run in ended if run not in done)
+    assert daily.held(wire) == 0
 
 
 @pytest.mark.parametrize(("limit", "billed_cents"), [("wallet", 0), ("budget", 10), ("plan", 10)])

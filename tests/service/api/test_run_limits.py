@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+import httpx
 import pytest
 
-from tests.service.api.conftest import Wire, code
-from tests.service.api.service_fixture import ServiceFixture
+from tests.service.api.conftest import Wire, code, page, signed_in
+from tests.service.api.service_fixture import CAREFUL, ServiceFixture
+from tests.support.waiting import until
 
 TOKENS_A_CENT = 10_000
 """Of `scripted`: 100 cents a million."""
@@ -49,3 +51,47 @@ def test_limits_that_are_wrong(limits: dict[str, Any], wire: Wire) -> None:
     answer = wire("POST", "/runs", json={"message": "say x", **limits})
     assert (answer.status_code, code(answer)) == (400, "invalid_limits")
     assert answer.json()["error"]["field"] in limits
+
+
+ALMOST: Final = int(4.1 * TOKENS_A_CENT)
+"""82 % of five cents."""
+
+
+def of(wire: Wire, run: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == kind]
+
+
+def raised(wire: Wire, run: dict[str, Any], cents: float) -> httpx.Response:
+    return wire("POST", f"/runs/{run['run_id']}/limits", json={"max_cents": cents})
+
+
+def test_a_run_near_its_limit_says_so_once_and_may_be_given_more(stage: ServiceFixture) -> None:
+    service = stage.other(**CAREFUL)
+    wire = stage.open(service)
+    waits = 'call echo_job {"steps": 0, "seconds": 0}'
+    run = wire.start(f"usage {ALMOST} 0\nstep 1\n{waits}\nusage {ALMOST} 0\nstep 1\nrewind\nsay done", max_cents=5)
+    (waiting,) = until(lambda: of(wire, run, "approval.requested"))
+    assert of(wire, run, "limit.near") == [{"max_cents": 5, "spent_cents": 4.1, "suggested_cents": 10}]
+    with signed_in(service) as browser:
+        assert "Raise to 10 cents" in page(browser, f"/app/chats/{run['chat']}")
+        answer = browser.post(f"/app/runs/{run['run_id']}/limits", data={"max_cents": "10"})
+        assert (answer.status_code, answer.headers["location"]) == (
+            303,
+            f"/app/chats/{run['chat']}#run_{run['run_id']}",
+        )
+        assert "Raise to" not in page(browser, f"/app/chats/{run['chat']}")
+    again = raised(wire, run, 10)
+    assert (again.status_code, again.json()["max_cents"]) == (200, 10)
+    assert of(wire, run, "limit.raised") == [{"max_cents": 10}]
+    assert (raised(wire, run, 9).status_code, code(raised(wire, run, 9))) == (400, "invalid_limits")
+    wire("POST", f"/runs/{run['run_id']}/calls/{waiting['call_id']}/approval", json={"approved": True})
+    ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda found: found["ended_at"])
+    assert (ended["status"], ended["output"], ended["usage"]["cost_microcents"]) == ("completed", "done", 8_200_000)
+    assert [near["max_cents"] for near in of(wire, run, "limit.near")] == [5, 10], "once for each limit"
+    assert code(raised(wire, run, 20)) == "run_not_active"
+
+
+def test_a_run_without_a_limit_gets_none(wire: Wire) -> None:
+    run = wire.start("wait 60")
+    assert code(raised(wire, run, 20)) == "invalid_limits"
+    wire("POST", f"/runs/{run['run_id']}/cancel")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.notebook.ask.background import Background, prepare_ask, prepare_attach
-from agentsvc_nb.notebook.ask.history import decide, show
+from agentsvc_nb.notebook.ask.history import decide, raise_limit, show
 from agentsvc_nb.notebook.ask.request import AskRequest
 from agentsvc_nb.notebook.display.render import error_bundle, price
 from agentsvc_nb.notebook.errors import AskError
@@ -22,6 +22,7 @@ from agentsvc_nb.notebook.widgets.chat.attachments import OFFERED, Attachments
 from agentsvc_nb.notebook.widgets.chat.screen import TurnScreen
 from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, Conversation, as_cell, asked_part, transcript
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
+from agentsvc_nb.notebook.widgets.raising import LimitCard
 from agentsvc_nb.wire.text import label, plain
 
 AT_ONCE: Final = 5
@@ -66,6 +67,7 @@ class ChatController:
         self.front = front = Front("live", "writing", "chat")
         self.attachments = Attachments(front)
         self._approvals = ApprovalCards(front, partial(decide, session))
+        self._limit = LimitCard(front, partial(raise_limit, session))
         front.on("send", lambda content, _: self.send(str(content.get("text") or "")))
         front.on("stop", lambda *_: self.stop())
         front.on("earlier", lambda *_: self.show_earlier())
@@ -133,7 +135,7 @@ class ChatController:
         question = replace(self._first, message=turn.message, typed=turn.typed, files=files, wait=True)
         if chat := self.conversation.chat:
             question = replace(question, chat=chat, new_chat=False, project=None)
-        screen = TurnScreen(self.front, self._approvals, turn)
+        screen = TurnScreen(self.front, self._approvals, self._limit, turn)
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
     def _ask_again(self, number: object) -> None:
@@ -145,7 +147,7 @@ class ChatController:
 
     def _follow(self, turn: ChatTurn) -> None:
         """Follow a turn's run, which somebody else has started."""
-        screen = TurnScreen(self.front, self._approvals, turn)
+        screen = TurnScreen(self.front, self._approvals, self._limit, turn)
         self._watch(ActiveTurn(screen, lambda: prepare_attach(self._session, turn.run_id, screen)))
 
     def _watch(self, active: ActiveTurn) -> None:

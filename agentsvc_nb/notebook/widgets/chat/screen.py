@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentsvc_nb.notebook.display.plan import plan_html
 from agentsvc_nb.notebook.display.render import Bundle, doing
 from agentsvc_nb.notebook.display.screens import LiveScreen
 from agentsvc_nb.notebook.display.timeline import timeline_html
@@ -12,6 +13,7 @@ from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.widgets.approvals import ApprovalCards
 from agentsvc_nb.notebook.widgets.chat.turns import ChatTurn, asked_part
 from agentsvc_nb.notebook.widgets.front import Front
+from agentsvc_nb.notebook.widgets.raising import LimitCard
 from agentsvc_nb.wire.text import label
 
 
@@ -50,17 +52,18 @@ class TurnScreen(LiveScreen):
         cost: what the run has cost, in micro-cents, once it has ended.
     """
 
-    def __init__(self, front: Front, approvals: ApprovalCards, turn: ChatTurn) -> None:
+    def __init__(self, front: Front, approvals: ApprovalCards, limit: LimitCard, turn: ChatTurn) -> None:
         super().__init__(PartsOutput(front))
         self._front = front
         self._approvals = approvals
+        self._limit_card = limit
         self.turn = turn
         self.chat: str | None = None
         self.wrote: tuple[str, ...] = ()
         self.model = ""
         self.cost = 0
         self._closed = False
-        self._steps: tuple[int, int] = (0, 0)
+        self._steps: tuple[int, int, int] = (0, 0, 0)
         front.remove("live")
         front.change({"live": asked_part(turn)})
 
@@ -83,6 +86,7 @@ class TurnScreen(LiveScreen):
         """Remove the turn that goes on: it has ended, and is shown as one of the others."""
         self._closed = True
         self._approvals.show({}, ())
+        self._limit_card.clear()
         gone = [name for prefix in ("live", "doing", "steps") for name in self._front.parts(prefix)]
         self._front.change(dict.fromkeys(gone))
 
@@ -96,13 +100,19 @@ class TurnScreen(LiveScreen):
         seconds = int(view.elapsed) if view.elapsed < 60 else int(view.elapsed) // 5 * 5
         words = " · ".join(doing(view)[1:]) or ("writing" if view.said else label(doing(view)[0].lstrip("●○◌ "), 40))
         self._front.change({"doing": [words, f"{seconds} s"] if seconds else [words]})
-        steps = len(view.marks), sum(1 + (call.failed is not None) for call in view.calls)
+        steps = view.last_plan, len(view.marks), sum(1 + (call.failed is not None) for call in view.calls)
         if steps != self._steps:
             self._steps = steps
-            self._front.change({"steps": timeline_html(view) or None})
+            self._front.change({"steps": (plan_html(view.plan) + timeline_html(view, planned=False)) or None})
 
     def _draw_asked(self, view: RunView) -> None:
         """Draw nothing: `_draw_kernel` shows the cards of all calls."""
+
+    def _draw_plan(self, view: RunView) -> None:
+        """Draw nothing: the plan is among the steps."""
+
+    def _draw_limit(self, view: RunView) -> None:
+        self._limit_card.show(view)
 
     def _draw_kernel(self, view: RunView) -> None:
         self._approvals.show(view.asked, view.kernel)

@@ -1,6 +1,6 @@
 // What goes on below a cell that has ended: the card of a background run, the bars of background jobs, calls that wait for
 // approval, and a change to accept. Put behind common.js and live.js.
-// Parts: run, text, ran, asked/KEY, order, job/ID, more, choice, closed.
+// Parts: run, plan, text, ran, asked/KEY, near, order, job/ID, more, choice, closed.
 
 function render({ model, el }) {
   const card = new CardView(model);
@@ -29,13 +29,15 @@ class CardView {
     this.text = element("div", { className: "asvc-tail", tabIndex: 0, role: "group" });
     this.text.setAttribute("aria-label", "The answer so far");
     this.text.hidden = true;
-    this.run.box.append(this.text);
+    this.plan = element("div", { className: "asvc-page" });
+    this.run.box.append(this.plan, this.text);
     this.approvals = new Approvals(say);
+    this.limit = new LimitCard(say);
     this.jobs = new Map();
     this.bars = element("div", { className: "asvc-bars" });
     this.more = element("div", { className: "asvc-quiet" });
     this.choice = element("div");
-    this.root.replaceChildren(this.run.box, this.approvals.box, this.bars, this.more, this.choice);
+    this.root.replaceChildren(this.run.box, this.approvals.box, this.limit.box, this.bars, this.more, this.choice);
   }
 
   show(parts) {
@@ -45,10 +47,12 @@ class CardView {
   part(name, value) {
     const [kind, key] = name.split(/\/(.*)/s);
     if (kind === "ran" || kind === "asked") this.approvals.part(kind, key, value);
+    else if (kind === "near") this.limit.part(value);
     else if (kind === "run" && value) {
       this.run.box.hidden = false;
       this.run.show(value);
-    } else if (kind === "text") this.write(value);
+    } else if (kind === "plan") this.plan.replaceChildren(markup(value ?? ""));
+    else if (kind === "text") this.write(value);
     else if (kind === "job" && value) this.job(key, value);
     else if (kind === "more") this.more.textContent = value ?? "";
     else if (kind === "choice") this.choose(value);

@@ -1,6 +1,6 @@
 // The chat: turns that ended, the one that goes on, and what is written next. Put behind common.js, live.js and
 // writing.js.
-// Parts: head, order, turn/N, live, doing, steps, live/N, ran, asked/KEY, earlier, heard, closed; those of writing.js.
+// Parts: head, order, turn/N, live, doing, steps, live/N, ran, asked/KEY, near, earlier, heard, closed; those of writing.js.
 
 const LONG = 800; // characters of a question that scrolls by itself
 const LOOK_AGAIN = 3_000; // milliseconds between two questions whether others have asked
@@ -86,7 +86,7 @@ class ChatView {
     const [kind, key] = name.split(/\/(.*)/s);
     if (kind === "turn") this.turn(Number(key), value);
     else if (kind === "order") this.numbers = value ?? [];
-    else if (["live", "doing", "steps", "ran", "asked"].includes(kind)) this.live.part(kind, key, value);
+    else if (["live", "doing", "steps", "ran", "asked", "near"].includes(kind)) this.live.part(kind, key, value);
     else if (kind === "earlier") this.log.offerEarlier(value);
     else if (kind === "head") [this.title.textContent, this.facts.textContent] = value ?? ["", ""];
     else if (kind === "heard") this.heard.textContent = value ?? "";
@@ -242,17 +242,19 @@ class Live {
     this.steps = element("div");
     this.page = element("div", { className: "asvc-page jp-RenderedHTMLCommon" });
     this.approvals = new Approvals(say);
+    this.limit = new LimitCard(say);
     this.caret = element("span", { className: "asvc-caret" });
     this.blocks = new Map();
     const who = agent();
     who.append(this.doing);
     this.box = element("div", { className: "asvc-turn", role: "group", "aria-label": "The turn that goes on" });
-    this.box.append(this.asked, who, this.steps, this.page, this.approvals.box);
+    this.box.append(this.asked, who, this.steps, this.page, this.approvals.box, this.limit.box);
     this.box.hidden = true;
   }
 
   part(kind, key, value) {
     if (kind === "ran" || kind === "asked") this.approvals.part(kind, key, value);
+    else if (kind === "near") this.limit.part(value);
     else if (kind === "doing") this.doing.textContent = value ? value.join(" · ") : "";
     else if (kind === "steps") this.step(value);
     else if (key !== undefined) this.block(Number(key), value);

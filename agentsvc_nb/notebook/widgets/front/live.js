@@ -1,5 +1,5 @@
 // What a chat and the card of a background run share: answers, code that ran in the kernel, and calls that wait for approval.
-// Put behind common.js. Parts: ran, asked/KEY.
+// Put behind common.js. Parts: ran, asked/KEY, near.
 
 /** The calls of a run that wait for the user, and above them the code that ran already. */
 class Approvals {
@@ -59,6 +59,28 @@ function approval(key, { shown, code, tool, yes, no, failed }, say) {
   };
   tell(failed);
   return { card, tell };
+}
+
+/** The card of a run that is near its limit, with a button that raises it. */
+class LimitCard {
+  constructor(say) {
+    this.say = say;
+    this.box = element("div");
+  }
+
+  part(value) {
+    if (!value) return this.box.replaceChildren();
+    const raise = button(...value.button, () => {
+      raise.disabled = true;
+      this.say({ do: "raise" });
+    }, "asvc-primary");
+    const shown = element("div", { className: "asvc-page" }, markup(value.shown));
+    const wrong = element("div", { className: "asvc-wrong", role: "alert" }, markup(value.failed));
+    const row = element("div", { className: "asvc-row" }, raise);
+    const card = element("div", { className: "asvc-card asvc-waits", role: "group", "aria-label": "The run is near its limit" });
+    card.append(shown, row, wrong);
+    this.box.replaceChildren(card);
+  }
 }
 
 /** HTML of an answer, in the host's own look, with what one can do with its code, tables and pictures. */

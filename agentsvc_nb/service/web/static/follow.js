@@ -2,6 +2,7 @@
 "use strict";
 
 const POLL_MS = 3000;
+const SIGNS = { done: "✓", doing: "▸" };
 
 function follow(turn) {
   const text = turn.querySelector("[data-text]");
@@ -22,6 +23,16 @@ function follow(turn) {
   on("step.started", (payload) => (doing.textContent = `step ${payload.step}`));
   on("tool.call", (payload) => (doing.textContent = `calls ${payload.tool}`));
   on("progress", (payload) => (doing.textContent = payload.message));
+  on("plan.changed", (payload) => {
+    const lines = payload.steps.map((step) => {
+      const line = document.createElement("li");
+      line.textContent = `${SIGNS[step.state] ?? "○"} ${step.text}`;
+      return line;
+    });
+    turn.querySelector("[data-plan]").replaceChildren(...lines);
+  });
+  on("limit.near", reload);
+  on("limit.raised", reload);
   on("approval.requested", reload);
   on("approval.decided", reload);
   on("run.resumed", reload);  // some of the text no longer counts

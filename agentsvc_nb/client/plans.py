@@ -1,0 +1,35 @@
+"""The plan that an agent shows in a longer run, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsvc_nb.wire.limits import PLAN_STEP_CHARS, PLAN_STEPS_MAX
+from agentsvc_nb.wire.runs import Event, PlanStep
+from agentsvc_nb.wire.text import label
+
+_SIGNS: Final = {"done": "✓", "doing": "▸"}
+
+
+def planned(event: Event) -> list[PlanStep]:
+    """Return the plan of an event `plan.changed`."""
+    given: Any = event.payload.get("steps")
+    steps = [step for step in given if isinstance(step, dict)] if isinstance(given, list) else []
+    return [PlanStep(text=str(step.get("text")), state=str(step.get("state"))) for step in steps[:PLAN_STEPS_MAX]]
+
+
+def step_line(step: PlanStep) -> str:
+    """Return a step with the sign of its state.
+
+    >>> step_line(PlanStep(text="Read the files", state="done"))
+    '✓ Read the files'
+    """
+    return f"{_SIGNS.get(step.state, '○')} {label(step.text, PLAN_STEP_CHARS)}"
+
+
+def new_lines(before: Sequence[PlanStep], plan: Sequence[PlanStep]) -> str:
+    """Return what a terminal prints of a plan in place of another: the steps that have changed, or all of new ones."""
+    if [step.text for step in before] != [step.text for step in plan]:
+        return "\n".join(map(step_line, plan))
+    return "\n".join(step_line(step) for step, was in zip(plan, before, strict=True) if step != was)

@@ -1,0 +1,58 @@
+"""The card of a run that is near its limit, with a button that raises it: a part of a front end (`front/live.js`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentsvc_nb.notebook.display.limits import limit_bundle
+from agentsvc_nb.notebook.display.transcript import NearLimit, RunView
+from agentsvc_nb.notebook.errors import AskError
+from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
+from agentsvc_nb.wire.text import worded
+
+Raise = Callable[[str, float], object]
+"""Let a run, by its id, cost so many cents. Raises `AskError` when that fails."""
+
+
+class LimitCard:
+    """The part `near`, as long as the run is near its limit. Clicks are handled in any thread."""
+
+    def __init__(self, front: Front, raise_limit: Raise) -> None:
+        self._front = front
+        self._raise_limit = raise_limit
+        self._run_id = ""
+        self._near: NearLimit | None = None
+        front.on("raise", self._pressed)
+
+    def show(self, view: RunView) -> None:
+        """Show the card of this run, or none if it is not near its limit."""
+        if view.near == self._near and view.run_id == self._run_id:
+            return
+        self._run_id, self._near = view.run_id, view.near
+        self._front.change({"near": self._part()})
+
+    def clear(self) -> None:
+        self._near = None
+        self._front.change({"near": None})
+
+    def _part(self, failed: str = "") -> dict[str, Any] | None:
+        if (near := self._near) is None:
+            return None
+        shown = limit_bundle(RunView(run_id=self._run_id, near=near))["text/html"]
+        to = f"{near.suggested_cents:g} cents"
+        return {"shown": shown, "button": [f"Raise to {to}", f"Let this run cost {to}"], "failed": failed}
+
+    def _pressed(self, _: Mapping[str, Any], __: object) -> None:
+        if self._near is not None:
+            self._front.remember({"near": self._part()})  # the next failure is news, even if it is the same
+            threading.Thread(target=self._send, args=(self._run_id, self._near), daemon=True).start()
+
+    def _send(self, run_id: str, near: NearLimit) -> None:
+        try:
+            self._raise_limit(run_id, near.suggested_cents)  # the run's next event removes the card
+        except Exception as error:  # an error in a thread would go unseen
+            said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
+            if self._near == near:
+                self._front.change({"near": self._part(worded(said, SAID_CHARS))})

@@ -1,0 +1,50 @@
+"""A tool by which the agent shows the user the steps of longer work. The run makes an event of its own of each call."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+
+from agentsvc_nb.tools.port import PLAN, BaseTool, Outcome, ToolContext
+from agentsvc_nb.wire.limits import PLAN_STEP_CHARS, PLAN_STEPS_MAX
+from agentsvc_nb.wire.text import label
+
+_SHOWN: Final = "The user sees this plan."
+
+
+def _one_line(text: object) -> object:
+    return label(text, PLAN_STEP_CHARS) if isinstance(text, str) else text
+
+
+class Step(BaseModel):
+    text: Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1)] = Field(
+        description="What is done, in a few words."
+    )
+    state: Literal["open", "doing", "done"] = "open"
+
+
+class PlanInput(BaseModel):
+    steps: list[Step] = Field(min_length=1, max_length=PLAN_STEPS_MAX)
+
+
+class Plan(BaseTool):
+    """Not offered to models with a small context."""
+
+    name: ClassVar[str] = PLAN
+    description: ClassVar[str] = (
+        "Shows the user a short plan of longer work, and ticks its steps off. Each call replaces the plan: "
+        "send all steps."
+    )
+    family: ClassVar[str] = "plan"
+
+    Input: ClassVar[type[BaseModel]] = PlanInput
+
+    @staticmethod
+    def shown() -> Outcome:
+        """What the agent is told once the user sees the plan."""
+        return Outcome(content=[{"type": "text", "text": _SHOWN}])
+
+    async def run(self, given: PlanInput, context: ToolContext) -> Outcome:
+        """Within a run, the run itself shows the plan (`service.runner.tool_calls`)."""
+        return self.shown()
