@@ -300,7 +300,8 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
         budget = Budget(lengths, served.context, largest_answer(served))
         skills = await briefing.skills(turn, served, budget)
         tools = await turn_tools.offered(turn, served, lengths)
-        said = await briefing.instructions(turn, served, budget) + turn_tools.groups(tools) + skills
+        offered = {tool.name for tool in turn_tools.loaded(tools, [])}
+        said = await briefing.instructions(turn, served, budget, offered) + turn_tools.groups(tools) + skills
         alone = [count(said), count_schema(turn.output_config or {})]
 
         def budget_of(messages: Sequence[ModelMessage]) -> Budget:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from agentsvc_nb.agents.language import briefing
+from agentsvc_nb.agents.language.lengths import Lengths
 from tests.service.agents.serving import Serving, language_service, loading, serving
 from tests.unit.agents.chat_server import Reply
 from tests.unit.agents.wires.providers import PROVIDERS
@@ -40,6 +43,15 @@ def test_a_table_goes_in_as_its_schema_ranges_first_rows_and_number_of_rows(it: 
     assert len(question) < 1_500
     it.ask("And now?", chat=run.chat)
     assert "table sales, 3,000 rows" in it.last()[-1]["content"], "later turns know of it, too"
+
+
+def test_the_instructions_are_short_and_name_only_tools_that_are_offered(it: Serving) -> None:
+    it.ask("Hello", DONE, max_cents=50)
+    told = it.last()[0]["content"]
+    offered = {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}
+    assert set(re.findall(r"^- (\w+): ", told, re.MULTILINE)) == offered & briefing.TASKS.keys()
+    assert Lengths().text(told) < 1_500
+    assert "This run may cost 50.0 cents more" in it.last()[-1]["content"]
 
 
 def test_a_context_that_is_smaller_than_it_was_said_is_found_out() -> None:
