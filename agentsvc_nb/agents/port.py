@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool
@@ -22,9 +22,16 @@ class MadeCall:
 
 @dataclass(frozen=True, slots=True)
 class EarlierTurn:
-    """A finished turn of the chat: its message, its output, its final status, what its answer rests on if its agent
-    said so, its run, and the paths of the files that came with it and are as they were. Of a run that did not complete
-    also why, and its latest calls of tools. `undone`: the user undid its changes of files."""
+    """A finished turn of the chat.
+
+    Attributes:
+        basis: what its answer rests on, if its agent said so.
+        attachments: paths of the files that came with it and have not changed since.
+        error: why it did not complete.
+        calls: its latest calls of tools.
+        changes: the versions of files that it made, by path.
+        undone: the user undid its changes of files.
+    """
 
     message: str
     output: str
@@ -34,6 +41,7 @@ class EarlierTurn:
     attachments: Sequence[str] = ()
     error: str = ""
     calls: Sequence[MadeCall] = ()
+    changes: Mapping[str, int] = field(default_factory=dict)
     undone: bool = False
 
 

@@ -1,4 +1,4 @@
-"""The closing answer of a run that its limit ends, and the short account of its work for later turns."""
+"""The closing answer of a run that its limit ends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def material(
     question: str, said: str, messages: Sequence[ModelMessage], lengths: Lengths, served: Served, room: int | None
 ) -> str:
     """Return what a closing answer is made of, cut to what `room` micro-cents pay. Empty if they pay too little."""
-    work = in_short(_calls(messages))
+    work = _in_short(_calls(messages))
     text = _MATERIAL.format(
         question=lengths.shortened(question, CLOSING_INPUT // 4),
         said=lengths.shortened(said.strip() or "(nothing)", CLOSING_INPUT // 4),
@@ -55,14 +55,15 @@ def material(
     return lengths.shortened(text, most * lengths.text(text) // lengths.most(count(text))) if most > 0 else ""
 
 
-def in_short(calls: Sequence[MadeCall]) -> str:
+def _in_short(calls: Sequence[MadeCall]) -> str:
     """Return the latest calls of tools, a line each, with the beginnings of their inputs and results."""
-    lines = [f"- {call.tool} {_cut(call.input, INPUT_CHARS)}: {_cut(call.result, RESULT_CHARS)}" for call in calls]
+    lines = [f"- {call.tool} {cut(call.input, INPUT_CHARS)}: {cut(call.result, RESULT_CHARS)}" for call in calls]
     more = [f"- {len(lines) - CALLS_TOLD} earlier ones"] if len(lines) > CALLS_TOLD else []
     return "\n".join([*more, *lines[-CALLS_TOLD:]])
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """Return a text in one line of at most `most` characters and an ellipsis."""
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[:most]}…"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import math
 import struct
 from collections.abc import Sequence
@@ -104,6 +106,75 @@ def fitted(messages: list[ModelMessage], budget: Budget, before: int) -> list[Mo
     if lengths.messages(messages) > room:
         raise WorkFailure("context_exceeded", TOO_SMALL.format(context=budget.context))
     return messages
+
+
+_CLEARED: Final = "[Cleared: "
+_READS: Final = frozenset({"read_file", "profile_table", "look_at"})
+"""Tools that show what is in the file at their `path`."""
+_WRITES: Final = {"write_file": "path", "edit_file": "path", "query_tables": "save_as"}
+"""Tools that write a file, and the argument that names it."""
+
+
+def clear_superseded(messages: list[ModelMessage], budget: Budget, before: int) -> bool:
+    """Clear the results of tools (in place) that a later one replaces: of the same call, or of a file that was written
+    since. Return True if these are the first that the run clears.
+
+    They stay while there is room and they are short against what follows them, which a provider that caches the
+    conversation would have to read anew.
+    """
+    lengths = budget.lengths
+    results = _results(messages[before:])
+    long = {id(part): why for part, why in _superseded(results) if lengths.text(str(part.content)) > OLD_RESULT_TOKENS}
+    if not long:
+        return False
+    places = [place for place, message in enumerate(messages) if any(id(part) in long for part in message.parts)]
+    freed = sum(lengths.text(str(part.content)) for _, _, part in results if id(part) in long)
+    follows = lengths.messages(messages[places[0] :])
+    if 2 * freed < follows and lengths.messages(messages) <= budget.messages // 2:
+        return False
+    for place in places:
+        message: Any = messages[place]
+        messages[place] = replace(message, parts=[_cleared(part, long.get(id(part))) for part in message.parts])
+    return not any(str(part.content).startswith(_CLEARED) for _, _, part in results)
+
+
+def _cleared(part: Any, why: str | None) -> Any:
+    return part if why is None else replace(part, content=f"{_CLEARED}{why}]")
+
+
+_Result = tuple[str, dict[str, Any], ToolReturnPart]
+"""A tool, the arguments of its call and the result."""
+
+
+def _results(messages: Sequence[ModelMessage]) -> list[_Result]:
+    calls: dict[str, ToolCallPart] = {}
+    found: list[_Result] = []
+    for part in (part for message in messages for part in message.parts):
+        if isinstance(part, ToolCallPart):
+            calls[part.tool_call_id] = part
+        elif isinstance(part, ToolReturnPart) and part.tool_call_id in calls:
+            with contextlib.suppress(ValueError, AssertionError):  # arguments that are no JSON object
+                found.append((part.tool_name, calls[part.tool_call_id].args_as_dict(), part))
+    return found
+
+
+def _superseded(results: Sequence[_Result]) -> list[tuple[ToolReturnPart, str]]:
+    """Return the results that a later one replaces, with the reason as the model is told it."""
+    found: list[tuple[ToolReturnPart, str]] = []
+    called: set[str] = set()
+    written: set[str] = set()
+    for tool, given, part in reversed(results):
+        call = json.dumps([tool, given], sort_keys=True)
+        path = str(given.get("path", ""))
+        if call in called:
+            found.append((part, "you made this call again later"))
+        elif tool in _READS and path in written:
+            found.append((part, f"{path} was written later"))
+        if part.outcome == "success":
+            called.add(call)
+            if target := given.get(_WRITES.get(tool, "")):
+                written.add(str(target))
+    return found
 
 
 TOO_SMALL: Final = (

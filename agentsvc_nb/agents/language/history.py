@@ -1,5 +1,6 @@
-"""The turns of a chat before this one, as the model is told them: the latest word for word, and those of a long chat
-as a summary, which is a file of the chat (docs/decisions/0064-lengths-are-learned.md)."""
+"""The turns of a chat before this one, as the model is told them: the latest word for word with their queries, programs
+and files in short, and those of a long chat as a summary, which is a file of the chat
+(docs/decisions/0064-lengths-are-learned.md)."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from typing import Final
 from pydantic_ai import ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.messages import TextPart, UserPromptPart
 
-from agentsvc_nb.agents.language.closing import in_short
+from agentsvc_nb.agents.language.closing import cut
 from agentsvc_nb.agents.language.lengths import Budget
 from agentsvc_nb.agents.language.patience import Away
 from agentsvc_nb.agents.port import EarlierTurn, RunContext
+from agentsvc_nb.documents.search_query import is_scratch
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import SUMMARY
 
@@ -32,6 +34,18 @@ _HEAD: Final = "<!-- through {run_id} -->\n# The chat so far, in short\n\n"
 _THROUGH: Final = re.compile(r"<!-- through (\S+) -->\s*(?:# .*\n)?")
 _TOLD: Final = "[What was said before, in short:]\n{summary}\n\n[The conversation goes on:]\n\n"
 _UNDONE: Final = "[The user undid the changes of files of this turn: the files are as they were before it.]"
+
+WORK_CHARS: Final = 1_600
+"""Characters (some 500 tokens) about the work of one turn; in a small context a share of it. They are not measured in
+tokens, whose estimate changes: providers can cache a turn only if it is told the same each time."""
+WORK_SHARE: Final = 8
+INPUT_CHARS: Final = 300
+RESULT_CHARS: Final = 300
+_LOOKS: Final = frozenset(
+    {"list_files", "search_files", "read_file", "profile_table", "look_at", "read_skill", "read_page"}
+)
+"""Tools whose results are not repeated: the model can look again."""
+_WORK: Final = "[Your work on this, in short:\n{lines}]"
 
 Compact = Callable[[str, str, int], Awaitable[str]]
 """Asks the model, with instructions, to sum up a text in so many tokens. Raises `WorkFailure`."""
@@ -78,7 +92,7 @@ def remembered(earlier: Sequence[EarlierTurn], budget: Budget, room: int, summar
     lengths = budget.lengths
     pairs: list[tuple[str, str]] = []
     for turn in earlier:
-        message, answer = _texts(turn)
+        message, answer = _texts(turn, budget)
         spent = lengths.text(message) + lengths.text(answer)
         if spent > room:
             if pairs:
@@ -126,27 +140,47 @@ def _script(budget: Budget, before: Summary, turns: Sequence[EarlierTurn]) -> st
     room = (budget.messages - budget.lengths.text(before.text)) // (2 * len(turns))
     told = [before.text] if before.text else []
     for each in reversed(turns):
-        message, answer = (budget.lengths.shortened(text, room - 10) for text in _texts(each))
+        message, answer = (budget.lengths.shortened(text, room - 10) for text in _texts(each, budget))
         told.append(f"User: {message}\nAssistant: {answer}")
     return "\n\n".join(told)
 
 
-def _texts(turn: EarlierTurn) -> tuple[str, str]:
-    """Return a turn's question and answer. For an unfinished run, add why it ended and which tools it called."""
-    message, answer = _said(turn)
+def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
+    """Return a turn's question with the work on it, and its answer with why the run ended if it did not complete.
+
+    The work is told with the question: in the answer, models would learn to write such lines themselves.
+    """
+    message = "\n\n".join(filter(None, (turn.message, _work(turn, min(WORK_CHARS, budget.context // WORK_SHARE)))))
+    answer = _answer(turn)
     return message, f"{answer}\n\n{_UNDONE}" if turn.undone else answer
 
 
-def _said(turn: EarlierTurn) -> tuple[str, str]:
+def _answer(turn: EarlierTurn) -> str:
     if turn.status == "completed":
-        return turn.message, turn.output or "(no answer)"
-    why = f"[This run ended before its work was done: {turn.status}{f', {turn.error}' if turn.error else ''}"
-    work = f"\nIts calls of tools, in short:\n{in_short(turn.calls)}" if turn.calls else ""
-    return turn.message, "\n\n".join(filter(None, (turn.output, f"{why}{work}]")))
+        return turn.output or "(no answer)"
+    why = f"[This run ended before its work was done: {turn.status}{f', {turn.error}' if turn.error else ''}]"
+    return "\n\n".join(filter(None, (turn.output, why)))
+
+
+def _work(turn: EarlierTurn, most: int) -> str:
+    """Return a turn's calls of tools and the files that it changed, in at most `most` characters or so. The earliest
+    calls are left out first."""
+    lines = []
+    if changed := [f"{path} (version {version})" for path, version in turn.changes.items() if not is_scratch(path)]:
+        lines.append(f"- Files that you changed: {cut(', '.join(changed), most // 2)}")
+        most -= len(lines[0])
+    for call in reversed(turn.calls):
+        result = "" if call.tool in _LOOKS else f": {cut(call.result, RESULT_CHARS)}"
+        line = f"- {call.tool} {cut(call.input, INPUT_CHARS)}{result}"
+        most -= len(line)
+        if most < 0:
+            break
+        lines.insert(0, line)
+    return _WORK.format(lines="\n".join(lines)) if lines else ""
 
 
 def _length(turns: Sequence[EarlierTurn], budget: Budget) -> int:
-    return sum(budget.lengths.text(text) for turn in turns for text in _texts(turn))
+    return sum(budget.lengths.text(text) for turn in turns for text in _texts(turn, budget))
 
 
 def _fitting(turns: Sequence[EarlierTurn], budget: Budget, room: int) -> int:

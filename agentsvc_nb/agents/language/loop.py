@@ -406,6 +406,12 @@ async def _beginning(
     return None, await conversation.restored(turn, served, turn.state["messages"])
 
 
+RESULTS_CLEARED: Final = (
+    "Results of tools that later ones replace (of the same call, or of a file that was written since) are no longer "
+    "sent to the model."
+)
+
+
 def _agent(
     turn: RunContext,
     served: Served,
@@ -416,8 +422,11 @@ def _agent(
     form: Any,
     calls: MeteredCalls,
 ) -> Agent[None, Any]:
-    def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
-        return conversation.fitted(messages, budget_of(messages), before)
+    async def fitted(messages: list[ModelMessage]) -> list[ModelMessage]:
+        budget = budget_of(messages)
+        if conversation.clear_superseded(messages, budget, before):
+            await turn.warn("results_cleared", RESULTS_CLEARED)
+        return conversation.fitted(messages, budget, before)
 
     agent: Agent[None, Any] = Agent(
         served.model,

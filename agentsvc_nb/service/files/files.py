@@ -16,7 +16,7 @@ from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import file_records
-from agentsvc_nb.service.files.file_records import Author, Content, FileRecord, UploadRecord
+from agentsvc_nb.service.files.file_records import Author, Content, FileChange, FileRecord, UploadRecord
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Index, Tx
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -252,6 +252,11 @@ async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]
         return {path: max(each.updated_at for each in versions) for path, versions in earlier.items() if versions}
 
     return await context.read(use)
+
+
+async def changed_by(context: UseCaseContext, run_ids: Sequence[str]) -> dict[str, list[FileChange]]:
+    """Return by run the versions of files that it made and that are still there."""
+    return await context.read(lambda tx: {run_id: file_records.changed_by(tx, run_id) for run_id in run_ids})
 
 
 async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:

@@ -37,9 +37,8 @@ TOO_LONG: Final = (
     f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
 )
 
-UNFINISHED_TOLD: Final = 3
-"""Of so many of the latest turns that did not complete their calls are told."""
 CALLS_TOLD: Final = 20
+"""So many of the latest calls of each earlier turn are told."""
 
 STEPS_ENDED: Final = "The run may take {steps:,} model steps, and needed more. Resume it to take as many again."
 
@@ -48,7 +47,8 @@ def _made(call: CallRecord) -> MadeCall:
     outcome = call.outcome or Outcome()
     texts = [str(block.get("text") or block) for block in outcome.content]
     texts += [json.dumps(outcome.data, ensure_ascii=False)] if outcome.data is not None else []
-    return MadeCall(call.tool, json.dumps(call.input, ensure_ascii=False), "\n".join(texts))
+    result = "\n".join(texts) if outcome.error is None else ": ".join(outcome.error)
+    return MadeCall(call.tool, json.dumps(call.input, ensure_ascii=False), result)
 
 
 class LiveRunContext:
@@ -133,8 +133,9 @@ class LiveRunContext:
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         found = await runs.earlier(self._use_case, self._run, limit)
-        unfinished = [run.run_id for run, _ in found if run.status != "completed"][:UNFINISHED_TOLD]
-        calls = {run_id: await tool_calls.ended(self._use_case, run_id, CALLS_TOLD) for run_id in unfinished}
+        run_ids = [run.run_id for run, _ in found]
+        calls = await tool_calls.ended(self._use_case, run_ids, CALLS_TOLD)
+        changes = await files.changed_by(self._use_case, run_ids)
         paths = sorted({path for run, _ in found for path in run.attachments})
         replaced = await files.last_replaced(self._use_case, self._run.chat, paths)
         return [
@@ -146,7 +147,8 @@ class LiveRunContext:
                 run.run_id,
                 [path for path in run.attachments if replaced.get(path, -1) < run.created_at],
                 ": ".join(filter(None, (run.last_error, run.last_error_message))),
-                [_made(call) for call in calls.get(run.run_id, ())],
+                [_made(call) for call in calls[run.run_id]],
+                {change.path: change.version for change in changes[run.run_id]},
                 undone=run.undone_at is not None,
             )
             for run, message in found

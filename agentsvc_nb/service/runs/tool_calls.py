@@ -3,7 +3,7 @@ refuses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -122,9 +122,9 @@ async def move(
     return await context.write(use)
 
 
-async def ended(context: UseCaseContext, run_id: str, limit: int) -> list[CallRecord]:
-    """Return the last `limit` calls of a run that have an outcome, in their order."""
-    return await context.read_long(lambda tx: call_records.ended(tx, run_id, limit))
+async def ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
+    """Return by run the last `limit` calls that have an outcome, in their order."""
+    return await context.read_long(lambda tx: {run_id: call_records.ended(tx, run_id, limit) for run_id in run_ids})
 
 
 async def has_ended(context: UseCaseContext, run_id: str, tool: str) -> bool:

@@ -54,6 +54,27 @@ def test_the_instructions_are_short_and_name_only_tools_that_are_offered(it: Ser
     assert "This run may cost 50.0 cents more" in it.last()[-1]["content"]
 
 
+def test_the_work_on_earlier_turns_is_told_in_short_and_always_alike(it: Serving) -> None:
+    sql = "SELECT sum(revenue) AS total FROM sales"
+    calls = (
+        ("query_tables", json.dumps({"sql": sql, "save_as": "total.csv"})),
+        ("read_file", json.dumps({"path": "uploads/sales.csv"})),
+        ("query_tables", json.dumps({"sql": "SELECT nothing FROM sales"})),
+    )
+    run = it.ask("How much?", Reply(calls=calls), DONE, files=[("sales.csv", ROWS.encode())])
+    it.ask("And per day?", DONE, chat=run.chat)
+    told = it.last()[1]["content"]
+    assert told.startswith("How much?\n\n[Your work on this, in short:\n- query_tables ")
+    assert sql in told
+    assert "4500000" in told
+    assert "query_failed: " in told
+    assert "total.csv (version 1)" in told
+    assert "2026-01-01,Search" not in told, "what a tool only looked at is not repeated"
+    assert len(told) < 1_500
+    it.ask("And now?", DONE, chat=run.chat)
+    assert it.last()[1]["content"] == told, "so that providers can cache it"
+
+
 def test_a_context_that_is_smaller_than_it_was_said_is_found_out() -> None:
     look = Reply(calls=(("read_file", json.dumps({"path": "uploads/long.txt", "length": 20_000})),))
     with language_service(look, TOO_LONG, TOO_LONG, DONE, model_context=16_000) as it:
@@ -129,6 +150,21 @@ def test_a_long_chat_is_summed_up_in_a_file_and_goes_on_from_it() -> None:
         assert warned(it, again) == []
         assert "What was said before, in short" in before[1]["content"]
         assert it.last()[:2] == before, "the next turn begins alike"
+
+
+def test_results_that_later_ones_replace_are_cleared_and_the_run_says_so_once() -> None:
+    def write(text: str) -> Reply:
+        return Reply(calls=(("write_file", json.dumps({"path": "report.md", "text": text})),))
+
+    read = Reply(calls=(("read_file", json.dumps({"path": "report.md"})),))
+    long, other = "sales rose " * 300, "sales fell " * 300
+    with language_service() as it:
+        run = it.ask("Report.", write(long), read, write("Short."), write(other), read, write("Shorter."), read, DONE)
+        results = [message["content"] for message in it.last() if message["role"] == "tool"]
+        assert [place for place, result in enumerate(results) if result.startswith("[Cleared: ")] == [1, 4]
+        assert results[6].startswith("Shorter.")
+        assert warned(it, run) == ["results_cleared"]
+        assert long.strip() in json.dumps(it.server.asked[2]), "it was there as long as it was true"
 
 
 def test_the_rules_of_a_project_and_of_uploaded_files_are_told(it: Serving) -> None:
