@@ -129,7 +129,9 @@ class ModelSettings(Section):
         None, description="Whether the model looks at pictures, when that is not known."
     )
     model_tools: types.Flag | None = Field(
-        None, description="Whether the model is offered tools; small ones can't choose among them."
+        None,
+        description="Whether the model is offered tools. Unset, its chat template says it; if that has no tools, `yes` "
+        "is refused.",
     )
     model_patience_seconds: types.Seconds = Field(
         600.0,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__, clock, embedded
+from agentsvc_nb.agents.language.model_choice import ONLY_READS
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.language_models.catalog import current_model
@@ -150,7 +151,9 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
     _restart(folder, model, before, talk)
     left = os.environ.get(MODEL)
     away = f"{MODEL} is set here to {left}: unset it, or the next start from here goes back to that."
-    return Switched(model, before, trial, place, (away,) if left and left != model else ())
+    notes = [] if trial.tools else [ONLY_READS.format(model=model_id(model))]
+    notes += [away] if left and left != model else []
+    return Switched(model, before, trial, place, tuple(notes))
 
 
 def resolved(name: str, folder: DataFolder) -> str:

@@ -38,6 +38,7 @@ class Trial:
     address: where the model is asked, if not at the provider's own address.
     host: the host that was asked, if it can't be reached.
     price: cents a million tokens of input and of output; None if unknown.
+    tools: whether the model is offered tools.
     """
 
     answer: str = ""
@@ -49,6 +50,7 @@ class Trial:
     variable: str = ""
     address: str = ""
     host: str = ""
+    tools: bool = True
 
 
 def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
@@ -124,7 +126,7 @@ async def _asked(agent: Language, name: str, address: str) -> Trial:
         fault = fault_of(failure)
         host = host_of(failure) if fault == "network" else ""
         return Trial(said=said, fault=fault, variable=name, address=address, host=host)
-    return Trial(found.answer, found.microcents, found.price, variable=name, address=address)
+    return Trial(found.answer, found.microcents, found.price, variable=name, address=address, tools=found.tools)
 
 
 def main() -> None:

@@ -224,7 +224,7 @@ class Usage(Model):
     cost_microcents: int = 0
 
 
-Basis = Literal["computed", "looked_up", "quoted", "near", "outline", "asked_back", "nothing", "cannot"]
+Basis = Literal["computed", "looked_up", "quoted", "near", "outline", "asked_back", "nothing", "cannot", "not_computed"]
 
 
 class AnswerBasis(Model):

@@ -16,6 +16,7 @@ from agentsvc_nb.notebook.display.render import answer_bundle
 from agentsvc_nb.notebook.display.results import grid
 from agentsvc_nb.notebook.display.screens import PAUSE_SECONDS, LiveScreen, StaticScreen, TerminalScreen
 from agentsvc_nb.notebook.widgets.asking import AskingScreen
+from agentsvc_nb.wire.runs import AnswerBasis
 from tests.notebook.allowlist import offences
 from tests.notebook.fronts import front_of, say
 from tests.notebook.screens import Cell, Clock, Script
@@ -122,6 +123,15 @@ def test_a_run_near_its_limit_shows_the_command_and_where_it_is_heard_a_button()
         screen.draw(script.view)
     assert all("may cost 10.00 cents" in said for said in (cell.text, out.getvalue()))
     assert command not in cell.text
+
+
+def test_the_cell_says_that_a_model_has_no_tools_before_and_above_its_answer() -> None:
+    cell, script = Cell(), Script()
+    script.event("warning", code="tools_not_used", message="It reads and quotes.")
+    LiveScreen(cell, Clock()).draw(script.view)
+    assert "It reads and quotes." in cell.outputs[0]["text/html"]
+    script.end(basis=AnswerBasis(basis="not_computed"))
+    assert "Not computed: this model has no tools." in answer_bundle(script.view)["text/html"]
 
 
 def test_a_terminal_gets_the_text_once_as_it_comes_without_its_escapes() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb import clock
+from agentsvc_nb.agents.language.chat_templates import shortcoming
 from agentsvc_nb.agents.language.model_choice import (
     CONTEXT_TOKENS,
     MissingRequirement,
@@ -172,13 +173,14 @@ def lacks(choice: ModelChoice) -> MissingRequirement | None:
         return _without("agents", f"The model {model} needs the agent library")
     if choice.gguf is None:
         url = own_server(choice)
-        return network_fault(url) if url else _of_provider(choice)
+        fault = network_fault(url) if url else _of_provider(choice)
+        return fault or shortcoming(choice)
     if find_spec("xllamacpp") is None:
         return _without("local-model", f"The model {model} needs a local engine")
     if not choice.gguf.is_file():
         little = "`agentsvc model pull smollm2` gets a small one and says how to use it"
         return MissingRequirement(f"There is no file {choice.gguf}: {little}.")
-    return None
+    return shortcoming(choice)
 
 
 def _without(extra: str, needs: str) -> MissingRequirement:

@@ -9,13 +9,14 @@ from typing import Final
 
 from agentsvc_nb import clock
 from agentsvc_nb.agents.language.lengths import Budget, count
+from agentsvc_nb.agents.language.model_choice import ONLY_READS
 from agentsvc_nb.agents.language.served import Served
 from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import COMPUTED, RULES, WorkspaceEntry
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, AnswerBasis
 
 WHO: Final = (
     "You are an analyst in a chat that has a workspace of files: data, documents, pictures. Answer in the language of "
@@ -99,6 +100,14 @@ async def instructions(turn: RunContext, served: Served, budget: Budget, offered
     for head, text in rules:
         how += f"\n\n{head}\n{budget.lengths.shortened(text.strip(), room // len(rules))}"
     return how
+
+
+async def reads_only(turn: RunContext) -> None:
+    """Say that nothing computes the answers of a model without tools: by the basis of each answer, and a warning
+    before the first."""
+    turn.rests_on(AnswerBasis(basis="not_computed"))
+    if turn.state is None and not await turn.earlier(1):
+        await turn.warn("tools_not_used", ONLY_READS.format(model=turn.model))
 
 
 def _how_to_work(budget: Budget, offered: Collection[str]) -> str:

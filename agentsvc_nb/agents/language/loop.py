@@ -297,6 +297,7 @@ async def answer(turn: RunContext, served: Served, patience: Patience, lengths: 
         else:
             await without_client_tools(turn)
             await without_skills(turn)
+            await briefing.reads_only(turn)
         budget = Budget(lengths, served.context, largest_answer(served))
         skills = await briefing.skills(turn, served, budget)
         tools = await turn_tools.offered(turn, served, lengths)

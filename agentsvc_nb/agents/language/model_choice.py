@@ -21,6 +21,10 @@ from agentsvc_nb.wire.reading import read_json
 
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
+ONLY_READS: Final = (
+    "{model} can't call tools. It reads and quotes, and computes nothing: check its numbers, or choose a model with "
+    "tools."
+)
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 
@@ -91,11 +95,13 @@ be reached."""
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a model answered to a short question, what that cost, and cents a million tokens of input and of output."""
+    """What a model answered to a short question, what that cost, cents a million tokens of input and of output, and
+    whether the model is offered tools."""
 
     answer: str = ""
     microcents: int = 0
     price: tuple[float, float] | None = None
+    tools: bool = True
 
 
 class NotConfigured(WorkFailure):

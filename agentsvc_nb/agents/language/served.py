@@ -31,6 +31,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
+from agentsvc_nb.agents.language.chat_templates import abilities
 from agentsvc_nb.agents.language.event_streams import repairing_client
 from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.model_choice import (
@@ -178,8 +179,10 @@ def at_url(choice: ModelChoice, url: str, key: str) -> Served:
     model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=client), profile=profile)
     context = choice.context or CONTEXT_TOKENS
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
-    tools = choice.tools is not False
-    return Served(_unretried(model), context, bool(choice.sees), tools, settings, price=choice.price)
+    able = abilities(choice)
+    tools = able.tools is not False if choice.tools is None else choice.tools
+    sees = bool(able.sees if choice.sees is None else choice.sees)
+    return Served(_unretried(model), context, sees, tools, settings, price=choice.price)
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
@@ -190,7 +193,7 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> Served:
     settings = ModelSettings(max_tokens=context // ANSWER_PART)
     if small:
         settings["temperature"] = SMALL_TEMPERATURE
-    return replace(found, tools=not small if choice.tools is None else choice.tools, settings=settings)
+    return replace(found, tools=found.tools and not (small and choice.tools is None), settings=settings)
 
 
 def by_name(choice: ModelChoice) -> Served:

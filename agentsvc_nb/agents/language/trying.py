@@ -35,7 +35,7 @@ async def try_out(served: Served) -> ProbeResult:
     async with translated(False, served.keyless), agent.run_stream(QUESTION) as answer:
         text = await answer.get_output()
         cost = microcents(answer.response, served.price)
-    return ProbeResult(" ".join(text.split())[:80], cost, served.price or published_price(served))
+    return ProbeResult(" ".join(text.split())[:80], cost, served.price or published_price(served), served.tools)
 
 
 def host_of(failure: WorkFailure) -> str:

@@ -89,6 +89,7 @@ _DOT: Final = (
     "margin-right:6px;vertical-align:middle"
 )
 _FAILURE: Final = "margin:6px 0;padding:4px 10px;border-left:3px solid var(--jp-error-color1,#d32f2f)"
+NOT_COMPUTED: Final = "Not computed: this model has no tools. It reads and quotes."
 _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
 """What an answer rests on if it is no answer, but says why, and what else to ask."""
 
@@ -288,7 +289,9 @@ def _answered(view: RunView) -> bool:
 
 
 def _warnings(view: RunView) -> list[str]:
-    return [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
+    lines = [f"warning: {label(warning, 300)}" for warning in view.warnings[:5]]
+    basis = view.run.basis if view.run is not None else None
+    return [*lines, *([NOT_COMPUTED] if basis is not None and basis.basis == "not_computed" else [])]
 
 
 def why_failed(run: Run) -> str:

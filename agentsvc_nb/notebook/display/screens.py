@@ -20,7 +20,7 @@ from agentsvc_nb.notebook.display.render import Bundle, facts, status_bundle, te
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import asked_bundle
 from agentsvc_nb.wire.runs import PlanStep
-from agentsvc_nb.wire.text import plain
+from agentsvc_nb.wire.text import label, plain
 
 TICK_SECONDS: Final = 0.1
 """The interval between two draws."""
@@ -162,7 +162,9 @@ class LiveScreen:
             self._plan_list = self._put(plan_bundle(view.plan), self._plan_list)
 
     def _advice(self, view: RunView) -> str:
-        """What a reader needs who finds this as it was saved in the middle of the run, once it has gone on for long."""
+        """The run's notice, or what a reader needs who finds this as it was saved in the middle of a long run."""
+        if view.notice:
+            return label(view.notice, 300)
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _is_affordable(self, text: str, now: float) -> bool:

@@ -73,6 +73,8 @@ class RunView:
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
+    notice: str = ""
+    """A warning to be shown while the run goes on, before there is an answer."""
     asked: dict[str, WaitingCall] = field(default_factory=dict)
     """Calls that wait for approval, by id."""
     verdict: str = ""
@@ -211,6 +213,8 @@ class RunView:
 
     def _warn(self, event: Event) -> None:
         self.warnings.append(str(event.payload.get("message") or event.payload.get("code") or ""))
+        if event.payload.get("code") == "tools_not_used":
+            self.notice = self.warnings[-1]
 
     def _planned(self, event: Event) -> None:
         self.plans.append((event.id, planned(event)))

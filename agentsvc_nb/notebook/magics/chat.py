@@ -60,7 +60,7 @@ class RunsMagics(MagicsGroup):
         arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """This notebook's runs with their cost; or show, follow, stop, resume, undo, wait for them, or let one cost more.
+        """This notebook's runs with their cost; or show, follow, stop, resume, undo, wait for or raise one.
 
         Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`,
         `%runs undo last`

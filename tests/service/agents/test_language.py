@@ -224,4 +224,10 @@ def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:
 
     with language_service(Reply(("Hello.",)), model_tools="no") as it:
         run = it.ask("hi", client_tools=[look_up])
-        assert [warning["code"] for warning in it.events(run, "warning")] == ["client_tools_not_used"]
+        assert [warning["code"] for warning in it.events(run, "warning")] == ["client_tools_not_used", "tools_not_used"]
+        assert run.basis is not None
+        assert run.basis.basis == "not_computed"
+        assert "you cannot compute" in it.last()[0]["content"]
+        again = it.ask("and now?", chat=run.chat)
+        assert it.events(again, "warning") == [], "it is said before the first answer of a chat"
+        assert again.basis == run.basis

@@ -65,6 +65,5 @@ def test_a_skill_is_told_of_read_when_it_is_asked_for_and_followed(tmp_path: Pat
 def test_who_chooses_among_no_tools_says_that_skills_are_not_followed() -> None:
     with language_service(DONE, model_tools="no") as it:
         run = it.ask("A headline, please.", project=with_skills(it))
-        [warning] = it.events(run, "warning")
-        assert warning["code"] == "skills_not_used"
+        assert [warning["code"] for warning in it.events(run, "warning")] == ["skills_not_used", "tools_not_used"]
         assert "How we write" not in it.last()[0]["content"]

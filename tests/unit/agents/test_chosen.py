@@ -3,9 +3,11 @@ lacks is told before, and what could be had."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +58,71 @@ def test_what_is_missing_is_one_sentence(
     assert said in fault
     with pytest.raises(ValueError, match=re.escape(said)):
         agents.choose(model, settings)
+
+
+def gguf(path: Path, template: str | None) -> Path:
+    """Write a GGUF file without tensors, which has this chat template."""
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value.encode())) + value.encode()
+
+    tokens = struct.pack("<IIQ", 9, 8, 2) + text("a") + text("b")
+    found = [text("general.size") + struct.pack("<II", 4, 7), text("tokenizer.ggml.tokens") + tokens]
+    if template is not None:
+        found.append(text("tokenizer.chat_template") + struct.pack("<I", 8) + text(template))
+    path.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 0, len(found)) + b"".join(found))
+    return path
+
+
+PLAIN, WITH_TOOLS = "{% for message in messages %}", "{% if tools %}{{ tools }}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "said"),
+    [
+        ("chat.gguf", WITH_TOOLS, None),
+        ("chat.gguf", PLAIN, "the chat template of gguf:chat.gguf has no tools"),
+        ("chat.gguf", None, "gguf:chat.gguf is a base model"),
+        ("qwen3-4B-Base.Q4.gguf", WITH_TOOLS, "gguf:qwen3-4B-Base.Q4.gguf is a base model"),
+    ],
+)
+def test_the_chat_template_of_a_file_says_whether_its_model_answers_and_calls_tools(
+    name: str, template: str | None, said: str | None, tmp_path: Path
+) -> None:
+    settings = Settings(tmp_path, model=f"gguf:{gguf(tmp_path / name, template)}", model_tools=True)
+    fault = agents.fault(settings)
+    assert (fault is None) if said is None else said in str(fault)
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "template", "wanted", "offered", "said"),
+    [
+        (["completion", "tools", "vision"], WITH_TOOLS, None, (True, True), None),
+        (["completion"], PLAIN, None, (False, False), None),
+        (["completion"], PLAIN, True, None, "the chat template of ollama:it has no tools"),
+        (["completion"], "{{ .Prompt }}", None, None, "ollama:it is a base model"),
+    ],
+)
+def test_ollama_says_whether_a_model_answers_sees_and_calls_tools(
+    capabilities: list[str],
+    template: str,
+    wanted: bool | None,
+    offered: tuple[bool, bool] | None,
+    said: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    with serving() as ollama:
+        monkeypatch.setenv("OLLAMA_BASE_URL", f"{ollama.url}/v1")
+        ollama.pages["/api/show"] = as_json({"capabilities": capabilities, "template": template})
+        settings = Settings(tmp_path, model="ollama:it", model_tools=wanted)
+        fault = agents.fault(settings)
+        assert (fault is None) if said is None else said in str(fault)
+        if offered is not None:
+            agent = agents.choose("ollama:it", settings)
+            assert isinstance(agent, answering.Language)
+            facts = asyncio.run(agent.facts())
+            assert (facts.uses_tools, facts.sees_images) == offered
 
 
 def test_a_model_that_cannot_answer_is_refused_at_start(
