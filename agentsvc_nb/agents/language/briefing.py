@@ -33,7 +33,6 @@ TASKS: Final = {
     "read_page": "the text of a web page whose address you know",
     "write_file": "write a new text file",
     "edit_file": "make a small change to a text file that is there, without writing all of it again",
-    "search_tools": "find tools that are not in your list, and load them",
     "plan": "show the user the steps of work that has more than three; tick each one off when it is done",
     "remember": "propose a rule for later chats, when the user states one or corrects you for good",
 }

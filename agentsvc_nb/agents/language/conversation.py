@@ -147,12 +147,13 @@ _Result = tuple[str, dict[str, Any], ToolReturnPart]
 
 
 def _results(messages: Sequence[ModelMessage]) -> list[_Result]:
+    """Return the results of ordinary tools, not those of the library's own, which load tools."""
     calls: dict[str, ToolCallPart] = {}
     found: list[_Result] = []
     for part in (part for message in messages for part in message.parts):
         if isinstance(part, ToolCallPart):
             calls[part.tool_call_id] = part
-        elif isinstance(part, ToolReturnPart) and part.tool_call_id in calls:
+        elif isinstance(part, ToolReturnPart) and part.tool_kind is None and part.tool_call_id in calls:
             with contextlib.suppress(ValueError, AssertionError):  # arguments that are no JSON object
                 found.append((part.tool_name, calls[part.tool_call_id].args_as_dict(), part))
     return found
