@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli import approvals, arguments
 from agentsvc_nb.cli.arguments import Parser, Subparsers, named_model
 from agentsvc_nb.cli.colours import RED, YELLOW
 from agentsvc_nb.cli.connection import (
@@ -22,6 +22,7 @@ from agentsvc_nb.cli.connection import (
 )
 
 if TYPE_CHECKING:
+    from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.client.streams import EventStream
     from agentsvc_nb.wire.runs import Event, PlanStep, Run
 
@@ -81,19 +82,20 @@ def ask(
         ) as stream,
     ):
         try:
-            return follow(stream, as_json)
+            return follow(client, stream, as_json)
         except KeyboardInterrupt:
             _print_run(client.runs.cancel(stream.run_id))
             raise
 
 
-def follow(stream: EventStream, as_json: bool = False) -> int:
-    """Print the run's text until the run ends, or its record then. Returns exit code 0 if it completed, else 1."""
+def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> int:
+    """Print the run's text until the run ends, or its record then. In a terminal, ask about calls that wait for
+    approval. Returns exit code 0 if it completed, else 1."""
     from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError
     from agentsvc_nb.embedded import EmbeddedError
 
     try:
-        return _print_stream(stream, as_json)
+        return _print_stream(client, stream, as_json)
     except JobTimeoutError:
         print_note(f"\nTo watch it further: agentsvc runs attach {stream.run_id}")
         raise
@@ -103,10 +105,10 @@ def follow(stream: EventStream, as_json: bool = False) -> int:
         raise
 
 
-def _print_stream(stream: EventStream, as_json: bool) -> int:
+def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> int:
     from agentsvc_nb.client.plans import new_lines, planned
     from agentsvc_nb.wire.codes import resume_command
-    from agentsvc_nb.wire.text import exact, label, plain
+    from agentsvc_nb.wire.text import exact, label, plain, reveal
 
     transcript = StreamedText()
     plan: list[PlanStep] = []
@@ -118,7 +120,11 @@ def _print_stream(stream: EventStream, as_json: bool) -> int:
             sys.stdout.flush()
         if event.type == "approval.requested":
             call = f"{label(event.payload.get('tool'))} {exact(event.payload.get('input'))}"
+            if diff := event.payload.get("diff"):
+                call += f"\nwould change:\n{reveal(str(diff))}"
             print_note(f"\n{call}\nwaits for approval: agentsvc runs approve {stream.run_id}", YELLOW)
+            if not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+                approvals.decide_here(client, stream.run_id, str(event.payload.get("call_id")))
         elif event.type == "plan.changed":
             before, plan = plan, planned(event)
             print_note(f"\n{new_lines(before, plan)}")

@@ -69,8 +69,11 @@ EXAMPLES: Final = {
     "agentsvc runs redo": ("agentsvc runs redo last",),
     "agentsvc runs approve": (
         "agentsvc runs approve last",
+        "agentsvc runs approve last --edit",
+        "agentsvc runs approve last --for run",
         'agentsvc runs approve last --refuse --reason "Not before Monday."',
     ),
+    "agentsvc runs approvals": ("agentsvc runs approvals", "agentsvc runs approvals --revoke standing_1"),
     "agentsvc files": ("agentsvc files list --chat chat_1", "agentsvc files put prices.csv --chat chat_1"),
     "agentsvc files list": ("agentsvc files list --chat chat_1", "agentsvc files list --chat chat_1 --json"),
     "agentsvc files put": ("agentsvc files put prices.csv brief.md --chat chat_1",),

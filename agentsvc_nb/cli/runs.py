@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from agentsvc_nb.cli.approvals import edited
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.ask import follow
 from agentsvc_nb.cli.connection import (
@@ -14,10 +15,12 @@ from agentsvc_nb.cli.connection import (
     json_option,
     list_options,
     minute,
+    object_of,
     print_json,
     print_list,
     print_note,
     print_record,
+    print_rows,
 )
 
 if TYPE_CHECKING:
@@ -59,9 +62,21 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     approve = runs.add_parser("approve", parents=shown, help="let the tool calls of a run go on that wait for it")
     approve.add_argument("run_id", metavar="ID", help="the run that waits; `last` is the newest")
     approve.add_argument("--call", metavar="CALL", help="one of them (call_...); default: all")
+    approve.add_argument("--input", metavar="JSON", help="call the tool with this instead: JSON, @FILE, or - for stdin")
+    approve.add_argument("--edit", action="store_true", help="change the arguments in $EDITOR first")
+    approve.add_argument(
+        "--for",
+        dest="lasts",
+        choices=["run", "hour"],
+        help="approve all its calls in this run, or in its chat for an hour",
+    )
+    approve.add_argument("--folder", metavar="PATH", help="--for: only calls for files in this folder")
     approve.add_argument("--refuse", action="store_true", help="refuse them instead")
     approve.add_argument("--reason", default="", help="why they are refused: the agent is told")
     approve.set_defaults(run=_approve)
+    standing = runs.add_parser("approvals", parents=shown, help="list what was approved in advance, or end it")
+    standing.add_argument("--revoke", metavar="ID", help="end this one (standing_...)")
+    standing.set_defaults(run=_standing)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -159,7 +174,7 @@ def _raise(args: argparse.Namespace) -> int:
 def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
     with client.runs.attach(run_id) as stream:
         try:
-            return follow(stream, as_json)
+            return follow(client, stream, as_json)
         except KeyboardInterrupt:
             print_note(f"\nThe run goes on: agentsvc runs attach {run_id}")
             raise
@@ -168,25 +183,54 @@ def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
 def _approve(args: argparse.Namespace) -> int:
     """Approve or refuse one waiting tool call, or all of them, and print each. The exit code is 1 if none waits.
 
-    Raises `StefanBrainError`, and `NoService` for a folder in which no service ever ran.
+    Raises `StefanBrainError`, `UnusableInput`, and `NoService` for a folder in which no service ever ran.
     """
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.wire.text import exact, label
 
+    if args.refuse and (args.edit or args.input or args.lasts):
+        raise UnusableInput("--input, --edit and --for go with an approval, not with --refuse; nothing was sent.")
+    if args.folder and not args.lasts:
+        raise UnusableInput("--folder goes with --for; nothing was sent.")
+    given = None if args.input is None else object_of(args.input, "The input")
     with connected(args.data) as client:
         run_id = _named(client, args.run_id)
         waiting = waiting_calls(client, run_id).values()
         chosen = [call for call in waiting if args.call in (None, call.call_id)]
+        if given is not None and len(chosen) > 1:
+            raise UnusableInput(f"{len(chosen)} calls wait: name one with --call; nothing was sent.")
         decided: list[CallApproval] = []
         for call in chosen:
             if args.refuse:
                 decided.append(client.runs.refuse(run_id, call.call_id, reason=args.reason))
             else:
-                decided.append(client.runs.approve(run_id, call.call_id))
+                changed = edited(call.input) if args.edit else given
+                further = {"lasts": args.lasts, "folder": args.folder}
+                decided.append(client.runs.approve(run_id, call.call_id, input=changed, **further))
             if not args.json:
-                print(f"{'Refused' if args.refuse else 'Approved'}: {label(call.tool)} {exact(call.input)}")
+                used = call.input if decided[-1].input is None else decided[-1].input
+                print(f"{'Refused' if args.refuse else 'Approved'}: {label(call.tool)} {exact(used)}")
     if args.json:
         print_json(decided)
     if not chosen:
         print("No call of this run waits for approval.", file=sys.stderr)
     return 0 if chosen else 1
+
+
+def _standing(args: argparse.Namespace) -> int:
+    """List the approvals of further calls, or revoke one."""
+    with connected(args.data) as client:
+        if args.revoke:
+            revoked = client.runs.revoke_approval(args.revoke)
+            print_json(revoked) if args.json else print(f"{revoked.id}: revoked")
+            return 0
+        found = list(client.runs.standing_approvals())
+    if args.json:
+        print_json(found)
+        return 0
+    rows = [
+        (each.id, each.tool, each.folder or "", minute(each.expires_at) or f"run {each.run_id} ends", each.chat)
+        for each in found
+    ]
+    print_rows(("approval", "tool", "folder", "until", "chat"), rows, "Nothing is approved in advance.")
+    return 0

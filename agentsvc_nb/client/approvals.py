@@ -17,13 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A tool call that waits for approval, with the input that the agent gave. `since` is a time in RFC 3339."""
+    """A tool call that waits for approval, with the input that the agent gave. `since` is a time in RFC 3339.
+    `standing` is how long an approval of further calls may last (`run`, `hour`); empty if each call waits. `diff` is
+    what the call would change, if its tool says that."""
 
     run_id: str
     call_id: str
     tool: str
     input: Any
     since: str
+    standing: tuple[str, ...] = ()
+    diff: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the file that the call names in `path`; empty if there is none."""
+        path = self.input.get("path") if isinstance(self.input, dict) else None
+        return path.rpartition("/")[0].lstrip("/") if isinstance(path, str) else ""
 
 
 def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
@@ -34,7 +44,9 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
     if event.type == "approval.requested":
         given = event.payload
         call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
-        waiting[call_id] = WaitingCall(run_id, call_id, tool, given.get("input"), event.created_at)
+        durations = tuple(map(str, given.get("standing") or ()))
+        diff = str(given.get("diff") or "")
+        waiting[call_id] = WaitingCall(run_id, call_id, tool, given.get("input"), event.created_at, durations, diff)
     elif event.type == "approval.decided":
         waiting.pop(str(event.payload.get("call_id", "")), None)
     elif event.type in ("run.resumed", "run.ended"):

@@ -119,6 +119,10 @@ class ApprovalRequested(_ToolEvent):
 
     type: Literal["approval.requested"]
     input: Any = _field(None)
+    standing: Sequence[str] = _field(())
+    """How long an approval of further calls may last: `run`, `hour`."""
+    diff = _field("")
+    """What the call would change, line by line, if its tool says that."""
 
 
 class ApprovalDecided(Event):
@@ -128,6 +132,10 @@ class ApprovalDecided(Event):
     call_id = _field("")
     approved = _field(False)
     reason = _field("")
+    input: Any = _field(None)
+    """The approved input, if it differs from the one that was requested."""
+    standing: dict[str, Any] | None = _field(None)
+    """The standing approval that let the call through (`StandingApproval`)."""
 
 
 class ClientCallWaiting(_ToolEvent):

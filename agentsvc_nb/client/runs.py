@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast, overload
 
@@ -24,12 +24,16 @@ from agentsvc_nb.wire.runs import (
     TERMINAL,
     CallApproval,
     Effort,
+    Lasts,
+    RevokedApproval,
     RunEntry,
     RunPage,
     RunStatus,
     RunUndo,
     SentCall,
     SentList,
+    StandingApproval,
+    StandingApprovalList,
 )
 
 if TYPE_CHECKING:
@@ -413,18 +417,62 @@ class AsyncRuns(Resource):
         found = await self._core.scoped(options).ask(SentList, ApiRequest("runs.sent", {"run_id": run_id}))
         return listing(found, "data", SentCall)
 
-    async def approve(self, run_id: RunRef, call_id: CallRef, **options: Unpack[Options]) -> CallApproval:
+    async def approve(
+        self,
+        run_id: RunRef,
+        call_id: CallRef,
+        *,
+        input: Mapping[str, Any] | None = None,
+        lasts: Lasts | None = None,
+        folder: str | None = None,
+        **options: Unpack[Options],
+    ) -> CallApproval:
         """Let a tool call go on that waits for approval, as the event `approval.requested` says. Never sent twice.
 
-        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`).
+        With an `input`, the tool is called with that instead of the agent's, which the agent is told. With `lasts`,
+        further calls of the tool are approved, too: for the rest of the run (`run`), or in the chat for an hour
+        (`hour`); with a `folder`, only those whose `path` is in it.
+
+        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`; `invalid_approval` for an
+        `input` that does not fit the tool's schema, and for a tool of which each call waits: the call still waits).
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.approve(run, event).approved  # doctest: +SKIP
         True
+        >>> client.runs.approve(run, event, input={**event.input, "subject": "Offer"})  # doctest: +SKIP
+        >>> client.runs.approve(run, event, lasts="run").standing.id  # doctest: +SKIP
+        'standing_1'
         """
-        request = ApiRequest("runs.approve", {"run_id": run_id, "call_id": call_id}, body={"approved": True})
+        if folder is not None and lasts is None:
+            raise refused("invalid_approval", "`folder` goes with `lasts`.")
+        standing = None if lasts is None else {"lasts": lasts, "folder": folder}
+        body = {"approved": True, "input": None if input is None else dict(input), "standing": standing}
+        request = ApiRequest("runs.approve", {"run_id": run_id, "call_id": call_id}, body=body)
         return await self._core.scoped(options).ask(CallApproval, request)
+
+    async def standing_approvals(self, **options: Unpack[Options]) -> Listing[StandingApproval]:
+        """List the approvals of further calls that are in force, oldest first.
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> [(each.tool, each.expires_at) for each in client.runs.standing_approvals()]  # doctest: +SKIP
+        """
+        found = await self._core.scoped(options).ask(StandingApprovalList, ApiRequest("runs.standing_approvals"))
+        return listing(found, "data", StandingApproval)
+
+    async def revoke_approval(self, approval_id: str, **options: Unpack[Options]) -> RevokedApproval:
+        """Revoke an approval of further calls: the next call waits again. Never sent twice.
+
+        Raises `StefanBrainError` (`standing_approval_not_found`).
+
+        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+
+        >>> client.runs.revoke_approval("standing_1").revoked  # doctest: +SKIP
+        True
+        """
+        request = ApiRequest("runs.revoke_approval", {"approval_id": approval_id})
+        return await self._core.scoped(options).ask(RevokedApproval, request)
 
     async def refuse(
         self, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
@@ -538,6 +586,8 @@ class Runs(BlockingResource):
     sent = blocking(AsyncRuns.sent)
     approve = blocking(AsyncRuns.approve)
     refuse = blocking(AsyncRuns.refuse)
+    standing_approvals = blocking(AsyncRuns.standing_approvals)
+    revoke_approval = blocking(AsyncRuns.revoke_approval)
     events = blocking(AsyncRuns.events)
     iterate_events = paging(AsyncRuns.iterate_events)
     tables = blocking(AsyncRuns.tables)

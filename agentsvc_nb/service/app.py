@@ -230,6 +230,7 @@ def create_app(
         streams=Streams(use_case),
         blobs=blobs,
         tools=catalog,
+        run_tools=own_tools,
         taken_names=taken_names(own_tools),
         runs=workers.runs,
         jobs=workers.jobs,

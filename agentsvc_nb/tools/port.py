@@ -200,6 +200,15 @@ class ToolContext(Meter, Protocol):
         """Write a file into the chat's workspace; `output` is (id, type) of the typed output it belongs to."""
         ...
 
+    async def instructions(self) -> str:
+        """The instructions of the chat's project. Raises `WorkFailure` for a chat without one."""
+        ...
+
+    async def change_instructions(self, change: Callable[[str], str]) -> None:
+        """Replace the instructions of the chat's project by what `change` makes of them, in one transaction. Raises
+        `WorkFailure` for a chat without a project, and what `change` raises."""
+        ...
+
     async def keep_page(self, url: str) -> str:
         """Store a landing page of the account. Returns its id, the same for the same `url`."""
         ...
@@ -327,7 +336,7 @@ class ToolDeclaration:
 
     group: ClassVar[str] = ""
     """The group by which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server. Tools
-    without one are in its first request; so are `skills` if the project has some."""
+    without one are in its first request, with those of the `project` of the chat, and of `skills` if that has some."""
     settings_used: ClassVar[tuple[str, ...]] = ()
     """The names of the settings that the tool reads."""
     requirements: ClassVar[str] = ""
@@ -386,6 +395,13 @@ class ReadingTool(BaseTool):
 def repeatable(tool: Tool) -> bool:
     """Whether a call of the tool that a crash interrupted may be made again."""
     return bool(getattr(tool, "repeatable", not tool.effect))
+
+
+async def preview(tool: Tool, given: BaseModel, context: ToolContext) -> str:
+    """What a call would change, as a diff for the person who approves it; empty for most tools. Raises `WorkFailure`
+    for a call that would fail."""
+    shown = getattr(tool, "preview", None)
+    return "" if shown is None else str(await shown(given, context))
 
 
 def always_waits(tool: Tool) -> bool:

@@ -149,7 +149,11 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "file_too_large": Code("A staged file is larger than allowed.", _SMALLER),
         "too_many_files": Code("More than 10 files in one upload.", "Upload at most 10 files at once."),
         "invalid_feedback": Code("The feedback report is not valid.", "Send a summary of 1 to 2,000 characters."),
-        "invalid_approval": Code("The decision about a call is not valid.", "Send `approved`: true or false."),
+        "invalid_approval": Code(
+            "The decision about a call is not valid; the call is still waiting.",
+            "Send `approved`: true or false. A changed `input` must fit the tool's schema; leave out `standing` if "
+            "each call of the tool waits.",
+        ),
         "invalid_client_tool": Code(
             "A client tool of the start is not valid, or comes with `sync`.",
             "Send at most 16, each with `name`, `description`, `input_schema` and `effect`; leave `sync` out.",
@@ -194,6 +198,9 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "upload_not_found": Code("The staged upload is unknown or expired.", "Upload the file again."),
         "tool_not_found": Code("No such tool.", "List the tools."),
         "call_not_found": Code("No such tool call in that run.", "Use the ID in the call's event."),
+        "standing_approval_not_found": Code(
+            "No such standing approval: it may have been revoked.", "List the standing approvals."
+        ),
         "job_not_found": Code("No such job in that chat.", "Send the chat that the submit returned."),
         "feedback_not_found": Code("No such feedback report.", "List the reports."),
         "media_not_found": Code("No such media.", "Check the media ID."),
@@ -403,6 +410,7 @@ FAILURES: Final = {
     "no_text": Failure("The file has no readable text.", "Use a file with text."),
     "query_failed": Failure("The query of the tables is not valid.", "Correct what its message names."),
     "skill_not_found": Failure("The project has no such skill, or the skill no such file.", "Use a listed name."),
+    "project_required": Failure("The chat belongs to no project.", "Start a chat in a project."),
     "program_failed": Failure("A program of the agent ended with an error.", "See its message."),
     "too_much_work": Failure("A query or a program took too long or too much memory.", "Ask for less."),
     "attempts_exhausted": Failure(

@@ -142,6 +142,7 @@ RUN_ID: Final = _path("run_id", "The UUID that the start returned.", *RUN_ERRORS
 CALL_ID: Final = _path(
     "call_id", "The ID in the event `approval.requested` or `client_call.waiting`.", "call_not_found"
 )
+APPROVAL_ID: Final = _path("approval_id", "The ID of the standing approval.", "standing_approval_not_found")
 TOOL_NAME: Final = _path("name", "The name of a tool of the catalog.", "tool_not_found")
 JOB_ID: Final = _path("job_id", "The ID that the submit returned.", "job_not_found")
 FEEDBACK_ID: Final = _path(
@@ -365,6 +366,12 @@ _RUNS: Final = (
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval", RUN_ID, CALL_ID, body=runs.Verdict)
     .answers(runs.CallApproval)
     .fails("invalid_approval", "call_not_waiting"),
+    Route("runs.standing_approvals", "Lists the approvals of further calls that are in force.", RUNS)
+    .takes("GET", f"{V1}/standing-approvals")
+    .answers(runs.StandingApprovalList),
+    Route("runs.revoke_approval", "Revokes the approval of further calls.", RUNS, "never")
+    .takes("DELETE", f"{V1}/standing-approvals/{{approval_id}}", APPROVAL_ID)
+    .answers(runs.RevokedApproval),
     Route(
         "runs.answer",
         "Sends the result of a client tool, or that it is still at work; safe to repeat.",

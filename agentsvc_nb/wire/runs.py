@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from agentsvc_nb.wire import ids, limits
 from agentsvc_nb.wire.models import Model, Request
@@ -137,6 +137,47 @@ class RaisedLimit(Request):
     )
 
 
+Lasts = Literal["run", "hour"]
+
+
+class NewStandingApproval(Request):
+    """Which further calls of the tool in this chat are approved in advance."""
+
+    lasts: Lasts = Field(description="`run`: for the rest of the run; `hour`: for one hour.")
+    folder: Annotated[str, Field(min_length=1, max_length=limits.FOLDER_CHARS)] | None = Field(
+        default=None, description="Only calls whose `path` is in this folder of the chat."
+    )
+
+
+class StandingApproval(Model):
+    """Further calls of a tool that a person approved in advance: those of the run `run_id`, or all of the chat until
+    `expires_at`. With a `folder`, only calls whose `path` is in it."""
+
+    object: str = "standing_approval"
+    id: str
+    chat: str = ""
+    run_id: str | None = None
+    tool: str = ""
+    folder: str | None = None
+    created_at: str | None = None
+    expires_at: str | None = None
+
+
+class StandingApprovalList(Model):
+    """The standing approvals of an account, oldest first."""
+
+    object: str = "list"
+    data: list[StandingApproval] = Field(default_factory=list)
+
+
+class RevokedApproval(Model):
+    """A standing approval that was revoked."""
+
+    object: str = "standing_approval"
+    id: str
+    revoked: bool = True
+
+
 class Verdict(Request):
     """The body of `POST /runs/{run_id}/calls/{call_id}/approval`."""
 
@@ -144,10 +185,27 @@ class Verdict(Request):
     reason: Annotated[str, Field(max_length=limits.REASON_CHARS)] | None = Field(
         default=None, description="Why the call is refused; the agent gets this text."
     )
+    input: dict[str, Any] | None = Field(
+        default=None,
+        description="The tool is called with this input instead of the agent's, which must fit the tool's schema; only "
+        "with `approved: true`.",
+        examples=[{"steps": 0}],
+    )
+
+    standing: NewStandingApproval | None = Field(
+        default=None, description="Approve further calls of the tool, too; only with `approved: true`."
+    )
+
+    @model_validator(mode="after")
+    def _refuses_without_more(self) -> "Verdict":
+        if not self.approved and (self.input is not None or self.standing is not None):
+            raise ValueError("`input` and `standing` go with `approved: true`.")
+        return self
 
 
 class CallApproval(Model):
-    """The decision about a tool call of a run."""
+    """The decision about a tool call of a run. `input` is the approved input, if it differs from the agent's.
+    `standing` is the approval of further calls, in the response to the verdict that made it."""
 
     object: str = "call_approval"
     run_id: str
@@ -155,6 +213,8 @@ class CallApproval(Model):
     tool: str = ""
     approved: bool = False
     reason: str = ""
+    input: dict[str, Any] | None = None
+    standing: StandingApproval | None = None
 
 
 class TextBlock(Request):

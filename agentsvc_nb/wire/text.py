@@ -107,6 +107,16 @@ def exact(value: Any, indent: int | None = None, limit: int | None = None) -> st
     return reveal(shown) + more
 
 
+def editable(value: Any) -> str:
+    r"""JSON for a person to change: invisible characters appear as escapes of JSON, so that it reads back as `value`.
+
+    >>> editable("\u202e\U000e0001")
+    '"\\u202e\\udb40\\udc01"'
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return "".join(json.dumps(char)[1:-1] if char != "\n" and _is_invisible(char) else char for char in text)
+
+
 def reveal(text: str) -> str:
     r"""Return code for a person who must see all of it: each invisible character but tab and newline is an escape.
 

@@ -265,7 +265,9 @@ def test_the_page_itself_shows_only_what_is_listed_whatever_it_is_sent(host: Hos
     host.requests.clear()
     for number, text in enumerate(RAW, 1):
         turn: dict[str, Any] = {"asked": text, "files": [text], "answer": text, "cell": text, "again": True}
-        card = {"shown": text, "tool": text, "code": text, "failed": text, "yes": [text, text], "no": text}
+        card: dict[str, Any] = {"shown": text, "tool": text, "failed": text, "yes": [text, text], "no": text}
+        card["edit"] = dict.fromkeys(("label", "text", "tip", "yes"), text)
+        card["scopes"] = [["", text]]
         front.change({f"turn/{number}": turn, f"live/{number}": text, f"asked/{text}": card, "note": text})
     front.change({"order": [*range(1, len(RAW) + 1)], "ran": "".join(RAW), "steps": "".join(RAW), "heard": RAW[0]})
     front.change({"live": {"asked": RAW[0], "files": [RAW[0]]}, "doing": [RAW[0], 1], "head": [RAW[0], RAW[0]]})
@@ -286,7 +288,9 @@ def test_whatever_is_in_the_parts_executes_and_fetches_nothing(host: Host, opene
     host.requests.clear()
     work = {"icon": "tool", "percent": 5, "cancelling": False}
     for number, evil in enumerate(RAW):
-        call = {"shown": evil, "tool": evil, "yes": ["Approve", evil], "no": evil, "code": evil, "failed": evil}
+        call: dict[str, Any] = {"shown": evil, "tool": evil, "yes": ["Approve", evil], "no": evil, "failed": evil}
+        call["edit"] = dict.fromkeys(("label", "text", "tip", "yes"), evil)
+        call["scopes"] = [["", evil]]
         bar = {**work, "name": evil, "state": evil, "amounts": evil}
         choice = {"shown": evil, "buttons": [["a", evil, evil, ""]], "busy": False, "wrong": evil}
         parts = {"text": evil, "ran": evil, "asked/1": call, "more": evil, "choice": choice}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -153,6 +155,23 @@ def test_an_effect_waits_for_a_yes_or_a_no(careful: Used, approver: AgentService
     run, _ = approver.runs.list(chat=careful.id)
     decided = [event.payload for event in approver.runs.events(run.run_id).data if event.type == "approval.decided"]
     assert [(one["approved"], one["reason"]) for one in decided] == [(False, "Not before Monday.")]
+
+
+def _says(front: Front, words: str) -> bool:
+    return words in text(front)
+
+
+def test_arguments_are_edited_on_the_card_until_they_fit(careful: Used, approver: AgentService) -> None:
+    careful.ask(f"{CALL}\n{CALL}\nsay done")
+    [card] = until(lambda: careful.front.parts("asked/")).values()
+    assert json.loads(card["edit"]["text"]) == {"steps": 0, "text": "<b>7</b>"}
+    for wrong, said in (('{"steps": ', "not valid JSON"), ("[]", "JSON object"), ('{"steps": -1}', "steps")):
+        decide(careful.front, True, edited=wrong)
+        until(partial(_says, careful.front, said))
+    assert [name for name, _ in card["scopes"]] == ["", "run", "hour"]
+    decide(careful.front, True, edited='{"steps": 0, "files": {"net.txt": "net"}}', scope="run")
+    careful.answered("done")
+    assert [file.path for file in approver.files.list(careful.id)] == ["net.txt"]
 
 
 def controlled(talk: Conversation | None = None) -> ChatController:

@@ -89,9 +89,9 @@ async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[To
     if not served.tools:
         return []
     project = await turn.project()
-    core = {"", *(["skills"] if project and project.skills else [])}
+    core = {"", *(["project"] if project else []), *(["skills"] if project and project.skills else [])}
     own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.needs_sight)]
-    own = [tool for tool in own if tool.group != "skills" or tool.group in core]
+    own = [tool for tool in own if tool.group not in ("project", "skills") or tool.group in core]
     own = [tool for tool in own if tool.name != PLAN or served.context > SMALL_CONTEXT]
     found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
     callers = [definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]

@@ -16,7 +16,7 @@ from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.ask.follower import output_of
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.render import FREE, cost, mark, moment, price, stacked, undone_bundle
-from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, ResultTable, code, grid
+from agentsvc_nb.notebook.display.results import Preview, PrintedText, QuotedText, ResultTable, code, grid
 from agentsvc_nb.notebook.display.screens import Output, answer_id
 from agentsvc_nb.notebook.display.timeline import seconds_between
 from agentsvc_nb.notebook.display.transcript import RunView
@@ -24,7 +24,7 @@ from agentsvc_nb.notebook.display.waiting_calls import calls_bundle, print_new_c
 from agentsvc_nb.notebook.errors import AskError, RunFailed, RunStopped
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.runs import CENT, TERMINAL
+from agentsvc_nb.wire.runs import CENT, TERMINAL, NewStandingApproval, Verdict
 from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.undo import sentences
 
@@ -236,6 +236,31 @@ _CALL_ID_CHARS: Final = 10
 _LISTS: Final = "`%approve` lists what waits."
 
 
+def standing_approvals(session: Session) -> Preview:
+    """Show the approvals of further calls that are in force. Raises `AskError` when the service fails."""
+    with errors_as_cells(session):
+        found = list(session.client().runs.standing_approvals())
+    rows = [
+        (
+            code(each.id),
+            each.tool,
+            each.folder,
+            f"run {each.run_id[:13]} ends" if each.run_id else moment(each.expires_at),
+            code(each.chat),
+        )
+        for each in found
+    ]
+    note = "`%approve --revoke APPROVAL` ends one." if rows else "Each call waits for its own approval."
+    return Preview(grid("Approved in advance", ("approval", "tool", "folder", "until", "chat"), rows, [note]))
+
+
+def revoke(session: Session, approval: str) -> PrintedText:
+    """Revoke an approval of further calls. Raises `AskError` when there is none, or the service fails."""
+    with errors_as_cells(session):
+        session.client().runs.revoke_approval(approval)
+    return PrintedText(f"Revoked: the next call waits for your approval again. ({label(approval, 64)})")
+
+
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     """List the tool calls that wait for approval, of this notebook's runs or (`everywhere`) of all of this machine;
     first, code that is to run in this kernel.
@@ -255,40 +280,58 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     return ResultTable(bundle, lambda: frame(rows, results.APPROVALS, notebook=session.notebook))
 
 
-def approve(session: Session, given: str, *, refuse: bool = False, reason: str = "") -> PrintedText:
+def approve(
+    session: Session,
+    given: str,
+    *,
+    refuse: bool = False,
+    reason: str = "",
+    changed: Mapping[str, Any] | None = None,
+    further: NewStandingApproval | None = None,
+) -> PrintedText:
     """Approve or refuse a tool call.
 
     Args:
         given: a call id or its beginning, or a run (as `the_run` takes it, except `last`) with just one waiting call.
         refuse: refuse the call instead of approving it.
         reason: why it is refused; the agent is told.
+        changed: what the tool is called with instead of the agent's input; the agent is told.
+        further: which further calls of the tool are approved, too.
 
     Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
     """
     if reason and not refuse:
         raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
+    if refuse and (changed is not None or further):
+        raise AskError("--input, --for and --folder go with an approval; nothing was sent.", "Leave out --refuse.")
     if own := [
         call for call in _for_kernel(session) if len(given) >= _CALL_ID_CHARS and call.call_id.startswith(given)
     ]:
+        if changed is not None or further:
+            raise AskError("Each piece of code waits, and is changed on its card; nothing was sent.", _LISTS)
         if len(own) > 1 or not own[0].decide(not refuse, reason=reason):
             raise AskError(f"No single call {label(given, 64)} waits; nothing was sent.", _LISTS)
         return PrintedText(own[0].refused_line if refuse else own[0].approved_line)
     call = _the_call(session, given)
-    decide(session, call, not refuse, reason)
-    return PrintedText(f"{'Refused' if refuse else 'Approved'}: {label(call.tool, 60)} of run {call.run_id}.")
+    verdict = Verdict(approved=not refuse, reason=reason or None, standing=further)
+    verdict.input = None if changed is None else dict(changed)
+    decide(session, call, verdict)
+    did = "Refused" if refuse else "Approved" if changed is None else "Approved as changed"
+    return PrintedText(f"{did}: {label(call.tool, 60)} of run {call.run_id}.")
 
 
 def _for_kernel(session: Session) -> list[KernelCall]:
     return [call for calls in session.known.kernel.values() for call in calls if call.state == "asked"]
 
 
-def decide(session: Session, call: WaitingCall, approved: bool, reason: str) -> None:
+def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
     """Send the decision on a tool call. Raises `AskError` when the call no longer waits, or the service fails."""
     with errors_as_cells(session):
-        if approved:
-            session.client().runs.approve(call.run_id, call.call_id)
+        if verdict.approved:
+            further = verdict.standing.model_dump() if verdict.standing else {}
+            session.client().runs.approve(call.run_id, call.call_id, input=verdict.input, **further)
         else:
-            session.client().runs.refuse(call.run_id, call.call_id, reason=reason)
+            session.client().runs.refuse(call.run_id, call.call_id, reason=verdict.reason or "")
     session.known.calls = [known for known in session.known.calls if known != call.call_id]
 
 

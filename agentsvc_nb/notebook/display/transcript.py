@@ -234,8 +234,11 @@ class RunView:
     def _decided(self, event: Event) -> None:
         given = event.payload
         call, reason = self.asked.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
-        said = "approved" if given.get("approved") else "refused"
-        self.verdict = f"{call.tool if call else 'a call'} was {said}{f': {reason}' if reason else ''}"
+        said = "refused" if not given.get("approved") else "approved as changed" if "input" in given else "approved"
+        tool = call.tool if call else "a call"
+        if isinstance(standing := given.get("standing"), dict):  # approved in advance, so nobody was asked
+            tool, said = str(standing.get("tool")), "approved in advance (`%approve --standing`)"
+        self.verdict = f"{tool} was {said}{f': {reason}' if reason else ''}"
         self._mark(event, self.verdict)
 
     def _resumed(self, event: Event) -> None:

@@ -11,12 +11,15 @@ from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.documents.markdown import linkable
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, LINK, WRAPPED, line_html
 from agentsvc_nb.notebook.display.transcript import RunView
-from agentsvc_nb.wire.text import escape, exact, label
+from agentsvc_nb.wire.text import escape, exact, excerpt, label, reveal
 
 INPUT_CHARS: Final = 4_000
 """How much of a call's input is shown; `%approve -o calls` has all of it."""
 CALLS_SHOWN: Final = 20
-_HOW: Final = "`%approve {call}` lets it go on; `%approve --refuse {call}` does not, and the agent is told."
+_HOW: Final = (
+    "`%approve {call}` lets it go on; `%approve {call} --input NAME` with the arguments of that dict;"
+    " `%approve --refuse {call}` does not, and the agent is told."
+)
 _ELSEWHERE: Final = (
     "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
     " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
@@ -64,7 +67,10 @@ def call_bundle(call: WaitingCall) -> Bundle:
     head = f"{label(call.tool, 60)} waits for your approval"
     given = exact(call.input, 2, INPUT_CHARS)
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
-    return {"text/plain": f"{head}:\n{given}\n", "text/html": shown}
+    diff = reveal(excerpt(call.diff, INPUT_CHARS)) if call.diff else ""
+    if diff:
+        shown += f"<div>It would change:</div>{_INPUT_PRE}<code>{html.escape(diff)}</code></pre>"
+    return {"text/plain": f"{head}:\n{given}\n" + (f"It would change:\n{diff}\n" if diff else ""), "text/html": shown}
 
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, leading
+from agentsvc_nb.wire.runs import NewStandingApproval
+from agentsvc_nb.wire.text import label
 
 if TYPE_CHECKING:
     import argparse
@@ -106,20 +108,49 @@ class ApproveMagics(MagicsGroup):
         arg("call", nargs="?", metavar="CALL", help="the call, or its run where just one of its calls waits"),
         arg("--refuse", action="store_true", help="no: the tool is not called, and the agent is told"),
         arg("--reason", metavar="TEXT", default="", help="--refuse: what the agent is told"),
+        arg("--input", metavar="NAME", help="a dict: call the tool with it instead of the agent's arguments"),
+        arg("--for", dest="lasts", choices=["run", "hour"], help="approve all its calls in this run, or for an hour"),
+        arg("--folder", metavar="PATH", help="--for: only calls for files in this folder"),
+        arg("--standing", action="store_true", help="list what you approved with --for"),
+        arg("--revoke", metavar="ID", help="end one of those approvals"),
         arg("--all", action="store_true", help="list those of all notebooks of this machine"),
     )
     def approve(self, args: argparse.Namespace) -> Any:
         """What waits for your approval, with exactly what would be done; or yes or no to one call.
 
-        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
+        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve call_0b9c1d2e --input changed`,
+        `%approve call_0b9c1d2e --for run`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
         """
         from agentsvc_nb.notebook import commands
 
+        if args.folder and not args.lasts:
+            raise AskError("--folder goes with --for; nothing was sent.", "For example: `--for hour --folder reports`")
         if args.call:
-            return commands.approve(self.session, args.call, refuse=args.refuse, reason=args.reason)
-        if args.refuse or args.reason:
+            return commands.approve(
+                self.session,
+                args.call,
+                refuse=args.refuse,
+                reason=args.reason,
+                changed=None if args.input is None else self._arguments(args.input),
+                further=NewStandingApproval(lasts=args.lasts, folder=args.folder) if args.lasts else None,
+            )
+        if args.refuse or args.reason or args.input or args.lasts:
             raise AskError("The call is missing; nothing was sent.", "For example: `%approve --refuse call_0b9c1d2e`")
+        if args.revoke:
+            return commands.revoke(self.session, args.revoke)
+        if args.standing:
+            return commands.standing_approvals(self.session)
         return commands.approvals(self.session, everywhere=args.all)
+
+    def _arguments(self, name: str) -> dict[str, Any]:
+        """Return a copy of the dict in the variable `name`. Raises `AskError`."""
+        found = self.shell.user_ns.get(name)
+        if not isinstance(found, dict):
+            raise AskError(
+                f"--input {label(name, 80)}: there is no dict of that name; nothing was sent.",
+                "Change a copy of the arguments: `%approve -o calls`, then `changed = calls['input'][0] | {...}`.",
+            )
+        return dict(found)
 
 
 @magics_class

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.display.waiting_calls import call_bundle
@@ -12,10 +12,14 @@ from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import KernelCall
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.limits import REASON_CHARS
-from agentsvc_nb.wire.text import label, worded
+from agentsvc_nb.wire.reading import read_json
+from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, Verdict
+from agentsvc_nb.wire.text import editable, label, worded
 
-Decide = Callable[[WaitingCall, bool, str], None]
-"""Send an approval (True) or a refusal with its reason. Raises `AskError` when that fails."""
+_RUN: Final = "Run as changed"
+_APPROVE: Final = "Approve as changed"
+Decide = Callable[[WaitingCall, Verdict], None]
+"""Send an approval, perhaps with a changed input, or a refusal. Raises `AskError` when that fails."""
 
 
 class ApprovalCards:
@@ -50,14 +54,19 @@ class ApprovalCards:
         self._front.change(parts)
 
     def _card(self, call: WaitingCall | KernelCall) -> dict[str, Any]:
+        tool = label(call.tool, 60)
         if isinstance(call, KernelCall):
             shown = call.bundle()["text/html"] if self._codes else ""
-            buttons = {"yes": list(call.yes), "no": call.no_tip, "code": call.code if call.on_main_thread else None}
+            edit = {"label": "Code to run", "text": call.code, "tip": "Change the code before it runs", "yes": _RUN}
+            buttons = {"yes": list(call.yes), "no": call.no_tip, "edit": edit if call.on_main_thread else None}
         else:
-            tool = label(call.tool, 60)
             shown = call_bundle(call)["text/html"]
-            buttons = {"yes": ["Approve", f"Let {tool} do this"], "no": f"{tool} is not called; the run goes on"}
-        return {"shown": shown, "tool": label(call.tool, 60), "code": None, "failed": "", **buttons}
+            tip = f"Change what {tool} is called with; the agent is told"
+            edit = {"label": "Arguments as JSON", "text": editable(call.input), "tip": tip, "yes": _APPROVE}
+            yes = ["Approve", f"Let {tool} do this"]
+            buttons = {"yes": yes, "no": f"{tool} is not called; the run goes on", "edit": edit}
+        scopes = [[name, words] for name, (words, _) in _scopes(call).items()]
+        return {"shown": shown, "tool": tool, "failed": "", "scopes": scopes, **buttons}
 
     def _decided(self, content: Mapping[str, Any], _: object) -> None:
         key, approved = str(content.get("key")), content.get("approved") is True
@@ -66,16 +75,47 @@ class ApprovalCards:
             # The next failure is news, even if it is the same.
             self._front.remember({f"asked/{key}": {**card, "failed": ""}})
         call = self._asked.get(key)
+        edited = content.get("edited") if approved else None
+        text = edited if isinstance(edited, str) else None
         if isinstance(call, KernelCall):
-            changed = content.get("code")
-            call.decide(approved, changed if isinstance(changed, str) else None, reason)
+            call.decide(approved, text, reason)
         elif call is not None:
-            threading.Thread(target=self._send, args=(key, call, approved, reason), daemon=True).start()
+            _, standing = _scopes(call).get(str(content.get("scope")), ("", None))
+            verdict = Verdict(approved=approved, reason=None if approved else reason)
+            verdict.standing = standing if approved else None
+            threading.Thread(target=self._send, args=(key, call, verdict, text), daemon=True).start()
 
-    def _send(self, key: str, call: WaitingCall, approved: bool, reason: str) -> None:
+    def _send(self, key: str, call: WaitingCall, verdict: Verdict, text: str | None) -> None:
         try:
-            self._decide(call, approved, reason)  # the run's next event removes the card
+            verdict.input = None if text is None else _read_input(text)
+            self._decide(call, verdict)  # the run's next event removes the card
         except Exception as error:  # an error in a thread would go unseen
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             if card := self._front.part(f"asked/{key}"):
                 self._front.change({f"asked/{key}": {**card, "failed": worded(said, SAID_CHARS)}})
+
+
+def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
+    """Return what may be approved besides this call, by a name for the page, each in words."""
+    if isinstance(call, KernelCall) or not call.standing:
+        return {}
+    found: dict[str, tuple[str, NewStandingApproval | None]] = {"": ("this call", None)}
+    ends: tuple[tuple[Lasts, str], ...] = (("run", "in this run"), ("hour", "in this chat for an hour"))
+    for lasts, words in ends:
+        if lasts in call.standing:
+            found[lasts] = (f"all calls {words}", NewStandingApproval(lasts=lasts))
+            if call.folder:
+                where = f"all calls for files in {label(call.folder, 60)} {words}"
+                found[f"{lasts}/"] = (where, NewStandingApproval(lasts=lasts, folder=call.folder))
+    return found
+
+
+def _read_input(text: str) -> dict[str, Any]:
+    """Return the arguments that were edited. Raises `AskError`."""
+    try:
+        found = read_json(text)
+    except ValueError as error:
+        raise AskError(f"The arguments are not valid JSON: {error}; nothing was sent.") from None
+    if not isinstance(found, dict):
+        raise AskError("The arguments must be a JSON object; nothing was sent.")
+    return found

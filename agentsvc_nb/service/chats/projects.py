@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from agentsvc_nb.documents.skills import Skill, SkillError, skill, skill_name
 from agentsvc_nb.service.api_error import ApiError
@@ -77,6 +77,20 @@ async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project |
         return record.public(skill_records.of_project(tx, record.id)) if record else None
 
     return await context.read_single(use)
+
+
+async def change_of_chat(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
+    """Replace the instructions of the chat's project by what `change` makes of them. False if it belongs to none.
+    Raises what `change` raises."""
+
+    def use(tx: Tx) -> bool:
+        record = _of_chat(tx, account, chat)
+        if record is None:
+            return False
+        chat_records.update_project(tx, record.id, account, None, change(record.instructions))
+        return True
+
+    return await context.write(use)
 
 
 async def skill_of_chat(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:

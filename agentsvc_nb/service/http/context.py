@@ -45,6 +45,8 @@ class Services:
     streams: Streams
     blobs: Blobs
     tools: Mapping[str, Tool]
+    run_tools: Mapping[str, Tool]
+    """The tools of runs: those of `tools`, and those for the chat's files."""
     taken_names: frozenset[str]
     """Names that no tool of a caller may have."""
     runs: RunRunner

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from agentsvc_nb.service.runner.tool_context import (
     performed,
     tool_span,
 )
-from agentsvc_nb.service.runs import client_calls, observing, tool_calls
+from agentsvc_nb.service.runs import client_calls, observing, standing, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord, State
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.times import rfc3339
@@ -44,6 +44,7 @@ from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
 from agentsvc_nb.tools.workspace.plan import Plan, PlanInput
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
+from agentsvc_nb.wire.runs import Lasts
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
@@ -93,7 +94,8 @@ class ToolCalls:
                 await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
             attributes = {**observing.of_run(self.run), "gen_ai.tool.call.id": call.call_id}
             with tool_span(self.use_case, name, given, asked_by, attributes) as span:
-                outcome = call.outcome or await self._checked(call, place)
+                recorded = call.outcome and tool_calls.with_changes(call, call.outcome)
+                outcome = recorded or await self._checked(call, place)
                 note_outcome(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
@@ -117,36 +119,47 @@ class ToolCalls:
         tool = self.tools.get(call.tool)
         if tool is None:
             return failed("tool_not_found", f"There is no tool {call.tool!r}.")
-        if payloads.size(call.input) > INPUT_MAX_BYTES:
-            return failed("invalid_tool_input", _TOO_LARGE)
-        try:
-            checked = port.validate(tool.Input, call.input)
-        except ValidationError as error:
-            return failed("invalid_tool_input", port.fault(error)[1])
-        if await self._needs_approval(tool, checked):
+        given = _read_input(tool, call)
+        if isinstance(given, Outcome):
+            return given
+        # A verdict stays, also where the changed input or new settings would need none.
+        if call.state in ("approved", "refused") or await self._needs_approval(tool, given):
             if not payloads.fits(_shown(call)):
                 return failed("invalid_tool_input", _UNSEEN)
             place.leave()
-            call = await self._decided(call)
+            task = LiveToolContext(self.storage, self.run.account, self.run.chat, call.key, run_id=self.run.run_id)
+            try:
+                diff = await port.preview(tool, given, task) if call.state in ("called", "waiting") else ""
+            except WorkFailure as failure:
+                return failed(failure.code, failure.message)
+            call = await self._decided(call, standing.durations(tool), diff)
             if call.state == "refused":
                 return _refused(call)
+            # A person may have changed it. That is checked as the agent's input is: no verdict is a way round a check.
+            given = _read_input(tool, call)
+            if isinstance(given, Outcome):
+                return tool_calls.with_changes(call, given)
         await place.turn(reads=tool.reads(call.input))
-        if tool.asynchronous:
-            return await self._submit_and_follow(call, tool, checked)
-        return await self._direct(call, tool, checked)
+        perform = self._submit_and_follow if tool.asynchronous else self._direct
+        return tool_calls.with_changes(call, await perform(call, tool, given))
 
     async def _checked_by_schema(self, call: CallRecord, tool: ClientTool) -> Outcome:
         """Ask the run's caller, after checking the input and, if the settings demand it, the call's approval."""
-        if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
-            return failed("invalid_tool_input", _NOT_WHOLE)
-        text = json.dumps(call.input, ensure_ascii=False)
-        if misfit := await self.schemas.misfit(text, tool.input_schema):
-            return failed("invalid_tool_input", misfit)
-        if self.use_case.settings.approve_effects and tool.effect:
-            call = await self._decided(call)
+        if fault := await self._misfit(call, tool):
+            return failed("invalid_tool_input", fault)
+        if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
+            call = await self._decided(call, standing.FOR_RUN)
             if call.state == "refused":
                 return _refused(call)
-        return await self._answered(call)
+            if fault := await self._misfit(call, tool):  # a person may have changed the input
+                return tool_calls.with_changes(call, failed("invalid_tool_input", fault))
+        return tool_calls.with_changes(call, await self._answered(call))
+
+    async def _misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
+        """Return what is wrong with the input of a client tool's call, or None."""
+        if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
+            return _NOT_WHOLE
+        return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _answered(self, call: CallRecord) -> Outcome:
         """Ask the run's caller, and wait for the answer; `client_gone` without one."""
@@ -174,12 +187,18 @@ class ToolCalls:
         # In a thread: a message may have megabytes of addresses.
         return bool(fetched) and not (await asyncio.to_thread(addresses, self.message)).issuperset(fetched)
 
-    async def _decided(self, call: CallRecord) -> CallRecord:
-        """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict."""
+    async def _decided(self, call: CallRecord, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
+        """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict. A
+        standing approval, which may last so long for this tool, approves it at once. `diff` is what it would change."""
+        if call.state in ("called", "waiting") and durations:
+            await self.log.flush()
+            call = await tool_calls.approve_in_advance(self.use_case, self.run, self.log.attempt, call) or call
         if call.state in ("called", "waiting"):
             call = await tool_calls.wait(self.use_case, self.run, self.log.attempt, call)
             with self.use_case.signals.watch(self.run.run_id) as watch:
-                await self.log.append("approval.requested", _shown(call))
+                further: dict[str, Any] = {"standing": list(durations)} if durations else {}
+                further |= {"diff": diff} if diff else {}
+                await self.log.append("approval.requested", {**_shown(call), **further})
                 while call.state == "waiting":
                     await watch.wait(JOB_POLL_SECONDS)
                     call = await tool_calls.get(self.use_case, call)
@@ -291,6 +310,16 @@ class ToolCalls:
 
     async def _move(self, call: CallRecord, state: State, outcome: Outcome | None = None) -> CallRecord:
         return await tool_calls.move(self.use_case, self.run, self.log.attempt, call, state, outcome)
+
+
+def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
+    """Return the call's input as the tool's `Input`, or the outcome of a call whose input does not fit."""
+    if payloads.size(call.input) > INPUT_MAX_BYTES:
+        return failed("invalid_tool_input", _TOO_LARGE)
+    try:
+        return port.validate(tool.Input, call.input)
+    except ValidationError as error:
+        return failed("invalid_tool_input", port.fault(error)[1])
 
 
 def _shown(call: CallRecord) -> dict[str, Any]:

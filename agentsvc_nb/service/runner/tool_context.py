@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from agentsvc_nb import clock
 from agentsvc_nb.service import payloads
 from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX, Spent
+from agentsvc_nb.service.chats import projects
 from agentsvc_nb.service.chats.chat_records import ChatRecord
 from agentsvc_nb.service.files.file_records import Author
 from agentsvc_nb.service.jobs import jobs
@@ -159,6 +160,16 @@ class LiveToolContext:
         self.written.append(record.path)
         if self._log is not None:
             await self._log.file_written(record)
+
+    async def instructions(self) -> str:
+        project = await projects.of_chat(self._use_case, self._account, self.workspace.chat)
+        if project is None:
+            raise WorkFailure("project_required", "This chat belongs to no project.")
+        return project.instructions
+
+    async def change_instructions(self, change: Callable[[str], str]) -> None:
+        if not await projects.change_of_chat(self._use_case, self._account, self.workspace.chat, change):
+            raise WorkFailure("project_required", "This chat belongs to no project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
         """Write a document that is shown shortened to a file, and return its path. The file does not count as an output

@@ -41,7 +41,7 @@ class ChatWorkspace:
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage
         self._use_case = storage.use_case
-        self._chat = chat
+        self.chat = self._chat = chat
         self.tables = ChatTables(self.list, storage.blobs.file, storage.tables)
 
     async def list(self) -> Sequence[WorkspaceEntry]:

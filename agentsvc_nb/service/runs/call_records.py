@@ -25,6 +25,9 @@ class CallRecord:
     call_id: str
     tool: str
     input: dict[str, Any]
+    """What the tool is called with: the agent's input, or what a person made of it."""
+    asked_input: dict[str, Any] | None
+    """The agent's input, if a person changed it before approving the call."""
     state: State
     job_id: str | None
     outcome: Outcome | None
@@ -123,10 +126,11 @@ def diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
     return [str(block["text"]) for each in outcomes for block in each.content if block.get("format") == "diff"]
 
 
-def decide(tx: Tx, call: CallRecord, state: State, reason: str) -> CallRecord | None:
-    """Store a verdict and return the call; None when the call does not wait for one, or its run
-    is not running."""
-    return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason))
+def decide(tx: Tx, call: CallRecord, state: State, reason: str, changed: dict[str, Any] | None) -> CallRecord | None:
+    """Store a verdict, with the `changed` input, and return the call; None when the call does not wait for one, or its
+    run is not running."""
+    given = None if changed is None else json.dumps(changed, ensure_ascii=False)
+    return _record(tx.one(_sql["decide"], run_id=call.run_id, key=call.key, state=state, reason=reason, input=given))
 
 
 def move(
@@ -142,4 +146,5 @@ def _record(row: Row | None) -> CallRecord | None:
     if row is None:
         return None
     outcome = None if row["outcome"] is None else Outcome.model_validate_json(row["outcome"])
-    return record(CallRecord, row, input=json.loads(row["input"]), outcome=outcome)
+    asked = None if row["asked_input"] is None else json.loads(row["asked_input"])
+    return record(CallRecord, row, input=json.loads(row["input"]), asked_input=asked, outcome=outcome)

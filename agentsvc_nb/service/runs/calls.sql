@@ -5,9 +5,9 @@ WHERE run_id = :run_id AND attempt = :attempt AND ended_at IS NULL
 ON CONFLICT (run_id, key) DO NOTHING
 
 -- name: take_over
-INSERT INTO tool_call (run_id, key, call_id, tool, input, state, job_id, outcome, reason, created_at)
-SELECT :new, key, call_id, tool, input, CASE WHEN state IN ('waiting', 'asked') THEN 'called' ELSE state END, job_id, outcome, reason,
-    created_at
+INSERT INTO tool_call (run_id, key, call_id, tool, input, asked_input, state, job_id, outcome, reason, created_at)
+SELECT :new, key, call_id, tool, input, asked_input, CASE WHEN state IN ('waiting', 'asked') THEN 'called' ELSE state END, job_id,
+    outcome, reason, created_at
 FROM tool_call WHERE run_id = :old ORDER BY created_at
 
 -- name: get
@@ -33,7 +33,9 @@ SELECT outcome FROM tool_call WHERE run_id = :run_id AND tool IN ('edit_file', '
 ORDER BY created_at, rowid LIMIT :limit
 
 -- name: decide
-UPDATE tool_call SET state = :state, reason = :reason
+UPDATE tool_call SET state = :state, reason = :reason,
+    asked_input = CASE WHEN CAST(:input AS TEXT) IS NULL THEN asked_input ELSE COALESCE(asked_input, input) END,
+    input = COALESCE(CAST(:input AS TEXT), input)
 WHERE run_id = :run_id AND key = :key AND state = 'waiting'
     AND EXISTS (SELECT 1 FROM run WHERE run_id = :run_id AND status = 'running')
 RETURNING *

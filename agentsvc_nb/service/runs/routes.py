@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, get_args
 
+from pydantic import ValidationError
 from starlette.responses import Response
 
+from agentsvc_nb.service import payloads
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.http.multipart import MultipartForm, Rules, check_length, is_multipart, read_form
 from agentsvc_nb.service.http.responses import JSON, answer, answer_json
-from agentsvc_nb.service.runs import call_results, client_calls, resuming, runs, start_request, tool_calls, undoing
+from agentsvc_nb.service.runs import (
+    call_results,
+    client_calls,
+    resuming,
+    runs,
+    standing,
+    start_request,
+    tool_calls,
+    undoing,
+)
+from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.resuming import Resume
 from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.times import rfc3339
+from agentsvc_nb.tools import port
 from agentsvc_nb.wire.limits import (
     EVENT_ID_MAX,
+    EVENT_PAYLOAD_BYTES,
     EVENTS_PAGE_DEFAULT,
     JSON_MAX_BYTES,
     JSON_VALUES_MAX,
@@ -24,12 +41,16 @@ from agentsvc_nb.wire.limits import (
 from agentsvc_nb.wire.runs import (
     TERMINAL,
     CallApproval,
+    Lasts,
+    NewClientTool,
     NewLimits,
     NewUndo,
     RaisedLimit,
+    RevokedApproval,
     RunStatus,
     RunUndo,
     SentList,
+    StandingApprovalList,
     Verdict,
 )
 
@@ -142,7 +163,63 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
     raises."""
     given = await bodies.checked(context, Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
+    if given.input is not None or given.standing is not None:
+        call, client_tools = await tool_calls.of_account(context.use_case, context.account, run_id, call_id)
+        if given.input is not None and (fault := await _input_fault(context, call, client_tools, given)):
+            raise ApiError("invalid_approval", fault, field="input")
+        names = [tool.name for tool in client_tools]
+        if given.standing is not None and (fault := _standing_fault(context, call, names, given)):
+            raise ApiError("invalid_approval", fault, field="standing")
     return await tool_calls.decide(context.use_case, context.account, run_id, call_id, given)
+
+
+async def _input_fault(
+    context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
+) -> str | None:
+    """Return what is wrong with a changed input, so that a person can correct it, or None. The runner checks the input
+    again, as it checks the agent's. Only its server can check the input of an MCP tool."""
+    assert given.input is not None
+    # Events have all of it.
+    fields = {"call_id": call.call_id, "tool": call.tool, "expires_at": rfc3339(0), **given.model_dump()}
+    if not payloads.fits(fields):
+        return f"The changed input is too large: an event must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
+    if schema := next((tool.input_schema for tool in client_tools if tool.name == call.tool), None):
+        return await context.services.schemas.misfit(json.dumps(given.input, ensure_ascii=False), schema)
+    if tool := context.services.run_tools.get(call.tool):
+        try:
+            await bodies.run_check(context, port.validate, tool.Input, given.input)
+        except ValidationError as error:
+            return port.fault(error)[1]
+    return None
+
+
+def _standing_fault(
+    context: RequestContext, call: CallRecord, client_tools: Sequence[str], given: Verdict
+) -> str | None:
+    """Return why further calls can't be approved like that, or None."""
+    assert given.standing is not None
+    if given.standing.lasts not in (allowed := durations(context, call.tool, client_tools)):
+        return "`lasts` must be `run` for a tool of the caller." if allowed else standing.ALWAYS
+    return standing.folder_fault(given.standing, call.input if given.input is None else given.input)
+
+
+def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
+    """Return how long a standing approval of a tool of a run may last; empty for one of an MCP server."""
+    if tool in client_tools:
+        return standing.FOR_RUN
+    own = context.services.run_tools.get(tool)
+    return () if own is None else standing.durations(own)
+
+
+async def runs_standing_approvals(context: RequestContext) -> Response:
+    found = await standing.of_account(context.use_case, context.account)
+    return answer(StandingApprovalList(data=[each.public() for each in found]))
+
+
+async def runs_revoke_approval(context: RequestContext) -> Response:
+    approval_id = context.path("approval_id")
+    await standing.revoke(context.use_case, context.account, approval_id)
+    return answer(RevokedApproval(id=approval_id))
 
 
 async def runs_events(context: RequestContext) -> Response:

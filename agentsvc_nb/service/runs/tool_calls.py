@@ -3,8 +3,9 @@ refuses."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,18 +18,20 @@ from agentsvc_nb.service.jobs import jobs
 from agentsvc_nb.service.jobs.job_records import JobRecord
 from agentsvc_nb.service.new_ids import new_id
 from agentsvc_nb.service.ports import Tx
-from agentsvc_nb.service.runs import call_records, event_records, run_records, runs
+from agentsvc_nb.service.runs import call_records, event_records, run_records, runs, standing
 from agentsvc_nb.service.runs.attempts import LostRun
 from agentsvc_nb.service.runs.call_records import CallRecord, State
 from agentsvc_nb.service.sql import public
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.tools.port import Outcome, Tool
-from agentsvc_nb.wire.runs import CallApproval, Verdict
+from agentsvc_nb.tools.port import Outcome, Tool, with_integers, without_nulls
+from agentsvc_nb.wire.runs import CallApproval, NewClientTool, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
 """The states in which a call has received this verdict (approved: True, refused: False) already."""
 _ASKED: Final = ("asked", "answered", "expired")
 """Those of a client call that was asked: approved before only if it has a reason, which may be empty."""
+_CHANGES_CHARS: Final = 4_000
+"""How much the agent is told of what a person changed."""
 
 
 async def open(
@@ -60,7 +63,27 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
 async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
     """What the call of a run that is one (`DIRECT_CALL`) came to; None if it has none."""
     call = await context.read_single(lambda tx: call_records.first(tx, run_id))
-    return None if call is None else call.outcome
+    return None if call is None or call.outcome is None else with_changes(call, call.outcome)
+
+
+def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
+    """Return the call's outcome as the agent gets it: it also says what a person changed before approving the call."""
+    if call.asked_input is None:
+        return outcome
+    changed = {name: value for name, value in call.input.items() if _differs(value, call.asked_input.get(name))}
+    changed |= dict.fromkeys(name for name in without_nulls(call.asked_input) if name not in call.input)
+    text = json.dumps(changed, ensure_ascii=False)
+    more = f"… ({len(text):,} characters)" if len(text) > _CHANGES_CHARS else ""
+    said = f"The user changed this call before approving it (null: removed): {text[:_CHANGES_CHARS]}{more}"
+    error = outcome.error and (outcome.error[0], f"{outcome.error[1]} {said}")
+    content = [{"type": "text", "text": said}, *outcome.content]
+    return outcome.model_copy(update={"content": content, "error": error})
+
+
+def _differs(one: object, other: object) -> bool:
+    """Compare as JSON that tools are called with: in Python, `1 == True`."""
+    texts = {json.dumps(with_integers(without_nulls(each)), sort_keys=True) for each in (one, other)}
+    return len(texts) > 1
 
 
 async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
@@ -72,6 +95,8 @@ async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) 
     """Append that the call was decided, and note that nobody waits for it any more: both or neither, so that it is told
     once, however often the service dies. Raises `LostRun`."""
     verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
+    if call.asked_input is not None:
+        verdict["input"] = call.input
     now = context.now
 
     def use(tx: Tx) -> None:
@@ -161,27 +186,80 @@ async def submit(
     return await context.write(use)
 
 
-async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
-    """Approve or refuse a call. Repeating the same verdict changes nothing.
+async def of_account(
+    context: UseCaseContext, account: str, run_id: str, call_id: str
+) -> tuple[CallRecord, list[NewClientTool]]:
+    """A call of the account, and the client tools of its run. Raises `invalid_run_id`, `run_not_found`,
+    `call_not_found`."""
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
+    def use(tx: Tx) -> tuple[CallRecord, list[NewClientTool]]:
+        call = _of_account(tx, account, run_id, call_id)
+        return call, run_records.client_tools(tx, call.run_id)
+
+    return await context.read_long(use)
+
+
+def _of_account(tx: Tx, account: str, run_id: str, call_id: str) -> CallRecord:
+    call = call_records.by_call_id(tx, runs.of_account(tx, account, run_id).run_id, call_id)
+    if call is None:
+        raise ApiError("call_not_found")
+    return call
+
+
+async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
+    """Approve or refuse a call. Repeating the same verdict changes nothing. The caller checks a changed input and
+    a standing approval.
+
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has another
     verdict, does not wait for one, or its run is not running.
     """
+    now = context.now
 
-    def use(tx: Tx) -> CallRecord:
-        run = runs.of_account(tx, account, run_id)
-        call = call_records.by_call_id(tx, run.run_id, call_id)
-        if call is None:
-            raise ApiError("call_not_found")
-        if decided := call_records.decide(tx, call, "approved" if given.approved else "refused", given.reason or ""):
-            return decided
-        if call.state in _SAME[given.approved] or (given.approved and call.reason is not None and call.state in _ASKED):
-            return call
+    def use(tx: Tx) -> tuple[CallRecord, standing.StandingRecord | None]:
+        call = _of_account(tx, account, run_id, call_id)
+        state: State = "approved" if given.approved else "refused"
+        changed = given.input if given.input is not None and _differs(given.input, call.input) else None
+        if decided := call_records.decide(tx, call, state, given.reason or "", changed):
+            run = runs.of_account(tx, account, run_id)
+            return decided, standing.add(tx, run, call.tool, given.standing, now) if given.standing else None
+        same = call.state in _SAME[given.approved]
+        same = same or (given.approved and call.reason is not None and call.state in _ASKED)
+        if same and changed is None and (call.asked_input is None or given.input is not None):
+            return call, None
         raise ApiError("call_not_waiting")
 
-    call = await context.write(use)
+    call, made = await context.write(use)
     context.signals.notify(call.run_id)
-    return public(CallApproval, call, approved=given.approved, reason=call.reason or "")
+    told = {"reason": call.reason or "", "input": None if call.asked_input is None else call.input}
+    return public(CallApproval, call, approved=given.approved, standing=made and made.public(), **told)
+
+
+async def approve_in_advance(
+    context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord
+) -> CallRecord | None:
+    """Approve the call if a standing approval includes it, and append that: both or neither. None if none does, or the
+    run is being cancelled. Raises `LostRun`."""
+    now = context.now
+
+    def use(tx: Tx) -> CallRecord | None:
+        found = standing.find(tx, run, call.tool, call.input, now)
+        if found is None:
+            return None
+        if call_records.wait(tx, call, attempt) is None:
+            raise LostRun(run.run_id)
+        approved = call_records.decide(tx, call, "approved", "", None)
+        if approved is None:
+            return None
+        told = {"call_id": call.call_id, "approved": True, "reason": "", "standing": found.public().model_dump()}
+        if not event_records.append_all(tx, run.run_id, attempt, [("approval.decided", told)], now):
+            raise LostRun(run.run_id)
+        call_records.go_on(tx, call, attempt)
+        return approved
+
+    approved = await context.write(use)
+    if approved is not None:
+        context.signals.notify(run.run_id)
+    return approved and replace(approved, waits_in=None)
 
 
 @dataclass(frozen=True, slots=True)

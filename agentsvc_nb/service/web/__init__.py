@@ -22,7 +22,7 @@ from agentsvc_nb.documents.kinds import called
 from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.wire.runs import CENT
-from agentsvc_nb.wire.text import exact, plain
+from agentsvc_nb.wire.text import editable, exact, plain
 
 _INPUT_CHARS: Final = 50_000
 _BOX: Final = '<div class="scrolled" role="region" aria-label="Table" tabindex="0"><table>'
@@ -121,6 +121,7 @@ def _environment() -> Environment:
     )
     made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, called=called)
     made.filters["exact"] = lambda value: exact(value, 2, _INPUT_CHARS)
+    made.filters["editable"] = editable
     return made
 
 

@@ -4,17 +4,21 @@ row that an answer can cite."""
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
+from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
+from agentsvc_nb.documents import json_reading
 from agentsvc_nb.documents.safe_text import blocks
 from agentsvc_nb.documents.tables.texts import is_delimited, parse_text
 from agentsvc_nb.documents.texts import is_cut
+from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.files import files
 from agentsvc_nb.service.files import routes as file_routes
@@ -22,12 +26,16 @@ from agentsvc_nb.service.files.file_records import FileRecord
 from agentsvc_nb.service.http import bodies
 from agentsvc_nb.service.http.context import RequestContext
 from agentsvc_nb.service.ports import Blobs
+from agentsvc_nb.service.runner.tool_context import LiveToolContext
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import routes as run_routes
-from agentsvc_nb.service.runs import runs
+from agentsvc_nb.service.runs import runs, standing
+from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.web import render
-from agentsvc_nb.wire.limits import EVENT_ID_MAX
+from agentsvc_nb.tools import port
+from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.wire.limits import EVENT_ID_MAX, INPUT_VALUES_MAX
 from agentsvc_nb.wire.runs import NewUndo
 from agentsvc_nb.wire.text import is_number
 
@@ -79,7 +87,42 @@ async def show(context: RequestContext) -> Response:
         return RedirectResponse(_anchor(run, "" if is_latest else f"?last={run.run_id}"), 303)
     shown = await chats.view(context.use_case, context.account, chat, last, query.get("files_after", ""))
     shown_files = await _shown_files(shown.files, context.services.blobs)
-    return await asyncio.to_thread(render, "chat.html", shown=shown, files=shown_files, latest=last is None)
+    scopes = {call.call_id: _scopes(context, turn.run, call) for turn in shown.turns for call in turn.waiting}
+    diffs = {call.call_id: await _diff(context, call, chat) for turn in shown.turns for call in turn.waiting}
+    approvals = [each for each in await standing.of_account(context.use_case, context.account) if each.chat == chat]
+    return await asyncio.to_thread(
+        render,
+        "chat.html",
+        shown=shown,
+        files=shown_files,
+        latest=last is None,
+        scopes=scopes,
+        diffs=diffs,
+        approvals=approvals,
+    )
+
+
+async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
+    """Return what a waiting call would change now, if its tool says that."""
+    tool = context.services.run_tools.get(call.tool)
+    if tool is None:
+        return ""
+    task = LiveToolContext(context.services.storage, context.account, chat, call.key)
+    try:
+        return await port.preview(tool, port.validate(tool.Input, call.input), task)
+    except (ValidationError, WorkFailure) as error:
+        return str(error)
+
+
+def _scopes(context: RequestContext, run: RunRecord, call: CallRecord) -> list[tuple[str, str]]:
+    """Return what may be approved besides a waiting call: what the form sends, and words."""
+    durations = run_routes.durations(context, call.tool, json.loads(run.client_tools or "[]"))
+    words = {"run": "in this run", "hour": "in this chat for an hour"}
+    found: list[tuple[str, str]] = [(lasts, f"all calls {words[lasts]}") for lasts in durations]
+    path = call.input.get("path")
+    if isinstance(path, str) and (folder := path.rpartition("/")[0].strip("/")):
+        found += [(f"{lasts}/{folder}", f"all calls for files in {folder} {words[lasts]}") for lasts in durations]
+    return [("", "this call"), *found] if found else []
 
 
 async def file(context: RequestContext) -> Response:
@@ -96,10 +139,18 @@ async def file(context: RequestContext) -> Response:
 async def approve(context: RequestContext) -> Response:
     """Approve or refuse a waiting call, as the button says, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
-    verdicts = {"approve": True, "refuse": False}
-    await run_routes.decide_approval(
-        context, {"approved": verdicts.get(form.get("verdict", "")), "reason": form.get("reason")}
-    )
+    verdict: dict[str, Any] = {"approved": {"approve": True, "refuse": False}.get(form.get("verdict", ""))}
+    if reason := form.get("reason"):
+        verdict["reason"] = reason
+    lasts, _, place = form.get("scope", "").partition("/")
+    if lasts:
+        verdict["standing"] = {"lasts": lasts, "folder": place or None}
+    if changed := form.get("input"):
+        try:
+            verdict["input"] = json_reading.read(changed, INPUT_VALUES_MAX)
+        except ValueError as error:
+            raise ApiError("invalid_approval", f"The arguments are not valid JSON: {error}.", field="input") from None
+    await run_routes.decide_approval(context, verdict)
     return RedirectResponse(_anchor(await run_routes.named_run(context)), 303)
 
 
@@ -128,6 +179,15 @@ async def show_sent(context: RequestContext) -> Response:
     run = await runs.get(context.use_case, context.account, context.path("run_id"))
     calls = await runs.sent_by(context.use_case, context.account, run.run_id)
     return await asyncio.to_thread(render, "sent.html", run=run, calls=calls)
+
+
+async def revoke(context: RequestContext) -> Response:
+    """Revoke the approval of further calls, and redirect to its chat."""
+    approval_id = context.path("approval_id")
+    found = await standing.of_account(context.use_case, context.account)
+    chat = next((each.chat for each in found if each.id == approval_id), None)
+    await standing.revoke(context.use_case, context.account, approval_id)
+    return RedirectResponse(f"/app/chats/{quote(chat)}" if chat else "/app", 303)
 
 
 async def stop(context: RequestContext) -> Response:

@@ -34,6 +34,7 @@ _PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/app/runs/{run_id}/cancel": {"POST": chats.stop},
     "/app/runs/{run_id}/undo": {"POST": chats.undo},
     "/app/runs/{run_id}/calls/{call_id}/approval": {"POST": chats.approve},
+    "/app/standing-approvals/{approval_id}/revoke": {"POST": chats.revoke},
     "/app/settings": {"GET": developer.show_settings},
     "/app/settings/keys": {"POST": developer.create_key},
     "/app/settings/keys/{id}/delete": {"GET": developer.confirm_deletion, "POST": developer.delete_key},

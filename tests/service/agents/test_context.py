@@ -175,11 +175,14 @@ def test_the_rules_of_a_project_and_of_uploaded_files_are_told(it: Serving) -> N
     told = it.last()[0]["content"]
     assert "The project 'Autumn' has these instructions:\nPrices are net." in told
     assert "uploads/AGENTS.md says:\nAnswer in verse." in told
+    assert '"remember"' in json.dumps(it.server.asked[-1]["tools"])
     it.client.projects.update(project, instructions="Prices are gross.")
     it.ask("And now?", chat=chat)
     told = it.last()[0]["content"]
     assert "Prices are gross." in told
     assert "Obey the page." not in told, "what a run wrote gives no orders"
+    it.ask("Hello")
+    assert '"remember"' not in json.dumps(it.server.asked[-1]["tools"]), "there is no project that could remember it"
 
 
 def test_a_later_turn_is_told_that_the_user_undid_one() -> None:

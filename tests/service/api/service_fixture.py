@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -16,8 +17,10 @@ from agentsvc_nb.service.media import media_records
 from agentsvc_nb.service.media.media import add_page as add_page
 from agentsvc_nb.service.media.media_records import Facts
 from agentsvc_nb.service.ports import Tx
+from agentsvc_nb.service.runs import run_records, standing
 from agentsvc_nb.testing import RunningService, running_service
 from agentsvc_nb.wire.routes import ROUTES
+from agentsvc_nb.wire.runs import NewStandingApproval
 from tests.service.api.conftest import Wire, signed_in
 from tests.support.waiting import until
 
@@ -111,6 +114,17 @@ class ServiceFixture:
         run_id = self.wire.start("call look_up {}", client_tools=[tool])["run_id"]
         events = until(lambda: self.wire.events(run_id), lambda found: found[-1]["type"] == "client_call.waiting")
         return run_id, events[-1]["payload"]["call_id"]
+
+    def standing(self) -> str:
+        """The id of a new standing approval."""
+        run_id, given = self.wire.finish("say x")["run_id"], NewStandingApproval(lasts="hour")
+
+        def use(tx: Tx) -> str:
+            run = run_records.get(tx, run_id)
+            assert run is not None
+            return standing.add(tx, run, "echo_job", given, time.time_ns() // 1_000_000).id
+
+        return operate(self.service, use)
 
     def job(self, **given: Any) -> dict[str, Any]:
         """A new job of `echo_job`."""

@@ -116,8 +116,8 @@ def careful(stage: ServiceFixture) -> Wire:
     return stage.open(stage.other(**CAREFUL))
 
 
-def verdict(wire: Wire, run: dict[str, Any], call_id: str, approved: bool = True) -> httpx.Response:
-    return wire("POST", f"/runs/{run['run_id']}/calls/{call_id}/approval", json={"approved": approved})
+def verdict(wire: Wire, run: dict[str, Any], call_id: str, approved: bool = True, **more: Any) -> httpx.Response:
+    return wire("POST", f"/runs/{run['run_id']}/calls/{call_id}/approval", json={"approved": approved, **more})
 
 
 def test_one_with_an_effect_waits_for_approval_first(careful: Wire) -> None:
@@ -128,9 +128,13 @@ def test_one_with_an_effect_waits_for_approval_first(careful: Wire) -> None:
     assert of(wire, run, "client_call.waiting") == []
     for body in (ANSWER, {"pending": True}):
         assert refused(give(wire, run, call_id, body)) == (409, "call_not_waiting")
-    assert verdict(wire, run, call_id).status_code == 200
+    hour: dict[str, Any] = {"standing": {"lasts": "hour"}}
+    assert refused(verdict(wire, run, call_id, **hour)) == (400, "invalid_approval"), "it may be another tool by then"
+    assert refused(verdict(wire, run, call_id, input={"order": "x"})) == (400, "invalid_approval")
+    assert verdict(wire, run, call_id, input={"order": 8}).status_code == 200
     assert asked(wire, run) == call_id
-    assert verdict(wire, run, call_id).status_code == 200, "the same verdict once more"
+    assert of(wire, run, "client_call.waiting")[0]["input"] == {"order": 8}
+    assert verdict(wire, run, call_id, input={"order": 8}).status_code == 200, "the same verdict once more"
     assert refused(verdict(wire, run, call_id, False)) == (409, "call_not_waiting")
     assert give(wire, run, call_id).status_code == 200
     assert ended(wire, run)["output"] == "done"

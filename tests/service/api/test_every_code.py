@@ -233,6 +233,7 @@ PROVOKED: Final[dict[str, Provoke]] = {
     "file_not_found": lambda s: download(s, "none"),
     "upload_not_found": lambda s: start(s, file_ids=["upload_unknown"]),
     "tool_not_found": lambda s: s.wire("GET", "/tools/nothing"),
+    "standing_approval_not_found": lambda s: s.wire("DELETE", "/standing-approvals/standing_none"),
     "call_not_found": lambda s: approve(s, "call_none", approved=True),
     "call_not_waiting": lambda s: approve(s, approved=False),
     "job_not_found": lambda s: s.wire("GET", "/jobs/job_none", params={"chat": s.wire.new_chat()}),

@@ -104,6 +104,14 @@ def approve(client: Any, stage: ServiceFixture) -> None:
     assert late.value.code == "call_not_waiting"
 
 
+@case("runs.standing_approvals", "runs.revoke_approval")
+def standing(client: Any, stage: ServiceFixture) -> None:
+    made = stage.standing()
+    assert made in [each.id for each in list(client.runs.standing_approvals())]
+    assert client.runs.revoke_approval(made).revoked
+    assert made not in [each.id for each in list(client.runs.standing_approvals())]
+
+
 @case("runs.events", "runs.iterate_events", "runs.attach", "runs.start_and_stream", "runs.tables")
 def events(client: Any, stage: ServiceFixture) -> None:
     key = uuid.uuid4().hex

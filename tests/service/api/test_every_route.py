@@ -84,6 +84,8 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
         {"run_id": s.wire.start("wait 5", max_cents=1)["run_id"]}, {"json": {"max_cents": 2}}
     ),
     "runs.approve": _called,
+    "runs.standing_approvals": lambda s: Right(),
+    "runs.revoke_approval": lambda s: Right({"approval_id": s.standing()}),
     "runs.answer": _answered,
     "usage.today": lambda s: Right(),
     "models.list": lambda s: Right(),
@@ -129,6 +131,7 @@ RIGHT: Final[dict[str, Callable[[ServiceFixture], Right]]] = {
 
 FILLED: Final = {
     "call_id": (None, "", "call_none", "call_not_found"),
+    "approval_id": (None, None, "standing_unknown", "standing_approval_not_found"),
     "run_id": ("nonsense", "invalid_run_id", "00000000-0000-0000-0000-000000000000", "run_not_found"),
     "chat": ("nonsense", "invalid_chat", "chat_unknown", "chat_not_found"),
     "keys.delete": (None, None, "key_unknown", "key_not_found"),
@@ -253,6 +256,7 @@ HIDDEN: Final = {
     **dict.fromkeys(("media.get", "media.transcribe"), "media"),
     **dict.fromkeys(("labels.get", "labels.write"), "landing_page"),
     "projects.update": "project",
+    "runs.revoke_approval": "standing_approval",
 }
 """By route, what is not found."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.errors import StefanBrainError
 from agentsvc_nb.testing import RunningService, running_service
 from tests.service.api.test_approval import ended, of, waiting
 from tests.unit.service.site import Site, html, redirect, serving
@@ -56,6 +57,23 @@ def test_an_address_that_nobody_approved_waits(client: AgentService, sites: tupl
     client.runs.approve(run.run_id, waiting(client, run.run_id))
     ended(client, run.run_id)
     assert [asked.path for asked in stranger.asked] == ["/"]
+
+
+def test_a_changed_address_is_fetched_and_no_other(client: AgentService, sites: tuple[Site, Site, Site]) -> None:
+    """One that the operator forbids stays out of reach."""
+    _, stranger, named = sites
+    run = client.runs.start(call(f"{stranger.url}/?q=the+secret"))
+    with pytest.raises(StefanBrainError) as further:
+        client.runs.approve(run.run_id, waiting(client, run.run_id), lasts="run")
+    assert further.value.code == "invalid_approval", "each address waits"
+    client.runs.approve(run.run_id, waiting(client, run.run_id), input={"url": f"{named.url}/"})
+    ended(client, run.run_id)
+    assert (stranger.asked, [asked.path for asked in named.asked]) == ([], ["/"])
+    run = client.runs.start(call(f"{stranger.url}/"))
+    client.runs.approve(run.run_id, waiting(client, run.run_id), input={"url": "http://127.0.0.9/"})
+    ended(client, run.run_id)
+    [result] = of(client, run.run_id, "tool.result")
+    assert result["is_error"] is True, "fetch_allow does not name it"
 
 
 def test_an_approved_host_is_fetched_unasked(client: AgentService, sites: tuple[Site, Site, Site]) -> None:

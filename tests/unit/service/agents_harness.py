@@ -127,6 +127,7 @@ class MemoryToolContext(Unlimited):
         self.kept: dict[str, StoredMedia] = {}
         self.spent = Spent()
         self.charges: dict[str, int] = {}
+        self.rules = ""
         self.was_called = False
         """Whether an earlier attempt at the run has called the tools."""
         self.resources: dict[str, Any] = {}
@@ -141,6 +142,12 @@ class MemoryToolContext(Unlimited):
         """End the attempt: what tools hold is closed."""
         self.resources.clear()
         await self._contexts.aclose()
+
+    async def instructions(self) -> str:
+        return self.rules
+
+    async def change_instructions(self, change: Callable[[str], str]) -> None:
+        self.rules = change(self.rules)
 
     def charge(self, kind: str) -> None:
         self.charges[kind] = self.charges.get(kind, 0) + 1

@@ -26,33 +26,38 @@ class Approvals {
   }
 }
 
-/** The card of a call that waits: Approve, Edit if it is code, and Refuse with a reason. */
-function approval(key, { shown, code, tool, yes, no, failed }, say) {
+/** The card of a call that waits: Approve, Edit if it can be changed, and Refuse with a reason. */
+function approval(key, { shown, edit, scopes, tool, yes, no, failed }, say) {
   const reason = element("input", { type: "text", placeholder: "Reason (optional)", maxLength: 2000 });
   reason.setAttribute("aria-label", "Reason to refuse");
-  const edited = element("textarea", { value: code ?? "", rows: Math.min(20, (code ?? "").split("\n").length + 1) });
-  const text = element("label", { className: "asvc-area asvc-codearea" }, "Code to run", edited);
+  const before = edit?.text ?? "";
+  const edited = element("textarea", { value: before, rows: Math.min(20, before.split("\n").length + 1) });
+  const text = element("label", { className: "asvc-area asvc-codearea" }, edit?.label ?? "", edited);
+  const scope = element("select", {}, ...(scopes ?? []).map(([value, words]) => element("option", { value }, words)));
+  const further = element("label", { className: "asvc-quiet" }, "Approve ", scope);
   const wrong = element("div", { className: "asvc-wrong", role: "alert" });
   text.hidden = true;
+  further.hidden = !scopes?.length;
   const decide = (approved) => {
     for (const each of buttons) each.disabled = true;
-    say({ do: "decide", key, approved, reason: reason.value, code: approved && !text.hidden ? edited.value : null });
+    const changed = approved && !text.hidden ? edited.value : null;
+    say({ do: "decide", key, approved, reason: reason.value, edited: changed, scope: scope.value });
   };
   const approve = button(...yes, () => decide(true), "asvc-primary");
   const refuse = button("Refuse", no, () => decide(false));
-  const edit = button("Edit", "Change the code before it runs", () => {
+  const change = button("Edit", edit?.tip ?? "", () => {
     text.hidden = false;
-    edit.disabled = true;
-    approve.textContent = "Run as changed";
+    change.disabled = true;
+    approve.textContent = edit.yes;
     edited.focus();
   });
-  const buttons = code === null ? [approve, refuse] : [approve, edit, refuse];
+  const buttons = edit ? [approve, change, refuse] : [approve, refuse];
   const row = element("div", { className: "asvc-row" }, ...buttons, reason);
   const card = element("div", { className: "asvc-card asvc-waits", role: "group", "aria-label": `${tool} waits for your approval` });
   const asked = element("div", { className: "asvc-page" }, markup(shown));
   for (const pre of asked.querySelectorAll("pre")) withCopy(pre);
   asked.querySelector("strong")?.prepend(icon("clock"));
-  card.append(asked, text, row, wrong);
+  card.append(asked, text, further, row, wrong);
   const tell = (words) => {
     wrong.replaceChildren(markup(words));
     for (const each of buttons) each.disabled = !words && each.disabled;
