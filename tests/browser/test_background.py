@@ -46,13 +46,21 @@ def test_cards_are_cancelled_reloaded_and_answered(place: Place) -> None:
     card = _cell(notebook, WAITING).locator(".asvc")
     approve = card.get_by_role("button", name="Approve")
     expect(approve).to_be_enabled()
+    card.get_by_role("button", name="Edit").focus()
+    page.keyboard.press("Enter")
+    expect(card.get_by_label("Arguments as JSON")).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text('{"steps": 0, "files": {"net.txt": "net"}}')
+    card.get_by_label("Approve").select_option("this call")
     approve.focus()
     page.keyboard.press("Enter")
     until(lambda: notebook.output(WAITING), lambda text: '"steps": 1' in text and "before" in text)
     card.get_by_label("Reason").fill("once is enough")
     card.get_by_role("button", name="Refuse").click()
     until(lambda: notebook.output(WAITING), lambda text: "✓ completed" in text and "after" in text)
-    assert "was refused: once is enough" in (_cell(notebook, WAITING).text_content() or "")
+    folded = _cell(notebook, WAITING).text_content() or ""
+    assert "echo_job was approved as changed" in folded
+    assert "was refused: once is enough" in folded
     expect(page.locator(".jp-NotebookPanel").get_by_role("button", name="Cancel")).to_have_count(0)
     notebook.wait_idle()
     saved = [
