@@ -249,7 +249,8 @@ def test_a_request_counts_where_the_table_says_so(stage: ServiceFixture) -> None
 
 
 HIDDEN: Final = {
-    **{f"runs.{name}": "run" for name in ("get", "sent", "events", "cancel", "resume", "approve", "answer")},
+    **dict.fromkeys(("runs.get", "runs.sent", "runs.events", "runs.cancel", "runs.resume", "runs.undo"), "run"),
+    **dict.fromkeys(("runs.raise_limit", "runs.approve", "runs.answer"), "run"),
     **{f"files.{name}": "chat" for name in ("list", "search", "download", "rename", "versions", "restore")},
     **dict.fromkeys(("jobs.status", "jobs.result", "jobs.cancel", "chats.retire"), "chat"),
     "feedback.get": "feedback",
