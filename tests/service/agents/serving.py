@@ -80,15 +80,23 @@ def serving(provider: Provider, line: str = "", **settings: object) -> Iterator[
         tempfile.TemporaryDirectory(prefix="agentsvc-") as data,
         pytest.MonkeyPatch.context() as patch,
     ):
-        model, variables = provider.recommended()
-        given = {name.removeprefix("AGENTSVC_").lower(): value for name, value in variables.items()}
-        for name, value in {provider.key: "any", provider.address: server.url + provider.path}.items():
-            if name.startswith("AGENTSVC_"):
-                given[name.removeprefix("AGENTSVC_").lower()] = value
-            else:
-                patch.setenv(name, value)
+        model, given = model_settings(provider, server, patch)
         with service_here(line or model, Path(data), **{"model_patience_seconds": 0, **given, **settings}) as client:
             yield Serving(DataFolder(Path(data)), client, server)
+
+
+def model_settings(
+    provider: Provider, server: ProviderServer, patch: pytest.MonkeyPatch
+) -> tuple[str, dict[str, object]]:
+    """Return the recommended model and its settings, with the server's address; other variables are set."""
+    model, variables = provider.recommended()
+    given: dict[str, object] = {}
+    for name, value in {**variables, provider.key: "any", provider.address: server.url + provider.path}.items():
+        if name.startswith("AGENTSVC_"):
+            given[name.removeprefix("AGENTSVC_").lower()] = value
+        else:
+            patch.setenv(name, value)
+    return model, given
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from tests.unit.agents.wires.server import ProviderServer
 class ChatServer(ProviderServer):
     def __init__(self, replies: list[Reply]) -> None:
         super().__init__(ChatCompletions())
-        self.replies = replies
+        self.replies = [*replies]
         self.url += "/v1"
 
 

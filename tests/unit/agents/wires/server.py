@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -14,11 +14,12 @@ from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
 
 class ProviderServer:
     """`asked` are the requests that were taken, in order, `keys` those that came along; `refused` says why others were
-    not taken. Each request takes the next of the replies, and the last one stays."""
+    not taken. Each request takes the next of the replies, and the last one stays. A reply may be a function of the
+    request."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.replies: list[Reply] = []
+        self.replies: list[Reply | Callable[[Body], Reply]] = []
         self.asked: list[Body] = []
         self.keys: list[str] = []
         self.refused: list[str] = []
@@ -28,7 +29,7 @@ class ProviderServer:
         self.url = f"http://127.0.0.1:{self._http.server_port}"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
-    def answers(self, *replies: Reply) -> None:
+    def answers(self, *replies: Reply | Callable[[Body], Reply]) -> None:
         """From now on; what was asked before is forgotten."""
         self.replies = list(replies)
         for seen in (self.asked, self.keys, self.refused):
@@ -37,7 +38,8 @@ class ProviderServer:
 
     def next(self, body: Body) -> Reply:
         self.asked.append(body)
-        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        return reply if isinstance(reply, Reply) else reply(body)
 
     def close(self) -> None:
         self._http.shutdown()
