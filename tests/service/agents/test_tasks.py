@@ -196,11 +196,11 @@ def workbook(desk: Desk) -> None:
 
 def compares_totals(asked: Request) -> Thought:
     (table,) = asked.tables("item", "cost")
-    summed = yield query(f"SELECT round(sum(cost), 2) FROM {table.name}")
-    row = summed.find(r"Row (\d+) left out: it is called a total, but the rows do not add up to it")
-    text = yield call("read_file", path=table.path)
-    said = text.find(r"(?im)^.*Total\W+([\d.,]+)")
-    return f"The rows add up to {summed.rows()[0][0]}. Row {row} says {said}, which is wrong."
+    everything = yield query(f"SELECT round(sum(cost), 2) FROM {table.name}")
+    row = everything.find(r"Row (\d+) is called a total, but adds nothing up, so it counts")
+    items = yield query(f"SELECT round(sum(cost), 2) FROM {table.name} WHERE item <> 'Total'")
+    said = float(everything.rows()[0][0]) - float(items.rows()[0][0])
+    return f"The items cost {items.rows()[0][0]}. Row {row} says {said:.2f}, which is wrong."
 
 
 def wrong_total(desk: Desk) -> None:
@@ -209,7 +209,7 @@ def wrong_total(desk: Desk) -> None:
     wrong = f"{sum(cents) / 100 + 90:.2f}"
     data = "\n".join(["item,cost", *lines, f"Total,{wrong}"]).encode()
     run = desk.ask("What do we spend in all?", compares_totals, ("costs.csv", data))
-    assert run.output == f"The rows add up to {sum(cents) / 100:.2f}. Row 27 says {wrong}, which is wrong."
+    assert run.output == f"The items cost {sum(cents) / 100:.2f}. Row 27 says {wrong}, which is wrong."
 
 
 def reads_a_page_of_a_pdf(asked: Request) -> Thought:
