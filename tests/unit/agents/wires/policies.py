@@ -13,7 +13,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from PIL import Image
@@ -24,6 +24,8 @@ SEARCH: Final = "search_tools"
 _TABLE: Final = re.compile(
     r"^- (.+?)(?:, sheet (.+?))?: table (\S+), [\d,]+ rows, \d+ columns(?:, in a file .+?)?: (.+)$", re.MULTILINE
 )
+_ERROR: Final = '{"error"'
+"""How errors begin in forms that have no mark for them."""
 _QUESTION: Final = "[Now: "
 """Stands behind the message of the turn, and behind no other text of a request."""
 
@@ -40,19 +42,15 @@ def call(tool: str, **given: object) -> Call:
 
 @dataclass
 class Result:
-    """What came of a call: its text, the pictures shown with it, and whether the form marks it as an error."""
+    """What came of a call: its text, the pictures shown with it, and whether it has its form's mark of an error."""
 
     text: str
     is_error: bool = False
     pictures: list[Image.Image] = field(default_factory=list)
 
-    @property
-    def failed(self) -> bool:
-        return self.is_error or re.match(r"[a-z_]+: ", self.text) is not None
-
     def rows(self) -> list[list[str]]:
         """The cells of the first Markdown table, without its head."""
-        assert not self.failed, self.text
+        assert not self.is_error, self.text
         lines = [line[1:-1].split("|") for line in self.text.splitlines() if line.startswith("| ")]
         return [[cell.strip().replace("\\", "") for cell in cells] for cells in lines][2:]
 
@@ -110,12 +108,13 @@ class Request:
 Policy = Callable[[Request], Generator[Any, Any, str | dict[str, Any]]]
 
 
-def following(policy: Policy) -> Callable[[Body], Reply]:
-    """Return what answers each request by the policy. A policy that fails refuses the request and says why."""
+def following(policy: Policy, writes: int | None = None) -> Callable[[Body], Reply]:
+    """Return what answers each request by the policy, in so many tokens (`Reply.writes`). A policy that fails refuses
+    the request and says why."""
 
     def answer(body: Body) -> Reply:
         try:
-            return _next(policy, read(body))
+            return replace(_next(policy, read(body)), writes=writes)
         except Exception as error:
             return Reply(status=400, error=f"the policy failed: {type(error).__name__} {error}")
 
@@ -187,11 +186,11 @@ def _items(body: Body) -> Iterator[tuple[str, Any]]:
             case {"type": "function_call", "call_id": id, "name": tool, "arguments": given}:  # Responses
                 yield "call", (id, tool, json.loads(given))
             case {"type": "function_call_output", "call_id": id, "output": output}:
-                yield "result", (id, output, False)
+                yield "result", (id, output, str(output).startswith(_ERROR))
             case {"role": "system" | "developer", "content": content}:
                 yield "system", content
             case {"role": "tool", "tool_call_id": id, "content": content}:  # chat completions
-                yield "result", (id, content, False)
+                yield "result", (id, content, str(content).startswith(_ERROR))
             case {"role": role, "parts": parts} if any("functionResponse" in part for part in parts):  # Google
                 for part in parts:
                     if "functionResponse" in part:
