@@ -101,8 +101,6 @@ plt.savefig({target!r}, dpi=100)
 """
     drawn = yield call("run_python", code=code)
     assert not drawn.is_error, drawn.text
-    if "look_at" in asked.tools and not drawn.pictures:
-        drawn = yield call("look_at", path=target)
     seen = f", {drawn.pictures[0].width} wide" if drawn.pictures else ", not looked at"
     return f"{target} has a bar for each month{seen}."
 
