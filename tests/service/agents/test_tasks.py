@@ -469,7 +469,7 @@ def edited_approval(desk: Desk) -> None:
 
 
 def stamps_often(asked: Request) -> Thought:
-    for at in range(12):
+    for at in range(18):
         yield call("small_stamp", text=f"{asked.names[0]} {at}")
     return "All is stamped."
 
@@ -490,7 +490,7 @@ def budget_warning(desk: Desk) -> None:
     cost = stamped().usage.cost_microcents
     assert (cost == 0) is (desk.form in ("completions", "ollama")), "a server of one's own costs nothing"
     if cost:
-        limit = cost * 3 // 4
+        limit = cost * 9 // 10
         run = stamped(max_cents=limit / CENT)
         assert run.usage.cost_microcents > limit
 
