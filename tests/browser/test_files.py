@@ -25,6 +25,8 @@ EVIL = "<img src=x onerror='window.bad = 1'>"
 CLIP = """() => getComputedStyle(document.querySelector('.asvc-after')).clipPath"""
 IN_PROPORTION = """all => all.length > 2 && all.every(one => getComputedStyle(one).objectFit !== "fill"
     || Math.abs(one.clientWidth * one.naturalHeight / (one.clientHeight * one.naturalWidth) - 1) < 0.05)"""
+NAME = """() => { const it = document.activeElement
+    return it.getAttribute('aria-label') || it.labels?.[0]?.innerText || it.innerText }"""
 
 
 def test_files_are_looked_through_uploaded_and_compared(place: Place, tmp_path: Path) -> None:
@@ -35,6 +37,7 @@ def test_files_are_looked_through_uploaded_and_compared(place: Place, tmp_path: 
     browser, gallery = Widget(notebook, BROWSER), Widget(notebook, GALLERY)
     _files_are_looked_through(browser, place)
     _keys_are_those_of_the_list_and_not_of_the_notebook(browser)
+    _every_part_is_reached_by_tab(browser)
     _a_hostile_file_is_uploaded_and_stays_text(browser, tmp_path)
     _a_picture_is_opened_enlarged_left_and_compared(gallery)
     saved = notebook.save()
@@ -129,6 +132,17 @@ def _keys_are_those_of_the_list_and_not_of_the_notebook(widget: Widget) -> None:
     expect(widget.box.get_by_role("searchbox")).to_have_value("dd")
     widget.box.get_by_role("searchbox").fill("")
     expect(page.locator(".jp-CodeCell")).to_have_count(cells)
+
+
+def _every_part_is_reached_by_tab(widget: Widget) -> None:
+    page, reached = widget.page, []
+    widget.box.get_by_role("searchbox").focus()
+    for _ in range(7):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(NAME).split()[0])
+    assert reached == ["Show", "List", "Upload", "Name", "By", "Size", "Changed"]
+    page.keyboard.press("Tab")
+    expect(widget.box.locator("[data-key][tabindex='0']")).to_be_focused()
 
 
 def _a_hostile_file_is_uploaded_and_stays_text(widget: Widget, tmp_path: Path) -> None:

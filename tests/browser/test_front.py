@@ -226,6 +226,16 @@ def test_a_chat_by_keyboard_under_a_strict_policy(host: Host, page: Page) -> Non
     expect(page.locator(".asvc")).to_contain_text("✓ completed")
 
 
+def test_a_message_stays_until_the_kernel_has_it(page: Page, host: Host) -> None:
+    message = page.get_by_label("Message")
+    page.evaluate("window.kernel = async () => []")  # it is silent from now on
+    for _ in range(2):
+        message.fill("say one")
+        message.press("Enter")
+        expect(message).to_have_value("say one")
+    assert host.errors == []
+
+
 def put_files(page: Page, event: str, where: str, name: str) -> None:
     """Drop or paste a file there."""
     script = """([element, event, name]) => {

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +98,13 @@ def test_a_long_query_is_ended(database: Database, kind: str, monkeypatch: pytes
     with pytest.raises(LookupError, match="was stopped"):
         query(database, ENDLESS[kind], Rules())
     monkeypatch.setattr(database_port, "QUERY_SECONDS", 30)
+    assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
+
+
+def test_ctrl_c_ends_a_query_and_nothing_else(database: Database, kind: str) -> None:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(LookupError, match="user stopped"):
+        query(database, ENDLESS[kind], Rules())
     assert query(database, BY_REGION, Rules())["rows"][0] == ["South", 5]
 
 

@@ -44,6 +44,25 @@ def test_a_failed_run_raises_why_and_keeps_what_it_left(terminal: Any) -> None:
     assert terminal.cell("%%ask --no-raise-error\nfail agent_error no").status == "failed"
 
 
+def test_a_wrong_key_is_told_and_not_shown(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "svc_sk_" + "x" * 43
+    monkeypatch.setenv("SERVICE_API_KEY", key)
+    with pytest.raises(AskError) as caught:
+        terminal.cell("%%ask\nsay x")
+    assert "SERVICE_API_KEY" in caught.value.hint
+    assert key not in f"{caught.value} {caught.value.hint}"
+
+
+def test_after_the_time_given_the_run_goes_on_and_can_be_followed(terminal: Any, client: AgentService) -> None:
+    with pytest.raises(RunFailed) as caught:
+        terminal.cell("%%ask -o late --timeout 0.5\nsay begun\nwait 60")
+    answer: Any = caught.value.answer
+    assert answer is terminal.user_ns["late"]
+    assert client.runs.cancel(answer.run_id).status != "failed"
+    with pytest.raises(RunFailed, match="was cancelled"):
+        terminal.cell(f"%runs attach {answer.run_id}")
+
+
 def test_a_run_that_reached_its_limit_says_how_to_go_on_and_goes_on(terminal: Any, client: AgentService) -> None:
     script = "usage 10000 0\nsay one\nstep 1\nusage 20000 0\nsay two"
     run_id = client.runs.start(script, max_cents=1).run_id

@@ -212,3 +212,17 @@ def test_what_goes_to_a_provider_is_said_once_and_shown() -> None:
         assert [part.what for part in second.parts] == ["answer", "call", "result"]
         assert "uploads/sales.csv" in second.parts[2].text
         assert second.tokens > 1_000
+
+
+def test_what_stays_the_same_is_marked_for_claude_to_cache() -> None:
+    with serving(PROVIDERS["anthropic"], SONNET) as it:
+        read = Reply(("Let me see.",), calls=(("list_files", "{}"),))
+        first = it.ask("Which files?", read, DONE, max_cents=1_000)
+        one, two = it.server.asked
+        assert one["cache_control"]["type"] == "ephemeral", "of the conversation so far"
+        assert one["system"][-1]["cache_control"]["type"] == "ephemeral"
+        assert one["tools"][-1]["cache_control"]["type"] == "ephemeral"
+        assert two["messages"][: len(one["messages"])] == one["messages"]
+        it.ask("And now?", DONE, chat=first.chat)
+        [later] = it.server.asked
+        assert (later["system"], later["tools"]) == (one["system"], one["tools"])

@@ -79,3 +79,9 @@ def test_a_run_that_reaches_its_limit_closes_with_an_answer(provider: tuple[str,
     assert not last.get("tools")
     told = json.dumps(last)
     assert all(part in told for part in ("What is it?", "read_file", DENSE[:300]))
+
+
+def test_a_run_that_can_pay_no_call_at_all_asks_nothing(provider: tuple[str, Serving]) -> None:
+    _, it = provider
+    run = it.ask("What is it?", Reply(("Tea.",)), max_cents=0.01)
+    assert (run.last_error, run.output, it.server.asked) == ("limit_reached", None, [])

@@ -9,9 +9,11 @@ import pytest
 from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Wire
 from tests.service.api.service_fixture import ServiceFixture
+from tests.support.waiting import until
 
 TABLE = b"product,price\nTent,249\nMug,14\n"
 QUESTION = "What is the total price?"
+LONG = f"{QUESTION} What is the average price? Which product has the highest price? Where is the mug?"
 BASIS = {"basis": "computed", "headline": "Total price: 263", "values": ["263"]}
 
 
@@ -36,3 +38,20 @@ def test_it_is_told_between_the_text_and_the_end_and_kept_in_the_record(priced: 
     assert run["basis"] == BASIS
     assert priced("GET", f"/runs/{run['run_id']}").json()["basis"] == BASIS
     assert "**Total price: 263**" in run["output"]
+
+
+def test_a_resumed_run_says_it_anew(offline_service: RunningService, priced: Wire) -> None:
+    run_id = priced.start(LONG, chat=chat_with_table(priced))["run_id"]
+    until(lambda: types(priced, run_id).count("step.started") > 1)
+    offline_service.kill()
+    offline_service.start()
+    until(lambda: types(priced, run_id)[-1] == "run.ended")
+    events = priced.events(run_id)
+    assert "run.resumed" in types(priced, run_id)
+    [told] = [event["payload"] for event in events if event["type"] == "answer.basis"]
+    assert told == {**BASIS, "values": ["263", "131.5", "Tent"]}
+    assert events[-1]["payload"]["run"]["basis"] == told
+
+
+def types(wire: Wire, run_id: str) -> list[str]:
+    return [event["type"] for event in wire.events(run_id)]

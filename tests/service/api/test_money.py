@@ -134,6 +134,24 @@ def test_a_member_token_uses_the_plan_and_not_the_wallet(bank: Bank) -> None:
     assert code(refused(key)) == "api_wallet_exhausted"
 
 
+def test_after_a_crash_a_run_keeps_its_pool_and_settles_for_what_was_saved(bank: Bank) -> None:
+    """Whoever calls goes by the pool; so does a run that goes on by itself."""
+    script = "usage 10000 0\nstep 1\nusage 20000 0\nwait 60"
+    wallet, plan = bank.open(), bank.open(member=True)
+    runs = [(wire, wire.start(script)) for wire in (wallet, plan)]
+    until(lambda: [bank.held(wire) for wire, _ in runs] == [3 * CENT] * 2)
+    bank.service.kill()
+    bank.service.start()
+    for wire, run in runs:
+        until(lambda wire=wire, run=run: wire("GET", f"/runs/{run['run_id']}").json()["status"] == "running")
+        stop(wire, run)
+        ended = wire("GET", f"/runs/{run['run_id']}").json()
+        assert ended["usage"]["cost_microcents"] == bank.billed(wire, "tokens") >= CENT
+        assert bank.held(wire) == 0
+    assert {line.pool for line in bank.bill(wallet)} == {"wallet"}
+    assert {line.pool for line in bank.bill(plan)} == {"plan"}
+
+
 def test_a_run_at_its_limit_of_steps_is_not_billed(free: Bank) -> None:
     wire = free.open()
     run = wire.finish("usage 50000 0\nstep 1501")

@@ -19,6 +19,7 @@ from tests.service.cli.test_cli import agentsvc
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 
 MODEL = "openai-chat:stand-in"
+KEY = "sk-own-Kk7Qz0"
 PROVIDERS_KEY = "sk-of-the-provider-Zz3"
 ANSWER = "Hello from your own server."
 CONTEXT = 4096
@@ -86,7 +87,9 @@ def test_no_secret_is_anywhere_in_the_folder(data: Path, server: ChatServer) -> 
     assert ask(data, **env) == ANSWER
     restart(data, OPENAI_API_KEY=PROVIDERS_KEY, AGENTSVC_MODEL_CONTEXT=str(CONTEXT))
     assert ask(data, OPENAI_API_KEY=PROVIDERS_KEY) == ANSWER
-    assert server.keys == [PROVIDERS_KEY, "none"]
+    restart(data, AGENTSVC_MODEL_KEY=KEY)
+    assert ask(data) == ANSWER
+    assert server.keys == [PROVIDERS_KEY, "none", KEY]
     assert set(kept(data)) == {"AGENTSVC_MODEL", "AGENTSVC_MODEL_URL", "AGENTSVC_MAIL_FROM", "AGENTSVC_MODEL_CONTEXT"}
     assert stat.S_IMODE((data / "settings.json").stat().st_mode) == 0o600
-    assert files_with(data, secret, PROVIDERS_KEY) == []
+    assert files_with(data, secret, KEY, PROVIDERS_KEY) == []

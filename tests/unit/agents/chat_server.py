@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.unit.agents.wires.chat_completions import ChatCompletions
 from tests.unit.agents.wires.reply import Reply as Reply
@@ -11,13 +12,19 @@ from tests.unit.agents.wires.server import ProviderServer
 
 
 class ChatServer(ProviderServer):
+<<<<<<< HEAD
     def __init__(self, replies: list[Reply]) -> None:
         super().__init__(ChatCompletions())
         self.replies = [*replies]
+=======
+    def __init__(self, replies: list[Reply], certificate: Path | None = None) -> None:
+        super().__init__(ChatCompletions(), certificate)
+        self.replies = replies
+>>>>>>> 3b05a893 (tests: bring back dropped promises of exactness, safety and money)
         self.url += "/v1"
 
 
 @contextlib.contextmanager
-def chat_server(*replies: Reply) -> Iterator[ChatServer]:
-    with contextlib.closing(ChatServer(list(replies))) as server:
+def chat_server(*replies: Reply, certificate: Path | None = None) -> Iterator[ChatServer]:
+    with contextlib.closing(ChatServer(list(replies), certificate)) as server:
         yield server

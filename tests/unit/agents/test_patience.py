@@ -15,6 +15,7 @@ from agentsvc_nb.agents.language.patience import Away, Patience
 from agentsvc_nb.agents.language.trying import fault_of
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
+from tests.support.certificates import certificate
 from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 from tests.unit.agents.wires.reply import Refused
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
@@ -67,6 +68,15 @@ def test_a_limit_of_a_minute_is_waited_for(fault: Refused, tmp_path: Path) -> No
     with chat_server(Reply(fault=fault), Reply(fault=fault), DONE) as server:
         answer, turn = played(server, tmp_path, model_patience_seconds=60)
     assert (answer, [code for code, _ in turn.of("warn")]) == ("Done.", ["model_retried"] * 2), "none is unseen"
+
+
+def test_a_certificate_that_is_not_trusted_is_not_waited_for(tmp_path: Path) -> None:
+    with chat_server(DONE, certificate=certificate(tmp_path)) as server, pytest.raises(WorkFailure) as failed:
+        played(server, tmp_path)
+    assert not isinstance(failed.value, Away), "it would be asked again"
+    assert failed.value.code == "model_unavailable"
+    assert "SSL_CERT_FILE" in failed.value.message
+    assert fault_of(failed.value) == "other", "the network is not what to check"
 
 
 def test_a_run_that_has_waited_long_enough_fails(tmp_path: Path) -> None:

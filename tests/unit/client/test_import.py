@@ -41,6 +41,12 @@ def test_the_client_loads_httpx_and_pydantic_alone() -> None:
     assert not loaded & {"asyncio", "agentsvc_nb.client.client_tools", "pydantic.type_adapter"}
 
 
+def test_importing_the_package_loads_nothing() -> None:
+    """All its names load no notebook."""
+    assert not loaded_by("import agentsvc_nb; agentsvc_nb.DEVELOPER_SDK_SPEC_VERSION") & {"httpx", "pydantic", "pandas"}
+    assert not loaded_by("from agentsvc_nb import *; local") & {"IPython", "ipywidgets", "pandas"}
+
+
 def test_public_names_are_there() -> None:
     for name in agentsvc_nb.__all__:
         assert getattr(agentsvc_nb, name)

@@ -54,6 +54,21 @@ def test_a_variable_at_fault_is_named(environment: pytest.MonkeyPatch, name: str
     assert "hunter2" not in str(failed.value)
 
 
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_refusal_of_the_proxy_names_its_variable(environment: pytest.MonkeyPatch, face: str, scheme: str) -> None:
+    def refuse(exchange: Exchange) -> None:
+        exchange.begin("text/plain", 407)
+        exchange.close_connection = True
+
+    variable = f"{scheme}_proxy".upper()
+    with Server(refuse) as proxy:
+        environment.setenv(variable, proxy.origin.replace("//", "//ada:secret@"))
+        with pytest.raises(APIConnectionError, match=f"{variable}: 407") as caught:
+            FACES[face](f"{scheme}://far.test", read, max_retries=0)
+    assert not any(secret in str(caught.value) for secret in (KEY, "secret"))
+
+
 @contextmanager
 def tls_host(pem: Path) -> Iterator[tuple[Server, list[bytes]]]:
     """Run a proxy that leads to a service behind TLS; give it, and the requests that came to the service."""

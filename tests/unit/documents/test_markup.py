@@ -39,6 +39,12 @@ def test_a_page_is_what_its_reader_sees(page: str, text: str) -> None:
     assert visible_text(parse_html(page)) == text
 
 
+@pytest.mark.parametrize("page", ["<" * 500_000, "<p hidden>x</p>y" * 20_000, "<p>a<!--" + "x" * 2_000_000])
+@pytest.mark.timeout(20)
+def test_hostile_pages_take_little_time(page: str) -> None:
+    visible_text(parse_html(page))
+
+
 def test_text_is_not_lost_in_silence_when_elements_are_nested_too_deeply() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         parse_html("<div>" * 5000 + "lost")

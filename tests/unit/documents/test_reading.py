@@ -97,6 +97,14 @@ def test_never_more_than_the_limit(file: Path) -> None:
         assert len(read_document(file, media_type, limit=1_000).text) == 1_000
 
 
+def test_of_a_pdf_that_takes_too_long_the_first_pages_are_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CPU_SECONDS", 0)
+    file.write_bytes(samples.pdf(["Summer sale", "Winter sale"]))
+    found = read_document(file, "application/pdf")
+    assert found.text.strip() == "Summer sale"
+    assert "first 1 page" in found.unreadable
+
+
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pdf", "a.html", "a.eml"])
 def test_damaged_files_raise_no_error(file: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Cut anywhere, and with bytes changed: never an error, never a word to the log's reader."""

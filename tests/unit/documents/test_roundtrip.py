@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from datetime import date
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentsvc_nb.documents.tables.model import UnreadableTable
 from agentsvc_nb.documents.tables.reading import read_tables
 
 SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -95,3 +97,15 @@ def test_a_table_is_read_back_however_it_was_written(
     assert (amounts.kind, [*amounts.values]) == ("number", [row[1] for row in rows])
     assert (days.kind, [*days.values]) == ("date", [row[2] for row in rows])
     assert table.delimiter == way.delimiter
+
+
+@given(st.binary(max_size=400), st.sampled_from(["a.csv", "a.tsv", "a.json", "a.jsonl", "a.html", "a.md"]))
+@SETTINGS
+def test_any_bytes_are_tables_or_refused(tmp_path: Path, data: bytes, name: str) -> None:
+    file = tmp_path / "blob"
+    file.write_bytes(data)
+    found = []
+    with contextlib.suppress(UnreadableTable):
+        found = read_tables(name, "", file)
+    for table in found:
+        assert all(len(one.values) == len(one.cells) == table.rows == len(table.row_numbers) for one in table.columns)

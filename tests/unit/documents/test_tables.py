@@ -103,6 +103,20 @@ def test_the_neighbours_settle_what_a_column_leaves_open(tmp_path: Path) -> None
     assert table.notes == ()
 
 
+def test_amounts_of_money_with_three_digits_behind_a_mark_are_thousands(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "deal;amount\na;$58,500\nb;$22,500\n")
+    assert found(table)["amount"] == [58500, 22500]
+    (table,) = read(tmp_path, "b.csv", "station;diesel\na;1,659 €\nb;1,729 €\n")
+    assert found(table)["diesel"] == [D("1.659"), D("1.729")]
+
+
+def test_a_broken_byte_does_not_turn_a_text_into_another_encoding(tmp_path: Path) -> None:
+    text = "name,count\n" + "Zürich,1\n" * 20
+    (table,) = read(tmp_path, "a.csv", text.encode() + b"Gen\xe8ve,2\n")
+    assert table.columns[0].values[0] == "Zürich"
+    assert any("bytes" in note for note in table.notes)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "mac_roman"])
 def test_the_encoding_is_found(tmp_path: Path, encoding: str) -> None:
     text = "Größe;Stückzahl;Straße\nklein;5;Königsallee\ngroß;7;Münchner Straße\nübergroß;2;Am Gärtnerplatz\n"
@@ -137,6 +151,18 @@ def test_quoting_is_understood(tmp_path: Path, text: str, first: list[str]) -> N
 def test_a_header_may_hold_numbers(tmp_path: Path, header: str) -> None:
     (table,) = read(tmp_path, "a.csv", f"{header}\n2001,5,6,7\n2002,7,8,9\n")
     assert [one.name for one in table.columns] == [name or "Column 4" for name in header.split(",")]
+
+
+def test_a_quotation_mark_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", 'a,b\n"x,1\ny,2\nz,3\n')
+    assert found(table)["b"] == [1, 2, 3]
+    assert "never closed" in " ".join(table.notes)
+
+
+def test_each_column_has_a_name_of_its_own(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", "id,,Name,name,\n1,2,a,b,\n2,3,c,d,\n")
+    assert [one.name for one in table.columns] == ["id", "Column 2", "Name (1)", "name (2)"]
+    assert any("'Name'" in note for note in table.notes)
 
 
 def test_rows_of_another_width_are_told(tmp_path: Path) -> None:
@@ -226,6 +252,8 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
 
 HOSTILE = {
     "empty": ("a.csv", b""),
+    "noise": ("a.csv", bytes(range(256)) * 50),
+    "no workbook": ("a.xlsx", b"PK\x03\x04" + bytes(100)),
     "deep json": ("a.json", b"[" * 200_000),
     "no parquet": ("a.parquet", b"PAR1" + bytes(100)),
     "no table": ("a.exe", b"MZ"),

@@ -232,3 +232,9 @@ def test_a_median_is_exact(amounts: Sequence[object], median: str, tmp_path: Pat
     rows = "".join(f"name {number},{amount}\n" for number, amount in enumerate(amounts))
     turn = ask("What is the median amount?", {"amounts.csv": f"who,amount\n{rows}".encode()}, tmp_path)
     assert f"**Median amount: {median}**" in turn.said
+
+
+def test_a_file_that_can_not_be_read_says_why(tmp_path: Path) -> None:
+    turn = ask("What is the total cost?", {"book.xlsx": b"no workbook"}, tmp_path)
+    assert basis(turn).basis == "nothing"
+    assert "`book.xlsx` can't be read: " in turn.said

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentsvc_nb.agents.offline.parser import Refusal
 from tests.unit.offline.tables import ReadTable
 
 ADS = """date,campaign,country,device,cost,clicks,conversions,bid price,bought
@@ -124,3 +125,20 @@ def test_daily_words_are_used_or_left_out(tmp_path: Path) -> None:
     assert table.ask("average cost per ticket overall") == [(70 / 3,)]
     assert table.ask("how many did they allow") is None
     assert table.ask("share of tickets that allow pets by agent") is None  # within each agent, or of all?
+
+
+def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) -> None:
+    table = ReadTable(tmp_path, "t", "date,cost\n2025-03-01,1\n2026-03-01,2\n2026-04-01,4\n")
+    refusal = table.parser.parse("total cost in March")
+    assert isinstance(refusal, Refusal)
+    assert [table.run(calculation) for calculation in refusal.readings] == [[(1,)], [(2,)]]
+    for calculation in refusal.readings:
+        assert table.parser.parse(table.parser.question(calculation)) == calculation
+
+
+def test_rows_are_counted_by_the_date_on_which_they_began(tmp_path: Path) -> None:
+    text = "deal id,Created At,Closed At,Stage\n1,2026-01-02,2026-02-02,Won\n2,2026-01-05,2026-03-01,Lost\n"
+    table = ReadTable(tmp_path, "deals", text)
+    assert table.ask("deals per month") == [("2026-01-01", 2)]
+    assert table.ask("won deals per month") is None  # created, or closed?
+    assert table.ask("how many deals in February 2026?") is None

@@ -6,6 +6,8 @@ from __future__ import annotations
 import base64
 import io
 import itertools
+import struct
+import zlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -225,11 +227,22 @@ def test_a_product_and_a_logo_are_whole_where_no_platform_covers_them(size: Size
     assert one["words"]["brand"] == "Northpeak"
 
 
+def bomb() -> bytes:
+    """A PNG of some bytes that says it has 60,000 x 60,000 pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"\0" * 1_000)) + chunk(b"IEND", b"")
+
+
 @pytest.mark.parametrize(
     ("field", "path", "data", "said"),
     [
         ("product", "gone.png", None, "gone.png"),
         ("logo", "logo.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", "is not a PNG, JPEG, WebP"),
+        pytest.param("product", "bomb.png", bomb(), "50,000,000 pixels", id="bomb"),
         ("logo", "empty.png", encoded(Image.new("RGBA", (40, 40), (0, 0, 0, 0))), "transparent"),
     ],
 )

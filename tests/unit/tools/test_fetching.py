@@ -81,6 +81,19 @@ def test_a_name_that_changes_its_address_gains_nothing(site: Site) -> None:
         assert site.asked[0].headers["Host"] == f"turns.example:{site.port}"
 
 
+def test_a_name_that_becomes_private_at_a_redirect_is_refused(site: Site) -> None:
+    asked: list[int] = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append(port)
+        return ["127.0.0.1"]
+
+    site.pages["/"] = redirect("http://turns.example/")
+    allowed = Fetcher((f"turns.example:{site.port}",), resolve)
+    assert refusal(allowed, f"http://turns.example:{site.port}/").code == "address_refused"
+    assert asked == [site.port, 80], "each address is looked up anew"
+
+
 def test_redirects_are_followed_five_times(site: Site) -> None:
     for number in range(7):
         site.pages[f"/{number}"] = redirect(f"/{number + 1}")

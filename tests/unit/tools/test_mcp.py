@@ -241,6 +241,30 @@ def _hostile(tools: list[Any]) -> Callable[[Asked], Answer]:
     return page
 
 
+def test_descriptions_are_bounded_and_odd_ones_left_out(tmp_path: Path) -> None:
+    plain = {"type": "object"}
+    deep: dict[str, Any] = plain
+    for _ in range(60):
+        deep = {"type": "object", "properties": {"a": deep}}
+    tools = [
+        {"name": "long", "description": "x" * 100_000, "inputSchema": plain},
+        {"name": "wide", "inputSchema": {**plain, "title": "y" * 40_000}},
+        {"name": "deep", "inputSchema": deep},
+        {"name": "none"},
+        {"name": 5, "inputSchema": plain, "annotations": "readOnlyHint"},
+        "text",
+        *({"name": f"n{number}", "inputSchema": plain} for number in range(300)),
+    ]
+    with serving() as site:
+        site.pages["/mcp"] = _hostile(tools)
+        found = in_run(tmp_path, ServerConfig("small", f"{site.url}/mcp", allow=(site.authority,)), _itself)
+    assert len(found.tools["small_long"].description) == 2_000
+    assert "small_5" in found.tools
+    assert not {"small_wide", "small_deep", "small_none"} & found.tools.keys()
+    assert len(found.tools) < 128
+    assert len(found.warnings) == 1
+
+
 def test_a_result_is_bounded_and_its_pictures_become_files(server: RunningToolServer, tmp_path: Path) -> None:
     huge = called(tmp_path, config(server), "huge", seconds=60)
     assert MCP_RESULT_CHARS < len(text(huge)) < MCP_RESULT_CHARS + 100

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
@@ -14,10 +16,15 @@ from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
 
 class ProviderServer:
     """`asked` are the requests that were taken, in order, `keys` those that came along; `refused` says why others were
+<<<<<<< HEAD
     not taken. Each request takes the next of the replies, and the last one stays. A reply may be a function of the
     request."""
+=======
+    not taken. Each request takes the next of the replies, and the last one stays. `certificate` is a file with one and
+    its key."""
+>>>>>>> 3b05a893 (tests: bring back dropped promises of exactness, safety and money)
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, certificate: Path | None = None) -> None:
         self.form = form
         self.replies: list[Reply | Callable[[Body], Reply]] = []
         self.asked: list[Body] = []
@@ -26,7 +33,11 @@ class ProviderServer:
         self.cut_off = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self._http.server_port}"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def answers(self, *replies: Reply | Callable[[Body], Reply]) -> None:
