@@ -7,6 +7,7 @@ import resource
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -134,6 +135,10 @@ def test_a_member_token_uses_the_plan_and_not_the_wallet(bank: Bank) -> None:
     assert code(refused(key)) == "api_wallet_exhausted"
 
 
+def is_running(wire: Wire, run: dict[str, Any]) -> bool:
+    return bool(wire("GET", f"/runs/{run['run_id']}").json()["status"] == "running")
+
+
 def test_after_a_crash_a_run_keeps_its_pool_and_settles_for_what_was_saved(bank: Bank) -> None:
     """Whoever calls goes by the pool; so does a run that goes on by itself."""
     script = "usage 10000 0\nstep 1\nusage 20000 0\nwait 60"
@@ -143,7 +148,7 @@ def test_after_a_crash_a_run_keeps_its_pool_and_settles_for_what_was_saved(bank:
     bank.service.kill()
     bank.service.start()
     for wire, run in runs:
-        until(lambda wire=wire, run=run: wire("GET", f"/runs/{run['run_id']}").json()["status"] == "running")
+        until(partial(is_running, wire, run))
         stop(wire, run)
         ended = wire("GET", f"/runs/{run['run_id']}").json()
         assert ended["usage"]["cost_microcents"] == bank.billed(wire, "tokens") >= CENT

@@ -133,7 +133,9 @@ def test_two_readings_at_one_price_are_both_questions_that_work(tmp_path: Path) 
     assert isinstance(refusal, Refusal)
     assert [table.run(calculation) for calculation in refusal.readings] == [[(1,)], [(2,)]]
     for calculation in refusal.readings:
-        assert table.parser.parse(table.parser.question(calculation)) == calculation
+        words = table.parser.question(calculation)
+        assert words
+        assert table.parser.parse(words) == calculation
 
 
 def test_rows_are_counted_by_the_date_on_which_they_began(tmp_path: Path) -> None:
