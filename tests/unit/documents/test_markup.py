@@ -39,7 +39,7 @@ def test_a_page_is_what_its_reader_sees(page: str, text: str) -> None:
     assert visible_text(parse_html(page)) == text
 
 
-@pytest.mark.parametrize("page", ["<" * 500_000, "<p hidden>x</p>y" * 20_000, "<p>a<!--" + "x" * 2_000_000])
+@pytest.mark.parametrize("page", ["<" * 500_000, "<p hidden>x</p>y" * 150_000, "<p>a<!--" + "x" * 2_000_000])
 @pytest.mark.timeout(20)
 def test_hostile_pages_take_little_time(page: str) -> None:
     visible_text(parse_html(page))
