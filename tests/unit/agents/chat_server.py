@@ -12,15 +12,9 @@ from tests.unit.agents.wires.server import ProviderServer
 
 
 class ChatServer(ProviderServer):
-<<<<<<< HEAD
-    def __init__(self, replies: list[Reply]) -> None:
-        super().__init__(ChatCompletions())
-        self.replies = [*replies]
-=======
     def __init__(self, replies: list[Reply], certificate: Path | None = None) -> None:
         super().__init__(ChatCompletions(), certificate)
-        self.replies = replies
->>>>>>> 3b05a893 (tests: bring back dropped promises of exactness, safety and money)
+        self.replies = [*replies]
         self.url += "/v1"
 
 

@@ -16,13 +16,8 @@ from tests.unit.agents.wires.reply import UNFINISHED, Body, Form, Refused, Reply
 
 class ProviderServer:
     """`asked` are the requests that were taken, in order, `keys` those that came along; `refused` says why others were
-<<<<<<< HEAD
     not taken. Each request takes the next of the replies, and the last one stays. A reply may be a function of the
-    request."""
-=======
-    not taken. Each request takes the next of the replies, and the last one stays. `certificate` is a file with one and
-    its key."""
->>>>>>> 3b05a893 (tests: bring back dropped promises of exactness, safety and money)
+    request. `certificate` is a file with one and its key."""
 
     def __init__(self, form: Form, certificate: Path | None = None) -> None:
         self.form = form
