@@ -49,10 +49,12 @@ class Result:
     pictures: list[Image.Image] = field(default_factory=list)
 
     def rows(self) -> list[list[str]]:
-        """The cells of the first Markdown table, without its head."""
+        """The cells of the first Markdown table, without its head; 1.5 is read as 1.50."""
         assert not self.is_error, self.text
         lines = [line[1:-1].split("|") for line in self.text.splitlines() if line.startswith("| ")]
-        return [[cell.strip().replace("\\", "") for cell in cells] for cells in lines][2:]
+        return [[re.sub(r"(\.\d)$", r"\g<1>0", cell.strip().replace("\\", "")) for cell in cells] for cells in lines][
+            2:
+        ]
 
     def find(self, pattern: str) -> str:
         found = re.search(pattern, self.text)
