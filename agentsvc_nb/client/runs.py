@@ -377,7 +377,7 @@ class AsyncRuns(Resource):
     async def redo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
         """Bring back the file changes of a run that were undone. Safe to repeat.
 
-        Args and raises as `undo`.
+        The arguments are those of `undo`. Raises as `undo`.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -453,6 +453,8 @@ class AsyncRuns(Resource):
 
     async def standing_approvals(self, **options: Unpack[Options]) -> Listing[StandingApproval]:
         """List the approvals of further calls that are in force, oldest first.
+
+        Raises `StefanBrainError` (`api_key_scope_forbidden`).
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 

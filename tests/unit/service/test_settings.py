@@ -27,6 +27,7 @@ BY_ADVICE: Final = {
     "an e-mail address": "a@b.example",
     "cents": "7",
     "e-mail addresses": "@b.example,c@d.example",
+    "groups of tools": "ads,mail",
     "hosts": "host.example,127.0.0.1:8123",
     "keys of servers": "tickets=secret",
     "models": "scripted,offline",
