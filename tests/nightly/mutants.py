@@ -210,11 +210,16 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         "tests/service/api/test_approval.py tests/service/api",
         "service/runner/tool_calls.py",
         (
-            ("an approval is skipped", "if await self._needs_approval(tool, checked):", "if not tool:"),
+            ("an approval is skipped", "or await self._needs_approval(tool, given):", "and not tool:"),
             (
                 "a refused call is made",
-                'if call.state == "refused":\n                return _refused(call)\n        if tool.asynchronous',
-                "if tool.asynchronous",
+                'if call.state == "refused":\n                return _refused(call)\n            # A person',
+                "# A person",
+            ),
+            (
+                "a changed call is made as it was asked",
+                "            given = _read_input(tool, call)\n            if isinstance(given, Outcome):",
+                "            if isinstance(given, Outcome):",
             ),
             (
                 "an address that carries data out is fetched",
@@ -227,6 +232,43 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
                 "if not tool:",
             ),
         ),
+    ),
+    (
+        "tests/service/api/test_approval.py tests/service/api",
+        "service/runs/standing.sql",
+        (
+            (
+                "a standing approval outlives its hour",
+                "AND (run_id = :run_id OR expires_at > :now)",
+                "AND (run_id = :run_id OR expires_at > 0)",
+            ),
+            (
+                "a standing approval counts in any chat",
+                "WHERE account = :account AND chat = :chat",
+                "WHERE account = :account",
+            ),
+            (
+                "a standing approval of another account is revoked",
+                "WHERE id = :id AND account = :account",
+                "WHERE id = :id",
+            ),
+        ),
+    ),
+    (
+        "tests/service/api/test_undo.py",
+        "service/runs/undoing.py",
+        (
+            (
+                "an undo takes back what was changed since",
+                "!= _content(start) and not force",
+                "!= _content(start) and not path",
+            ),
+        ),
+    ),
+    (
+        "tests/service/api/test_run_limits.py tests/service/api",
+        "service/runs/runs.py",
+        (("a limit is lowered", "if max_microcents < least:", "if max_microcents < 0:"),),
     ),
     (
         "tests/unit/tools tests/service/api",
