@@ -41,7 +41,7 @@ def test_a_conversation_by_keys_and_clicks(place: Place, tmp_path: Path) -> None
     page.evaluate("() => { window.executed = []; window.alert = text => window.executed.push(text) }")
     notebook.requests.clear()
     seen.input.click()
-    for line in ("say # A **plan**", "wait 1", "say the rest"):
+    for line in ("say # A **plan**", "wait 5", "say the rest"):
         page.keyboard.type(line)
         page.keyboard.press("Shift+Enter")
     page.keyboard.type("write out/plan.md hello")
