@@ -211,3 +211,10 @@ def test_other_completions_are_left_alone(terminal: Any, complete: Complete, tmp
     assert "len" in complete("le")
     terminal.user_ns["table_of_mine"] = 1
     assert "%%time\ntable_of_mine" in complete("%%time\ntable_of_m")
+
+
+def test_a_limit_of_money_is_the_runs(terminal: Any, client: AgentService) -> None:
+    answer = terminal.cell("%%ask --max-cents 1\nsay x")
+    assert client.runs.get(answer.run_id).max_cents == 1
+    with pytest.raises(AskError, match="max-cents 0"):
+        terminal.cell("%%ask --max-cents 0\nsay x")

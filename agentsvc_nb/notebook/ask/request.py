@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ class AskRequest:
         timeout: in seconds.
         shape: the shape of the answer's data (`--schema`).
         model: one of `GET /models`; None for the default.
+        max_cents: what the run may cost; None for the service's limit.
         notes: lines for the output, above the answer.
         kernel: what the agent may do in the user's kernel; None for nothing.
         address: the chat that it goes to.
@@ -68,6 +70,7 @@ class AskRequest:
     notes: tuple[str, ...] = ()
     model: str | None = None
     effort: Effort | None = None
+    max_cents: float | None = None
     kernel: KernelOffer | None = None
     address: ChatAddress = field(default_factory=ChatAddress)
     key: str = ""
@@ -82,6 +85,8 @@ class AskRequest:
             raise AskError(f"{len(self.files)} files are too many; nothing was sent.", "Attach at most 10.")
         if self.model and looks_like_key(self.model):
             raise AskError(f"{LOOKS_LIKE_KEY} Nothing was sent.", A_NAME_IS_WANTED)
+        if self.max_cents is not None and not 0 < self.max_cents < math.inf:
+            raise AskError(f"--max-cents {self.max_cents:g} is no limit; nothing was sent.", "Give cents, over 0.")
         if self.chat and self.new_chat:
             raise AskError("--chat and --new-chat exclude each other; nothing was sent.", "Give one of them.")
         for kind, value, fits in (("chat", self.chat, ids.is_chat), ("project", self.project, ids.is_project)):
@@ -112,6 +117,7 @@ class AskRequest:
             "output_config": self.shape.schema if self.shape else None,
             "model": self.model,
             "effort": self.effort,
+            "max_cents": self.max_cents,
             "idempotency_key": self.key,
         }
 

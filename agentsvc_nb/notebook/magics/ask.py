@@ -132,7 +132,7 @@ class Ask(MagicsGroup):
         ),
         arg("--key", metavar="COLUMN", help="--each: the column that tells the rows apart"),
         arg("--at-once", type=int, default=8, metavar="N", help="--each: how many rows at once (8)"),
-        arg("--max-cents", type=float, metavar="CENTS", help="--each: what all rows together may cost"),
+        arg("--max-cents", type=float, metavar="CENTS", help="what the run may cost; --each: all rows together"),
         arg("--fresh", action="store_true", help="ask anew even if this cell's run is known"),
         arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
@@ -207,6 +207,7 @@ class Ask(MagicsGroup):
             notes=tuple(f"Attached {line}" for _, line in tables),
             model=args.model or self.model or None,
             effort=effort,
+            max_cents=None if args.each else args.max_cents,
             kernel=None if args.each else self._kernel_offer(args),
         )
 
