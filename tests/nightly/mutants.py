@@ -61,7 +61,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/unit/service tests/faults/test_kill.py",
+        "tests/unit/service/test_run_worker.py tests/unit/service tests/faults/test_kill.py",
         "service/runs/runs.sql",
         (
             (
@@ -95,7 +95,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/unit/service tests/service/api",
+        "tests/unit/service/test_run_worker.py tests/unit/service tests/service/api",
         "service/jobs/jobs.sql",
         (
             (
@@ -114,7 +114,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/service/api tests/unit/service",
+        "tests/unit/service/test_use_cases.py tests/service/api/test_every_route.py tests/service/api",
         "service/accounts/idempotency.sql",
         (
             ("keys of two accounts meet", "WHERE account = :account AND kind", "WHERE kind"),
@@ -140,7 +140,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/service/api/test_money.py tests/unit/service tests/service/api",
+        "tests/service/api/test_money.py tests/service/api/test_run_limits.py tests/service/api/test_limits.py",
         "service/accounts/money.py",
         (
             ("work starts without room for its hold", "if room < bill.hold_microcents or room <= 0:", "if room <= 0:"),
@@ -155,7 +155,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/unit/service tests/faults",
+        "tests/unit/service/test_run_worker.py tests/unit/service tests/faults",
         "service/runs/tool_calls.py",
         (
             (
@@ -271,7 +271,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         (("a limit is lowered", "if max_microcents < least:", "if max_microcents < 0:"),),
     ),
     (
-        "tests/unit/tools tests/service/api",
+        "tests/unit/tools/test_fetching.py tests/unit/tools tests/service/api",
         "tools/support/fetching.py",
         (
             (
@@ -283,7 +283,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/unit/tools tests/nightly/escapes",
+        "tests/unit/tools/test_program_escapes.py tests/unit/tools tests/nightly/escapes",
         "tools/programs/confinement.py",
         (("a program may write the root", '"--remount-ro", "/"', '"--dir", "/tmp"'),),
     ),
@@ -412,7 +412,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
     ),
     # -- the client
     (
-        "tests/unit/client",
+        "tests/unit/client/test_retry.py tests/unit/client/test_deadlines.py tests/unit/client",
         "client/core.py",
         (
             (
