@@ -234,7 +234,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
         ),
     ),
     (
-        "tests/service/api/test_approval.py tests/service/api",
+        "tests/unit/service/test_use_cases.py tests/service/api/test_approval.py tests/service/api",
         "service/runs/standing.sql",
         (
             (

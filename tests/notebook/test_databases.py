@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from agentsvc_nb import AgentService
@@ -77,6 +78,14 @@ def test_the_database_itself_refuses_to_write(database: Database, names: dict[st
             query(database, write, Rules(), approved=True)
     names["run"]("INSERT INTO sales VALUES ('East', 1, '')")  # the user's own connection writes as before
     assert names["run"]("SELECT count(*) FROM sales").fetchall() == [(4,)]
+
+
+def test_an_approved_query_of_duckdb_changes_nothing() -> None:
+    connection = duckdb.connect()
+    connection.sql("CREATE SEQUENCE numbers")
+    with pytest.raises(LookupError, match="read-only"):
+        query(database_in("db", {"db": connection}).database, "SELECT nextval('numbers')", Rules(), approved=True)
+    assert connection.sql("SELECT nextval('numbers')").fetchall() == [(1,)]
 
 
 def test_what_the_user_has_not_committed_stays(names: dict[str, Any]) -> None:

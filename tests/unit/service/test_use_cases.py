@@ -13,12 +13,13 @@ from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats import chats
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.ports import DatabaseEngine
-from agentsvc_nb.service.runs import attempts, runs
+from agentsvc_nb.service.runs import attempts, runs, standing
 from agentsvc_nb.service.runs.run_records import Ending
 from agentsvc_nb.service.runs.runs import Start
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.resources import NewFeedback
+from agentsvc_nb.wire.runs import NewStandingApproval
 from tests.unit.service.contexts import NOW, SetClock, use_case
 
 QUESTION = Start("hello", ChatSelector(), "scripted", NOW, idempotency_key="once")
@@ -50,6 +51,25 @@ def test_a_key_counts_for_its_account_on_its_day(context: UseCaseContext) -> Non
     first, again, other, next_day = asyncio.run(work())
     assert first == again
     assert len({first, other, next_day}) == 3
+
+
+def test_a_standing_approval_ends_with_its_hour(context: UseCaseContext) -> None:
+    clock = context.clock
+    assert isinstance(clock, SetClock)
+
+    async def work() -> list[bool]:
+        begun = await runs.start(context, await made(context), QUESTION)
+        run = await runs.find(context, begun.run_id)
+        assert run is not None
+        hour = NewStandingApproval(lasts="hour")
+        await context.write(lambda tx: standing.add(tx, run, "send_email", hour, clock.ms))
+        found = []
+        for seconds in (0, 3_599, 2):
+            clock.ms += 1_000 * seconds
+            found.append(await context.read(lambda tx: standing.find(tx, run, "send_email", {}, clock.ms)) is not None)
+        return found
+
+    assert asyncio.run(work()) == [True, True, False]
 
 
 def test_a_clock_that_is_set_back_does_not_turn_the_order_of_turns(context: UseCaseContext) -> None:
