@@ -238,3 +238,10 @@ def test_a_file_that_can_not_be_read_says_why(tmp_path: Path) -> None:
     turn = ask("What is the total cost?", {"book.xlsx": b"no workbook"}, tmp_path)
     assert basis(turn).basis == "nothing"
     assert "`book.xlsx` can't be read: " in turn.said
+
+
+def test_a_negated_day_keeps_rows_without_a_date(tmp_path: Path) -> None:
+    files = {"t.csv": "date,cost\n2026-01-02,1\n2026-01-03,2\n,4\n"}
+    turn = ask("Total cost not on weekends", files, tmp_path)
+    assert "Total cost: 5," in turn.said
+    assert "1 row without a value" in turn.said
