@@ -96,7 +96,7 @@ def status(session: Session, chosen: str = "") -> PrintedText:
 
 
 def _today(session: Session) -> list[str]:
-    """Return the line of what the account used today; none if the service is not in use, or does not say it."""
+    """Return what the account used of its budget of today; nothing without a budget, or a service in use."""
     from agentsvc_nb import embedded  # here, because it takes a moment to load
 
     stopped = session.base_url == EMBEDDED and embedded.status(data_folder(session.environ)) is None
@@ -106,9 +106,10 @@ def _today(session: Session) -> list[str]:
         today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
         return []
-    most = "" if today.limit_cents is None else f" of {today.limit_cents:,.2f} cents a day"
+    if today.limit_cents is None:  # without a budget each answer says its cost, and that the offline agent is free
+        return []
     held = f", {today.held_cents:,.2f} held by active work" if today.held_cents else ""
-    return [f"today    {today.billed_cents:,.2f} cents billed{held}{most}"]
+    return [f"today    {today.billed_cents:,.2f} of {today.limit_cents:,.2f} cents billed{held}"]
 
 
 def _service(session: Session) -> str:

@@ -13,7 +13,7 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.notebook.display import results
 from agentsvc_nb.notebook.display.results import ResultTable
 from agentsvc_nb.notebook.errors import AskError, RunFailed
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
 
 pytestmark = pytest.mark.usefixtures("connected")
@@ -95,13 +95,24 @@ def test_a_frame_says_which_run_model_and_inputs_it_is_from(terminal: Any, tmp_p
     assert terminal.cell("%runs show last").files.df.attrs == facts
 
 
+def test_the_budget_of_a_day_is_told(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running_service(model="scripted", day_cents=5) as service:
+        monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+        monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+        terminal.cell("%%ask\nusage 20000 0\nsay x")
+        terminal.cell("%agentsvc")
+    assert "2.00 of 5.00 cents billed" in capsys.readouterr().out
+
+
 def test_the_key_is_nowhere(
     kernel: Any, service: RunningService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kernel.cell("%%ask\nsay x")
     kernel.cell("%agentsvc")
     shown = repr(kernel.shown.outputs) + capsys.readouterr().out
-    assert "cents billed" in shown
+    assert "cents billed" not in shown, "there is no budget of a day"
     (ask,) = [part for part in kernel.configurables if type(part).__name__ == "Ask"]
     shown += repr(vars(ask)) + repr(ask.session) + repr(ask.session.client()) + repr(kernel.user_ns["_"])
     files = [path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*") if path.is_file()]

@@ -36,7 +36,7 @@ TASKS: Final = {
     "plan": "show the user the steps of work that has more than three; tick each one off when it is done",
     "remember": "propose a rule for later chats, when the user states one or corrects you for good",
 }
-"""What each tool is for. The model is told of those that it is offered."""
+"""What each tool is for. The prompt has the lines of the tools that the model gets."""
 HOW: Final = """
 
 How to work:

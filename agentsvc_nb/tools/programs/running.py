@@ -1,4 +1,4 @@
-"""Runs programs in a sandbox: starts it, sends files, reads what is printed, watches what is used, and takes files."""
+"""Run programs in a sandbox: start it, exchange files with it, read its output and watch its memory and processes."""
 
 from __future__ import annotations
 
