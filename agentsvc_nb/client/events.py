@@ -120,7 +120,7 @@ class ApprovalRequested(_ToolEvent):
     type: Literal["approval.requested"]
     input: Any = _field(None)
     standing: Sequence[str] = _field(())
-    """How long an approval of further calls may last: `run`, `hour`."""
+    """How long an approval can cover later calls of the tool, too (`run`, `hour`)."""
     diff = _field("")
     """What the call would change, line by line, if its tool says that."""
 
