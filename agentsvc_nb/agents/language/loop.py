@@ -48,7 +48,7 @@ from agentsvc_nb.agents.language.lengths import (
 from agentsvc_nb.agents.language.patience import Away, Patience, TooLong
 from agentsvc_nb.agents.language.reasons import failure, reason, why_malformed
 from agentsvc_nb.agents.language.sending import Outbox, part_of
-from agentsvc_nb.agents.language.served import Served, affordable, dearest, microcents, priced, settings_of
+from agentsvc_nb.agents.language.served import Served, affordable, dearest, response_cost, settings_of
 from agentsvc_nb.agents.language.tool_definitions import tool_count
 from agentsvc_nb.agents.port import RunContext, StepsExceeded, without_client_tools, without_skills
 from agentsvc_nb.documents.schemas import misfit
@@ -193,9 +193,7 @@ async def _streamed(
 
 def _count(meter: Meter, response: ModelResponse, model: Served) -> None:
     usage = response.usage
-    # A provider or a gateway may call the model by another name than it was asked for, which has no published price.
-    cost = microcents(response, model.price) or priced(model, usage.input_tokens, usage.output_tokens)
-    meter.use(usage.input_tokens, usage.output_tokens, cost)
+    meter.use(usage.input_tokens, usage.output_tokens, response_cost(model, response))
 
 
 def _count_cut(

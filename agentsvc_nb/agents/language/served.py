@@ -259,15 +259,18 @@ def _check_environment() -> None:
         raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {error}"))
 
 
-def microcents(response: ModelResponse, price: tuple[float, float] | None) -> int:
-    """What a call cost by the operator's price, else by the published ones; 0 for a model without a price."""
-    if price is not None:
+def response_cost(served: Served, response: ModelResponse) -> int:
+    """Return what a call cost in micro-cents, by the operator's price or the published ones; 0 without a price."""
+    if served.price is not None:
         usage = response.usage
-        return round(usage.input_tokens * price[0] + usage.output_tokens * price[1])
-    try:
-        return int(response.cost().total_price * 100 * CENT)
-    except (LookupError, ValueError, AssertionError):
-        return 0
+        return round(usage.input_tokens * served.price[0] + usage.output_tokens * served.price[1])
+    model = served.model
+    asked = replace(response, model_name=model.model_name, provider_name=model.system, provider_url=model.base_url)
+    # A provider or a gateway may answer by another name than was asked for, without a published price.
+    for named in (response, asked):
+        with contextlib.suppress(LookupError, ValueError, AssertionError):
+            return int(named.cost().total_price * 100 * CENT)
+    return 0
 
 
 def dearest(served: Served, asked: int, answer: int) -> int:
@@ -286,16 +289,8 @@ def affordable(served: Served, asked: int, answer: int, room: int) -> int:
 
 def priced(served: Served, asked: int, answer: int, cache_write: int = 0) -> int:
     """Return what a call of so many tokens costs, in micro-cents; `cache_write` of its input go into a cache."""
-    model = served.model
     usage = RequestUsage(input_tokens=asked, output_tokens=answer, cache_write_tokens=cache_write)
-    response = ModelResponse(
-        parts=[],
-        usage=usage,
-        model_name=model.model_name,
-        provider_name=model.system,
-        provider_url=model.base_url,
-    )
-    return microcents(response, served.price)
+    return response_cost(served, ModelResponse(parts=[], usage=usage))
 
 
 def published_price(served: Served) -> tuple[float, float] | None:

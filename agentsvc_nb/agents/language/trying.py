@@ -13,7 +13,7 @@ from agentsvc_nb.agents.language.lengths import ANSWER_PART
 from agentsvc_nb.agents.language.loop import translated
 from agentsvc_nb.agents.language.model_choice import Fault, ProbeResult
 from agentsvc_nb.agents.language.reasons import is_spent, lacks_responses, why_untrusted
-from agentsvc_nb.agents.language.served import Served, microcents, published_price, settings_of
+from agentsvc_nb.agents.language.served import Served, published_price, response_cost, settings_of
 from agentsvc_nb.tools.port import WorkFailure
 
 QUESTION: Final = "What colour is a clear sky by day? Answer with one word."
@@ -34,7 +34,7 @@ async def try_out(served: Served) -> ProbeResult:
     agent = Agent(served.model, model_settings=settings)
     async with translated(False, served.keyless), agent.run_stream(QUESTION) as answer:
         text = await answer.get_output()
-        cost = microcents(answer.response, served.price)
+        cost = response_cost(served, answer.response)
     return ProbeResult(" ".join(text.split())[:80], cost, served.price or published_price(served), served.tools)
 
 

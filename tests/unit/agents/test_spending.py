@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+
 import pytest
 
 from agentsvc_nb.agents.language import served
+from agentsvc_nb.agents.language.agent import Language
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.wire.runs import CENT
+from tests.unit.agents.wires.anthropic_messages import AnthropicMessages
+from tests.unit.agents.wires.reply import INPUT_TOKENS, OUTPUT_TOKENS, Body, Event, Reply
+from tests.unit.agents.wires.server import provider_server
 
 
 @pytest.mark.parametrize(
@@ -28,3 +35,20 @@ def test_the_rest_of_a_limit_buys_what_it_pays_and_no_more(model: str, monkeypat
                 assert answer == 32_000 or more > room
                 cached = served.priced(found, asked, answer, cache_write=asked)
                 assert cost == max(cached, served.priced(found, asked, answer))
+
+
+class AnotherName(AnthropicMessages):
+    """Answers by a name that has no published price, as gateways do."""
+
+    def events(self, reply: Reply, path: str, body: Body) -> Iterator[Event]:
+        return super().events(reply, path, body | {"model": "house-model"})
+
+
+def test_a_trial_costs_the_price_of_the_model_that_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with provider_server(AnotherName()) as provider:
+        provider.answers(Reply(("Blue",)))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+        choice = ModelChoice("anthropic:claude-sonnet-4-6")
+        cost = asyncio.run(Language(choice).try_out()).microcents
+    assert cost == served.priced(served.by_name(choice), INPUT_TOKENS, OUTPUT_TOKENS) > 0
