@@ -1,8 +1,8 @@
 """The scripted agent: the message is the script, a command a line (docs/api/models.md). For tests and demonstrations.
 
     say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · together [[TOOL, JSON], ...] · step N ·
-    progress DONE TOTAL MESSAGE · usage INPUT OUTPUT · usage none · answer TEXT · fail CODE MESSAGE · fail-http CODE ·
-    rewind
+    progress DONE TOTAL MESSAGE · usage INPUT OUTPUT · usage none · answer TEXT · basis JSON ·
+    fail CODE MESSAGE · fail-http CODE · rewind
 
 Any other line, and any malformed command, is said as text. Deterministic.
 
@@ -23,7 +23,7 @@ from agentsvc_nb.documents import json_reading
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.codes import CODES
 from agentsvc_nb.wire.limits import STEPS_MAX
-from agentsvc_nb.wire.runs import typed
+from agentsvc_nb.wire.runs import AnswerBasis, typed
 
 LONG_CHARS: Final = 100_000
 
@@ -255,6 +255,10 @@ class _Performance:
         self.answer = rest
         return _nothing()
 
+    def basis(self, rest: str) -> Coroutine[Any, Any, None]:
+        self.turn.rests_on(AnswerBasis.model_validate(json_reading.read(rest)))
+        return _nothing()
+
     def fail(self, rest: str) -> Coroutine[Any, Any, None]:
         code, _, message = rest.partition(" ")
         if not code:
@@ -294,6 +298,7 @@ _COMMANDS: dict[str, Callable[[_Performance, str], Coroutine[Any, Any, None]]] =
     "progress": _Performance.progress,
     "usage": _Performance.usage,
     "answer": _Performance.set_answer,
+    "basis": _Performance.basis,
     "fail": _Performance.fail,
     "fail-http": _Performance.fail_http,
 }

@@ -99,6 +99,9 @@ MESSAGE_CHARS: Final = 10_000  # the message of a failure, or of a job's progres
 HEADLINE_CHARS: Final = 200  # the headline of `answer.basis`
 BASIS_VALUES_MAX: Final = 50  # its values
 BASIS_VALUE_CHARS: Final = 200  # one of them
+BASIS_NUMBERS_MAX: Final = 200  # its numbers; `number_counts` counts all
+BASIS_NUMBER_CHARS: Final = 60  # the text of one of them
+BASIS_SOURCE_CHARS: Final = 200  # where one of them is from; its row, column and path
 PLAN_STEPS_MAX: Final = 12  # the steps of `plan.changed`
 PLAN_STEP_CHARS: Final = 120  # one of them; a longer one is cut
 

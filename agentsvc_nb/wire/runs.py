@@ -284,7 +284,52 @@ class Usage(Model):
     cost_microcents: int = 0
 
 
-Basis = Literal["computed", "looked_up", "quoted", "near", "outline", "asked_back", "nothing", "cannot", "not_computed"]
+NumberStatus = Literal["traced", "computed", "quoted", "given", "not_found"]
+NumberStrength = Literal["row_and_column", "row"]
+
+
+class AnswerNumber(Model):
+    """A number of an answer, and where it is from (docs/api/events.md "The numbers of an answer").
+
+    `start` and `end` are offsets in `output`, in code points. `source` is one line for people, None if the number was
+    not found. The other fields are set if they apply. Ignore an unknown `status`.
+    """
+
+    start: int
+    end: int
+    text: str
+    status: NumberStatus | str
+    strength: NumberStrength | str | None = None
+    source: str | None = None
+    call_id: str | None = None
+    row: str | None = None
+    column: str | None = None
+    path: str | None = None
+    line: int | None = None
+
+    @field_validator("text")
+    @classmethod
+    def _short(cls, text: str) -> str:
+        return label(text, limits.BASIS_NUMBER_CHARS)
+
+    @field_validator("source", "row", "column", "path")
+    @classmethod
+    def _one_line(cls, text: str | None) -> str | None:
+        return None if text is None else label(text, limits.BASIS_SOURCE_CHARS)
+
+
+Basis = Literal[
+    "computed",
+    "looked_up",
+    "quoted",
+    "near",
+    "outline",
+    "asked_back",
+    "nothing",
+    "cannot",
+    "not_computed",
+    "written",
+]
 
 
 class AnswerBasis(Model):
@@ -292,11 +337,16 @@ class AnswerBasis(Model):
 
     `headline` is the answer in one line of plain text, `values` are the answer itself; only `computed` and `looked_up`
     have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
+
+    `numbers` are the numbers of a language model's answer in their order, 200 at most; `number_counts` counts all of
+    them by status.
     """
 
     basis: Basis | str
     headline: str | None = None
     values: list[str] = Field(default_factory=list)
+    numbers: list[AnswerNumber] = Field(default_factory=list)
+    number_counts: dict[NumberStatus | str, int] = Field(default_factory=dict)
 
     @field_validator("headline")
     @classmethod
@@ -307,6 +357,11 @@ class AnswerBasis(Model):
     @classmethod
     def _bounded(cls, values: list[str]) -> list[str]:
         return [label(value, limits.BASIS_VALUE_CHARS) for value in values[: limits.BASIS_VALUES_MAX]]
+
+    @field_validator("numbers")
+    @classmethod
+    def _first_numbers(cls, numbers: list[AnswerNumber]) -> list[AnswerNumber]:
+        return numbers[: limits.BASIS_NUMBERS_MAX]
 
 
 class _RunFields(Model):

@@ -14,7 +14,13 @@ from tests.support.waiting import until
 TABLE = b"product,price\nTent,249\nMug,14\n"
 QUESTION = "What is the total price?"
 LONG = f"{QUESTION} What is the average price? Which product has the highest price? Where is the mug?"
-BASIS = {"basis": "computed", "headline": "Total price: 263", "values": ["263"]}
+BASIS = {
+    "basis": "computed",
+    "headline": "Total price: 263",
+    "values": ["263"],
+    "numbers": [],
+    "number_counts": {},
+}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from agentsvc_nb.agents import choose
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.echo_job import EchoJob
 from agentsvc_nb.tools.port import ToolServices
+from agentsvc_nb.wire.runs import AnswerBasis
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
 
@@ -36,6 +37,16 @@ def play(script: str, folder: Path) -> tuple[str | None, MemoryRunContext]:
 )
 def test_output_is_what_was_said_or_the_answer(script: str, output: str, tmp_path: Path) -> None:
     assert play(script, tmp_path)[0] == output
+
+
+def test_a_script_says_what_its_answer_rests_on(tmp_path: Path) -> None:
+    numbers = '[{"start": 0, "end": 2, "text": "12", "status": "traced", "strength": "row"}]'
+    said = f'say 12\nbasis {{"basis": "written", "numbers": {numbers}, "number_counts": {{"traced": 1}}}}\nbasis {{}}'
+    output, turn = play(said, tmp_path)
+    assert output == "12\nbasis {}"
+    [basis] = turn.of("basis")
+    assert isinstance(basis, AnswerBasis)
+    assert basis.numbers[0].status == "traced"
 
 
 RECORDED = """About the file.
