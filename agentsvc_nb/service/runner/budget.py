@@ -8,6 +8,7 @@ from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runs import attempts, runs
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
+from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.wire.runs import CENT
 
 
@@ -70,7 +71,7 @@ class RunBudget:
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. Say once that it is near."""
+        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. Else say once that it is near."""
         found = await self._found()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):
@@ -80,11 +81,16 @@ class RunBudget:
         if limit is None:
             return
         cost = self._cost_so_far(found)
+        try:
+            money.check_run(limit, cost, next_call)
+        except WorkFailure:
+            # The run ends, perhaps after a closing answer: a warning would come too late.
+            self._warned = limit
+            raise
         if limit != self._warned and money.is_near(limit, cost):
             self._warned = limit
             await self._log.flush()
             await attempts.warn_near_limit(self._use_case, run_id, attempt, limit, cost)
-        money.check_run(limit, cost, next_call)
 
     async def _found(self) -> runs.Room:
         """Return the limit, which may have been raised meanwhile, and the use of the day."""

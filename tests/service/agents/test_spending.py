@@ -75,6 +75,7 @@ def test_a_run_that_reaches_its_limit_closes_with_an_answer(provider: tuple[str,
     assert (run.last_error, run.output, run.steps) == ("limit_reached", "Reading.\n\nIn short: tea.", 2)
     assert "max_cents" in (run.last_error_message or "")
     assert run.usage.cost_microcents <= cents * CENT
+    assert it.events(run, "limit.near") == [], "the closing answer cannot be raised"
     _, last = it.server.asked
     assert not last.get("tools")
     told = json.dumps(last)

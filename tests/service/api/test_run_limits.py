@@ -91,6 +91,11 @@ def test_a_run_near_its_limit_says_so_once_and_may_be_given_more(stage: ServiceF
     assert code(raised(wire, run, 20)) == "run_not_active"
 
 
+def test_a_run_whose_next_call_ends_it_is_not_warned_before(wire: Wire) -> None:
+    run = wire.finish(f"usage {ALMOST} 0\nusage {ALMOST} 0", max_cents=5)
+    assert (run["last_error"], of(wire, run, "limit.near")) == ("limit_reached", [])
+
+
 def test_a_run_without_a_limit_gets_none(wire: Wire) -> None:
     run = wire.start("wait 60")
     assert code(raised(wire, run, 20)) == "invalid_limits"
