@@ -107,22 +107,25 @@ def test_a_plan_is_one_list_that_is_ticked_off() -> None:
     assert offences(shown) == []
 
 
-def test_a_run_near_its_limit_shows_the_command_and_where_it_is_heard_a_button() -> None:
+def test_a_run_near_its_limit_warns_once_with_a_button_where_it_is_heard_else_the_command() -> None:
     cell, script, out, raised = Cell(), Script(), io.StringIO(), [("", 0.0)]
-    live = AskingScreen(cell, lambda run_id, cents: raised.append((run_id, cents)))
-    static, terminal = StaticScreen(other := Cell()), TerminalScreen(out)
+    script.view.run_id = "0b9c1d2e-77d2-4c1b-9c3a-5d9a1f6f2b11"
+    heard = AskingScreen(cell, lambda run_id, cents: raised.append((run_id, cents)))
+    live, static, terminal = LiveScreen(second := Cell()), StaticScreen(third := Cell()), TerminalScreen(out)
     script.event("limit.near", max_cents=5, spent_cents=4.1, suggested_cents=10)
-    for screen in (live, static, terminal):
+    for screen in (heard, live, static, terminal):
         screen.draw(script.view)
-    command = f"agentsvc runs raise {script.view.run_id} 10"
-    assert all(command in said for said in (cell.text, other.outputs[0]["text/plain"], out.getvalue()))
-    say(front_of(cell.outputs[-1]), "raise")
+    command = "`agentsvc runs raise 0b9c1d2e 10`."
+    assert all(said.endswith(command) for said in (second.text, third.outputs[0]["text/plain"], out.getvalue().strip()))
+    card = front_of(cell.outputs[-1])
+    assert (cell.text, "has spent 4.10 of its 5.00 cents" in card.part("near")["shown"]) == ("", True)
+    say(card, "raise")
     until(lambda: raised[-1] == (script.view.run_id, 10))
     script.event("limit.raised", max_cents=10)
-    for screen in (live, static, terminal):
+    for screen in (heard, live, terminal):
         screen.draw(script.view)
-    assert all("may cost 10.00 cents" in said for said in (cell.text, out.getvalue()))
-    assert command not in cell.text
+    assert all("may cost 10.00 cents" in said for said in (cell.text, second.text, out.getvalue()))
+    assert command not in second.text
 
 
 def test_the_cell_says_that_a_model_has_no_tools_before_and_above_its_answer() -> None:

@@ -196,7 +196,7 @@ class LiveScreen:
         """Show that the run is near its limit, and what the limit is once it was raised, in an output of its own."""
         if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
             self._limit = state
-            self._limit_line = self._put(limit_bundle(view, blocked=True), self._limit_line)
+            self._limit_line = self._put(limit_bundle(view), self._limit_line)
 
     def _draw_kernel(self, view: RunView) -> None:
         """Show each call for the user's kernel in an output of its own, anew when it has changed."""
@@ -231,7 +231,7 @@ class StaticScreen:
         """Show only what needs an answer: calls that wait for approval, and that the run is near its limit."""
         if view.near is not None and view.near != self._near:
             self._near = view.near
-            self._output.show(limit_bundle(view, blocked=True))
+            self._output.show(limit_bundle(view))
         if view.asked.keys() - self._asked:
             self._asked |= view.asked.keys()
             self._output.show(asked_bundle(view))
@@ -278,7 +278,7 @@ class TerminalScreen:
             self._out.write(f"\n{asked_bundle(view)['text/plain']}\n")
         if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
             self._limit = state
-            self._out.write(f"\n{limit_bundle(view, blocked=True)['text/plain']}\n")
+            self._out.write(f"\n{limit_bundle(view)['text/plain']}\n")
         for call in view.kernel:
             if call.state not in ("approved", "running") and self._states.get(call.call_id) != call.state:
                 self._states[call.call_id] = call.state

@@ -28,6 +28,11 @@ class AskingScreen(LiveScreen):
         super()._restart()
         self._placed = ""
 
+    def _draw_limit(self, view: RunView) -> None:
+        """The card warns, next to its button. The line below the answer says only that the limit was raised."""
+        if view.near is None:
+            super()._draw_limit(view)
+
     def _draw_buttons(self, view: RunView) -> None:
         if self._front is None:
             if view.near is None and not any(call.state == "asked" for call in view.kernel):

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentsvc_nb.notebook.display.limits import limit_bundle
+from agentsvc_nb.notebook.display.limits import spent_line
+from agentsvc_nb.notebook.display.markdown import line_html
 from agentsvc_nb.notebook.display.transcript import NearLimit, RunView
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
@@ -40,7 +41,7 @@ class LimitCard:
     def _part(self, failed: str = "") -> dict[str, Any] | None:
         if (near := self._near) is None:
             return None
-        shown = limit_bundle(RunView(run_id=self._run_id, near=near))["text/html"]
+        shown = line_html(spent_line(near))
         to = f"{near.suggested_cents:g} cents"
         return {"shown": shown, "button": [f"Raise to {to}", f"Let this run cost {to}"], "failed": failed}
 
