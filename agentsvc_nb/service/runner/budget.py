@@ -71,7 +71,7 @@ class RunBudget:
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. Else say once that it is near."""
+        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. If it is near, say so once."""
         found = await self._found()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):
