@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.catalog import offered, tools
-from agentsvc_nb.tools.port import Described, ToolDeclaration
+from agentsvc_nb.tools.port import CatalogEntry
 
 HEAD: Final = """# Tools
 
@@ -28,8 +28,7 @@ def page() -> str:
     return "\n".join([HEAD, *sections])
 
 
-def _section(tool: Described) -> str:
-    assert isinstance(tool, ToolDeclaration)
+def _section(tool: CatalogEntry) -> str:
     settings, without = tool.settings_used, tool.requirements
     kind = "asynchronous" if tool.asynchronous else "direct"
     traits = [kind, "idempotent" if tool.idempotent else "not idempotent", *(["has an effect"] if tool.effect else [])]

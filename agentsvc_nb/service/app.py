@@ -210,7 +210,7 @@ def create_app(
     servers = ToolServers(settings, OwnServers(folder) if embedded else None)
     workers.readings = storage.readings
     workers.jobs = JobRunner(storage, catalog)
-    workers.runs = RunRunner(storage, models, own_tools, workers.jobs, schemas, servers)
+    workers.runs = RunRunner(storage, models, own_tools, workers.jobs, schemas, servers.for_run)
 
     keys = KnownKeys(database, settings.shared_secret)
     database_check = None if settings.database else DatabaseCheck(folder.database)

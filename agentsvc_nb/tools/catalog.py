@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Annotated, Any, ClassVar, Literal, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, Field, StringConstraints
 
@@ -18,10 +18,9 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import (
     RESERVED_NAMES,
     BaseTool,
+    CatalogEntry,
     Complete,
-    Described,
     Tool,
-    ToolDeclaration,
     ToolServices,
     WebAddress,
 )
@@ -44,7 +43,7 @@ class AskInput(BaseModel):
     on_busy: Literal["reject"] = Field(default="reject", description="What happens when the chat is busy.")
 
 
-class AskStefanBrain(ToolDeclaration):
+class AskStefanBrain(CatalogEntry):
     """A catalog entry without `run`: the service starts a run for it, and its job is only a handle on that run."""
 
     name: ClassVar[str] = "ask_stefanbrain"
@@ -72,7 +71,7 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
     return _constructed(TOOLS, ToolServices(settings, complete))
 
 
-def offered(tools: Mapping[str, Tool]) -> dict[str, Described]:
+def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
     """The tools exposed over HTTP. Includes `ask_stefanbrain`, excluded inside runs because it would deadlock."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
@@ -89,7 +88,7 @@ def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
     return frozenset({*offered(within), *RESERVED_NAMES})
 
 
-def describe(tool: Described) -> ToolDescription:
+def describe(tool: CatalogEntry) -> ToolDescription:
     """A tool as `GET /tools` shows it."""
     return ToolDescription(
         name=tool.name,
@@ -116,8 +115,7 @@ def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
     classes = [tool for tool in _discovered(package) if scripted or not tool.scripted_only]
     classes = [tool for tool in classes if tool.group not in settings.tools_off]
     classes.sort(key=lambda tool: tool.scripted_only)
-    constructed = (cast(Tool, tool(services)) for tool in classes)
-    return {tool.name: tool for tool in constructed}
+    return {tool.name: tool(services) for tool in classes}
 
 
 def _discovered(package: str) -> Iterator[type[BaseTool]]:

@@ -31,7 +31,6 @@ class MediaTranscript(BaseTool):
 
     name: ClassVar[str] = "media_transcript"
     description: ClassVar[str] = "Transcribes the speech of a stored video or sound."
-    family: ClassVar[str] = "media_transcript"
     group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
 
@@ -66,7 +65,7 @@ class MediaTranscript(BaseTool):
                 stored = await asyncio.to_thread(_heard, self._model, file)
             await context.keep_transcript(media.id, stored)
         found = Transcript(media_id=media.id, **stored)
-        return Outcome(content=[{"type": "text", "text": found.text}], data=found.model_dump())
+        return Outcome.of_text(found.text, data=found)
 
     def _missing(self) -> str | None:
         if find_spec("faster_whisper") is None:

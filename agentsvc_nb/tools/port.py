@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from agentsvc_nb.settings import Settings, variable
-from agentsvc_nb.tools.workspace_port import MediaSource, Workspace
+from agentsvc_nb.tools.workspace_port import StoredMedia, Workspace
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 
 M = TypeVar("M", bound=BaseModel)
@@ -218,7 +218,7 @@ class ToolContext(Meter, Protocol):
         `url`; None for data of any other kind."""
         ...
 
-    async def media(self, media_id: str) -> MediaSource | None:
+    async def media(self, media_id: str) -> StoredMedia | None:
         """The stored media of the account with this id; None when there is none."""
         ...
 
@@ -237,117 +237,79 @@ class Complete(Protocol):
 
 
 class Outcome(BaseModel):
-    """The result of a tool. `content` are content blocks (docs/api/tools-and-jobs.md); a tool that failed sets
-    `error`."""
+    """The result of a tool. `content` are content blocks (docs/api/tools-and-jobs.md)."""
 
     content: list[dict[str, Any]] = []
     data: dict[str, Any] | None = None
     error: tuple[str, str] | None = None
-    """(code, message)"""
+    """The code and message of a tool that failed."""
     inline: bool = True
     """False when the result consists of the files that were written."""
 
+    @classmethod
+    def of_text(cls, text: str, *more: dict[str, Any], data: BaseModel | None = None) -> Self:
+        """Return an outcome with a text, `more` content blocks after it, and `data`."""
+        return cls(content=[{"type": "text", "text": text}, *more], data=data and data.model_dump())
 
-class Described(Protocol):
-    """An entry of the catalog. `Input` is its typed input; the schemas in the catalog are made from it and `Output`."""
+
+class CatalogEntry:
+    """What the catalog, `docs/tools.md` and the checks of a call know of a tool."""
 
     name: ClassVar[str]
     description: ClassVar[str]
     family: ClassVar[str]
-    asynchronous: ClassVar[bool]
-    idempotent: ClassVar[bool]
-    """Whether a call takes an `Idempotency-Key`, and the same key gives the same job."""
-    effect: ClassVar[bool]
+    """The family of its jobs; the tool's name unless the tool sets another."""
     Input: ClassVar[type[BaseModel]]
-    Output: ClassVar[type[BaseModel] | None]
+    """The model of its input. The schemas in the catalog are made from `Input` and `Output`."""
+    Output: ClassVar[type[BaseModel] | None] = None
     """The model of `Outcome.data`; None when the tool promises none."""
+    asynchronous: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    """Whether a call takes an `Idempotency-Key`, and the same key gives the same job."""
+    effect: ClassVar[bool] = False
+    settings_used: ClassVar[tuple[str, ...]] = ()
+    """The names of the settings that the tool reads."""
+    requirements: ClassVar[str] = ""
+    """What the tool needs and what it does without it, in Markdown."""
 
-    def available(self) -> bool: ...
+    def __init_subclass__(cls) -> None:
+        if "name" in cls.__dict__ and "family" not in cls.__dict__:
+            cls.family = cls.name
+
+    def available(self) -> bool:
+        """Return True if everything that the tool needs is configured."""
+        return True
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
-        """The most units that a call with the `Input` `given` is billed for, by kind; they are held before it begins
-        (`accounts.money.PER_USE`)."""
-        ...
+        """Return the most units that a call with the `Input` `given` is billed for, by kind. They are held before the
+        call begins (`accounts.money.PER_USE`)."""
+        return {}
 
 
-class Tool(Described, Protocol):
-    """A tool of the catalog that does its work itself, in `run`.
+class Tool(CatalogEntry):
+    """A tool that does its work itself, in `run`.
 
     After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may already have
     happened fails with `outcome_unknown`, unless the tool sets `repeatable = True`: such a tool can tell by
     `ToolContext.key` what it has done already.
     """
 
-    shows: ClassVar[bool]
-    """Whether a model that sees is shown the pictures of its results."""
-    needs_sight: ClassVar[bool]
-    """Whether only a model that sees is offered the tool."""
-    keeps_state: ClassVar[bool]
-    """Whether a call may come to something else after other calls of the tool by the run."""
-    group: ClassVar[str]
-
-    def fetches(self, given: Any) -> Sequence[str]: ...
-
-    def reads(self, given: Mapping[str, Any]) -> bool: ...
-
-    async def run(self, given: Any, context: ToolContext) -> Outcome:
-        """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
-        from time to time whether it is to stop (`tools.support.stopping`)."""
-        ...
-
-
-class OpenedTools(NamedTuple):
-    """The tools of other servers, and the codes and messages of warnings: of tools that are left out, and of servers
-    that are away."""
-
-    tools: dict[str, Tool]
-    warnings: list[tuple[str, str]]
-
-
-class RemoteTools(Protocol):
-    """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
-
-    seen: dict[str, str]
-
-    async def open(self, taken: Container[str], seen: Mapping[str, str] | None) -> OpenedTools:
-        """Connect to the servers. `taken` are names that are not theirs; `seen` is what they said when the run began,
-        None at its beginning: a tool that is another now is left out."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-class RemoteServers(Protocol):
-    """The servers whose tools runs may use."""
-
-    def for_run(self) -> RemoteTools: ...
-
-
-class ToolDeclaration:
-    """The attributes of `Described` with their usual values, and what else `docs/tools.md` says about a tool."""
-
-    asynchronous: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
-    effect: ClassVar[bool] = False
-    shows: ClassVar[bool] = False
-    needs_sight: ClassVar[bool] = False
-    keeps_state: ClassVar[bool] = False
-    Output: ClassVar[type[BaseModel] | None] = None
-
     group: ClassVar[str] = ""
     """The group by which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server. Tools
     without one are in its first request, with those of the `project` of the chat, and of `skills` if that has some."""
-    settings_used: ClassVar[tuple[str, ...]] = ()
-    """The names of the settings that the tool reads."""
-    requirements: ClassVar[str] = ""
-    """What the tool needs and what it does without it, in Markdown."""
-
-    def available(self) -> bool:
-        """Whether everything that the tool needs is configured."""
-        return True
+    repeatable: ClassVar[bool | None] = None
+    """Whether a call that a crash interrupted may be made again; None: if it has no effect (`repeatable`)."""
+    always_waits: ClassVar[bool] = False
+    """Whether every call waits for approval, whatever the settings say."""
+    shows: ClassVar[bool] = False
+    """Whether a model that sees is shown the pictures of its results."""
+    needs_sight: ClassVar[bool] = False
+    """Whether only a model that sees is offered the tool."""
+    keeps_state: ClassVar[bool] = False
+    """Whether a call may have another result after other calls of the tool by the run."""
 
     def fetches(self, given: Any) -> Sequence[str]:
-        """The addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
+        """Return the addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
         return ()
 
     def reads(self, given: Mapping[str, Any]) -> bool:
@@ -355,9 +317,39 @@ class ToolDeclaration:
         such calls at the same time, and any other alone."""
         return False
 
-    def max_charges(self, given: Any) -> Mapping[str, int]:
-        """`Described.max_charges`: nothing, for most tools."""
-        return {}
+    async def preview(self, given: Any, context: ToolContext) -> str:
+        """Return what a call would change, as a diff for the person who approves it; empty for most tools. Raises
+        `WorkFailure` for a call that would fail."""
+        return ""
+
+    async def run(self, given: Any, context: ToolContext) -> Outcome:
+        """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
+        from time to time whether it is to stop (`tools.support.stopping`)."""
+        raise NotImplementedError
+
+
+def repeatable(tool: Tool) -> bool:
+    """Return True if a call of the tool that a crash interrupted may be made again."""
+    return not tool.effect if tool.repeatable is None else tool.repeatable
+
+
+class RemoteTools(Protocol):
+    """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
+
+    seen: dict[str, str]
+
+    async def open(
+        self, taken: Container[str], seen: Mapping[str, str] | None
+    ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
+        """Connect to the servers. Return the tools by name, and the codes and messages of warnings.
+
+        Args:
+            taken: names that the tools must not have.
+            seen: what the servers said when the run began, None at its beginning. Tools that changed are left out.
+        """
+        ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,13 +361,12 @@ class ToolServices:
     """Asks the language model; None when there is none."""
 
 
-class BaseTool(ToolDeclaration):
+class BaseTool(Tool):
     """Base class of the tools that the catalog discovers.
 
-    To add a tool, write one module in `agentsvc_nb/tools` with a subclass that has `name`, `description`, `family`,
-    `Input`, `Output` and `async def run(self, given, context)`, as `Tool` describes them, its `group`, and
-    `settings_used` and `requirements` for the docs. Heavy libraries are imported by `run`,
-    because every module is imported when the service starts.
+    To add a tool, write one module in `agentsvc_nb/tools` with a subclass that has `name`, `description`, `Input`,
+    `Output` and `async def run(self, given, context)`, its `group`, and `settings_used` and `requirements` for the
+    docs. Heavy libraries are imported by `run`, because every module is imported when the service starts.
     """
 
     scripted_only: ClassVar[bool] = False
@@ -390,23 +381,6 @@ class ReadingTool(BaseTool):
 
     def reads(self, given: Mapping[str, Any]) -> bool:
         return True
-
-
-def repeatable(tool: Tool) -> bool:
-    """Whether a call of the tool that a crash interrupted may be made again."""
-    return bool(getattr(tool, "repeatable", not tool.effect))
-
-
-async def preview(tool: Tool, given: BaseModel, context: ToolContext) -> str:
-    """What a call would change, as a diff for the person who approves it; empty for most tools. Raises `WorkFailure`
-    for a call that would fail."""
-    shown = getattr(tool, "preview", None)
-    return "" if shown is None else str(await shown(given, context))
-
-
-def always_waits(tool: Tool) -> bool:
-    """Whether every call of the tool waits for approval, whatever the settings say."""
-    return bool(getattr(tool, "always_waits", False))
 
 
 async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Meter) -> M:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -93,19 +94,13 @@ class WorkspaceTables(Protocol):
         ...
 
 
-class MediaSource(Protocol):
-    """A stored video, sound or picture."""
+@dataclass(frozen=True, slots=True)
+class StoredMedia:
+    """A stored video, sound or picture. `open` is as `Workspace.open`."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def url(self) -> str | None: ...
-    @property
-    def duration_s(self) -> float | None: ...
-    @property
-    def transcript(self) -> dict[str, Any] | None: ...
-    def open(self) -> AbstractAsyncContextManager[Path]:
-        """A local file with the content, to read only, for as long as the context lasts."""
-        ...
+    id: str
+    kind: str
+    url: str | None
+    duration_s: float | None
+    transcript: dict[str, Any] | None
+    open: Callable[[], AbstractAsyncContextManager[Path]]

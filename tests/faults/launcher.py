@@ -29,7 +29,7 @@ from agentsvc_nb.service.runner.storage import SystemClock
 from agentsvc_nb.service.server import bind, origin, run
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
-from agentsvc_nb.tools.port import Complete, Outcome, Tool, ToolContext, ToolDeclaration
+from agentsvc_nb.tools.port import Complete, Outcome, Tool, ToolContext
 from tests.faults.engines import FaultyBlobs, FaultyDatabase, MovableClock, Point, die
 
 STAMPS: Final = "stamps.log"
@@ -42,12 +42,11 @@ class StampInput(BaseModel):
     dies: Literal["before", "after"] | None = None
 
 
-class Stamp(ToolDeclaration):
+class Stamp(Tool):
     """Adds a line to a file; on the first call with `dies` it kills the service `before` or `after` that."""
 
     name: ClassVar[str] = "stamp"
     description: ClassVar[str] = "Adds a line to a file, as a mail would be sent."
-    family: ClassVar[str] = "stamp"
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
     effect: ClassVar[bool] = True
@@ -79,7 +78,6 @@ class Post(Stamp):
     """`Stamp` as an asynchronous tool, which runs as a job."""
 
     name: ClassVar[str] = "post"
-    family: ClassVar[str] = "post"
     asynchronous: ClassVar[bool] = True
 
 
@@ -87,7 +85,6 @@ class Look(Stamp):
     """`Stamp` as a tool that declares no effect."""
 
     name: ClassVar[str] = "look"
-    family: ClassVar[str] = "look"
     effect: ClassVar[bool] = False
 
 

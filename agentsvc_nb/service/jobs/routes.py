@@ -27,7 +27,7 @@ from agentsvc_nb.service.sql import public
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.catalog import AskInput, AskStefanBrain, offered
 from agentsvc_nb.tools.catalog import describe as describe_tool
-from agentsvc_nb.tools.port import Described, Tool, WorkFailure
+from agentsvc_nb.tools.port import CatalogEntry, Tool, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.runs import NewRun
@@ -110,7 +110,7 @@ async def jobs_cancel(context: RequestContext) -> Response:
     return answer(record.public(context.now))
 
 
-def find(context: RequestContext, name: object) -> Described:
+def find(context: RequestContext, name: object) -> CatalogEntry:
     """The catalog's entry. Raises `unsupported_tool_request` when `name` is no text, `tool_not_found`."""
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
@@ -120,7 +120,7 @@ def find(context: RequestContext, name: object) -> Described:
     return tool
 
 
-async def submission(context: RequestContext, tool: Described, document: bodies.Document) -> Submit:
+async def submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> Submit:
     """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
     `invalid_tool_input`."""
     sent = document.get("input")

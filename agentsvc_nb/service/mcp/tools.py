@@ -20,7 +20,7 @@ from agentsvc_nb.service.mcp.results import outcome_of
 from agentsvc_nb.service.mcp.servers import OwnServers, ServerConfig, of_settings
 from agentsvc_nb.service.mcp.stdio import StdioChannel
 from agentsvc_nb.settings import Settings
-from agentsvc_nb.tools.port import OpenedTools, Outcome, Tool, ToolContext, ToolDeclaration
+from agentsvc_nb.tools.port import Outcome, Tool, ToolContext
 from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
 
 log = logging.getLogger(__name__)
@@ -43,14 +43,11 @@ class GivenToServer(BaseModel):
         return cls.server_schema
 
 
-class ServerTool(ToolDeclaration):
-    """`tools.port.Tool` for one tool of a server. A subclass is made of each."""
+class ServerTool(Tool):
+    """One tool of a server. A subclass is made of each."""
 
     listed: ClassVar[ListedTool]
     connection: ClassVar[Connection]
-    always_waits: ClassVar[bool]
-    repeatable: ClassVar[bool]
-    name: ClassVar[str]
 
     async def run(self, given: GivenToServer, context: ToolContext) -> Outcome:
         return await self.connection.call(self.listed, given.model_extra or {}, context)
@@ -64,7 +61,6 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
     described = {
         "name": name,
         "description": said[:MCP_DESCRIPTION_CHARS],
-        "family": name,
         "group": connection.server.name,
         "effect": not reads,
         "always_waits": not reads,
@@ -155,7 +151,9 @@ class RunTools:
         self._connections: list[Connection] = []
         self.seen: dict[str, str] = {}
 
-    async def open(self, taken: Container[str], seen: Mapping[str, str] | None) -> OpenedTools:
+    async def open(
+        self, taken: Container[str], seen: Mapping[str, str] | None
+    ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
         servers = await asyncio.to_thread(self._servers)
         self._connections = [Connection(server, self._make) for server in servers]
         listings = await asyncio.gather(*(self._listed(connection) for connection in self._connections))
@@ -175,7 +173,7 @@ class RunTools:
         self.seen = {name: tool.listed.fingerprint for name, tool in found.items() if isinstance(tool, ServerTool)}
         if noted:
             await asyncio.to_thread(self._note, noted)
-        return OpenedTools(found, warnings)
+        return found, warnings
 
     async def close(self) -> None:
         await asyncio.gather(*(connection.close() for connection in self._connections), return_exceptions=True)
@@ -248,7 +246,7 @@ def _failed(code: str, message: str) -> Outcome:
 
 
 class ToolServers:
-    """`tools.port.RemoteServers`: the servers of the settings, and `own` ones, which may be commands."""
+    """The servers of the settings, and `own` ones, which may be commands."""
 
     def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
         self._named = of_settings(settings)

@@ -211,10 +211,10 @@ class LiveRunContext:
             return
         self._connected = remote
         taken = {*self._calls.tools, *self._calls.client_tools, *RESERVED_NAMES}
-        opened = await remote.open(taken, self._seen)
-        for code, message in opened.warnings:
+        tools, warnings = await remote.open(taken, self._seen)
+        for code, message in warnings:
             await self.warn(code, message)
-        self._calls.tools.update(opened.tools)
+        self._calls.tools.update(tools)
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from agentsvc_nb.agents.direct_call import DirectCall
@@ -21,7 +21,7 @@ from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runs import attempts, observing, runs
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.telemetry import tracing
-from agentsvc_nb.tools.port import RemoteServers, Tool, WorkFailure
+from agentsvc_nb.tools.port import RemoteTools, Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
 
@@ -38,7 +38,7 @@ class RunRunner:
         tools: Mapping[str, Tool],
         job_runner: JobRunner,
         schemas: SchemaValidator,
-        servers: RemoteServers | None = None,
+        remote_tools: Callable[[], RemoteTools] | None = None,
     ) -> None:
         self._storage = storage
         self._use_case = storage.use_case
@@ -46,7 +46,7 @@ class RunRunner:
         self._tools = tools
         self._jobs = job_runner
         self._schemas = schemas
-        self._servers = servers
+        self._remote_tools = remote_tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
         """The jobs of the queue that carry the runs, in a database that processes share."""
@@ -89,7 +89,7 @@ class RunRunner:
             found = await store(run_id, lambda: runs.inputs(self._use_case, run))
             if found is None:  # the service stops
                 return
-            remote = self._servers.for_run() if self._servers else None
+            remote = self._remote_tools() if self._remote_tools else None
             context = LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._schemas, remote)
             ending = await self._ending(run, context)
         except attempts.LostRun:

@@ -39,10 +39,10 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools import port
-from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, always_waits, repeatable
+from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import addresses, goes_to
-from agentsvc_nb.tools.workspace.plan import Plan, PlanInput
+from agentsvc_nb.tools.workspace.plan import SHOWN, PlanInput
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.runs import Lasts
 from agentsvc_nb.wire.tools import JOB_TERMINAL
@@ -85,7 +85,7 @@ class ToolCalls:
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
         """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
         model call that asked for it."""
-        if name == Plan.name and name in self.tools:
+        if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
         with self._order.place() as place:
             async with self._opening:  # events of calls that are made together are in the order of the calls
@@ -109,7 +109,7 @@ class ToolCalls:
         except ValidationError as error:
             return failed("invalid_tool_input", port.fault(error)[1])
         await self.log.show_plan([step.model_dump() for step in plan.steps])
-        return Plan.shown()
+        return Outcome.of_text(SHOWN)
 
     async def _checked(self, call: CallRecord, place: Place) -> Outcome:
         """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
@@ -129,7 +129,7 @@ class ToolCalls:
             place.leave()
             task = LiveToolContext(self.storage, self.run.account, self.run.chat, call.key, run_id=self.run.run_id)
             try:
-                diff = await port.preview(tool, given, task) if call.state in ("called", "waiting") else ""
+                diff = await tool.preview(given, task) if call.state in ("called", "waiting") else ""
             except WorkFailure as failure:
                 return failed(failure.code, failure.message)
             call = await self._decided(call, standing.durations(tool), diff)
@@ -179,7 +179,7 @@ class ToolCalls:
         could carry data out: neither does the run's message have it, word for word, nor is its host approved
         (docs/channels.md)."""
         settings = self.use_case.settings
-        if always_waits(tool):
+        if tool.always_waits:
             return True
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects

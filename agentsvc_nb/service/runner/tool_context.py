@@ -8,9 +8,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import BaseModel
@@ -34,7 +32,7 @@ from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Span
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
-from agentsvc_nb.tools.workspace_port import SUMMARY
+from agentsvc_nb.tools.workspace_port import SUMMARY, StoredMedia
 from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, RESULT_BYTES
 from agentsvc_nb.wire.resources import MediaKind
 from agentsvc_nb.wire.runs import CENT
@@ -42,18 +40,6 @@ from agentsvc_nb.wire.runs import CENT
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _SPAN_NAME_CHARS: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMedia:
-    """A `tools.port.MediaSource`."""
-
-    id: str
-    kind: str
-    url: str | None
-    duration_s: float | None
-    transcript: dict[str, Any] | None
-    open: Callable[[], AbstractAsyncContextManager[Path]]
 
 
 class AttemptResources:

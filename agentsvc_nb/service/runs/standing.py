@@ -14,7 +14,7 @@ from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.sql import load, public, record, returned
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.tools.port import Tool, always_waits
+from agentsvc_nb.tools.port import Tool
 from agentsvc_nb.wire.limits import STANDING_SECONDS
 from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, StandingApproval
 
@@ -44,7 +44,7 @@ class StandingRecord:
 def durations(tool: Tool) -> Sequence[Lasts]:
     """Return how long a standing approval of the tool may last; empty if each call waits. That is so where the tool
     fetches an address without an effect: for such hosts there is a setting."""
-    return ("run", "hour") if tool.effect and not always_waits(tool) else ()
+    return ("run", "hour") if tool.effect and not tool.always_waits else ()
 
 
 def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:

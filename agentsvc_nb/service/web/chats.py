@@ -109,7 +109,7 @@ async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
         return ""
     task = LiveToolContext(context.services.storage, context.account, chat, call.key)
     try:
-        return await port.preview(tool, port.validate(tool.Input, call.input), task)
+        return await tool.preview(port.validate(tool.Input, call.input), task)
     except (ValidationError, WorkFailure) as error:
         return str(error)
 

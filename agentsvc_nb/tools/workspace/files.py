@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
@@ -13,7 +14,7 @@ from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
-from agentsvc_nb.tools.support.text_edits import EDITED_BYTES, diff_block, exact_text, replaced
+from agentsvc_nb.tools.support.text_edits import EDITED_BYTES, diff_block, exact_text, replace
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
 
 LISTED_MAX: Final = 200
@@ -30,7 +31,6 @@ class ListFilesInput(BaseModel):
 class ListFiles(ReadingTool):
     name: ClassVar[str] = "list_files"
     description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
-    family: ClassVar[str] = "list_files"
 
     Input: ClassVar[type[BaseModel]] = ListFilesInput
 
@@ -42,7 +42,7 @@ class ListFiles(ReadingTool):
         ]
         if len(found) > LISTED_MAX:
             lines.append(f"and {len(found) - LISTED_MAX} more: search for what you need.")
-        return _text("\n".join(lines) or "There are no such files.")
+        return Outcome.of_text("\n".join(lines) or "There are no such files.")
 
 
 class SearchFilesInput(BaseModel):
@@ -52,7 +52,6 @@ class SearchFilesInput(BaseModel):
 class SearchFiles(ReadingTool):
     name: ClassVar[str] = "search_files"
     description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
-    family: ClassVar[str] = "search_files"
 
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
 
@@ -63,14 +62,14 @@ class SearchFiles(ReadingTool):
             unread = [entry for entry in await context.workspace.list() if entry.unreadable]
             lines = [f"- {entry.path}: {entry.unreadable}" for entry in unread[:FOUND_MAX]]
             note = ["These files are not searched, or not whole:", *lines] if lines else []
-            return _text("\n".join([f"Nothing found for {given.query!r}.", *note]))
-        texts = [(path, await text_of(context, path)) for path, _ in found[:FOUND_MAX]]
+            return Outcome.of_text("\n".join([f"Nothing found for {given.query!r}.", *note]))
+        texts = [(path, await _text_of(context, path)) for path, _ in found[:FOUND_MAX]]
         try:
-            shown = await asyncio.to_thread(_shown, query, texts)
+            shown = await asyncio.to_thread(_passages, query, texts)
         except ReadTooLong:
             raise WorkFailure("too_much_work", search_query.TOO_LONG) from None
         more = [f"and {len(found) - FOUND_MAX} more files"] if len(found) > FOUND_MAX else []
-        return _text("\n\n".join([*shown, *more]))
+        return Outcome.of_text("\n\n".join([*shown, *more]))
 
 
 class ReadFileInput(BaseModel):
@@ -82,19 +81,18 @@ class ReadFileInput(BaseModel):
 class ReadFile(ReadingTool):
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
-    family: ClassVar[str] = "read_file"
 
     Input: ClassVar[type[BaseModel]] = ReadFileInput
 
     async def run(self, given: ReadFileInput, context: ToolContext) -> Outcome:
-        text = await text_of(context, given.path)
+        text = await _text_of(context, given.path)
         unreadable = await context.workspace.unreadable(given.path)
         if not text.strip():
             said = f"{given.path} can't be read. {unreadable}" if unreadable else f"{given.path} holds no text."
             raise WorkFailure("no_text", f"{said} look_at shows pages of PDFs and pictures.")
-        part = part_of_text(given.path, text, given.start, given.length)
+        part = excerpt(given.path, text, given.start, given.length)
         note = f"\n[{unreadable}]" if unreadable else ""
-        return _text(part + note + (_MORE if is_cut(text) else ""))
+        return Outcome.of_text(part + note + (_MORE if is_cut(text) else ""))
 
 
 _MORE: Final = (
@@ -111,16 +109,17 @@ class WriteFileInput(BaseModel):
 class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file into the chat's workspace."
-    family: ClassVar[str] = "write_file"
     effect: ClassVar[bool] = False  # repeating it writes the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
 
     async def run(self, given: WriteFileInput, context: ToolContext) -> Outcome:
-        before = await _exact_text_of(context, given.path)
+        before = given.text
+        with contextlib.suppress(WorkFailure):  # a new file, or one without a diff
+            before, _ = await _editable_text(context, given.path)
         await context.write(given.path, given.text.encode("utf-8", "replace"))
-        diff = await asyncio.to_thread(diff_block, given.path, before[0], given.text) if before else None
-        return _text(f"Wrote {given.path}.", diff)
+        diff = await asyncio.to_thread(diff_block, given.path, before, given.text)
+        return Outcome.of_text(f"Wrote {given.path}.", *diff)
 
 
 class EditFileInput(BaseModel):
@@ -135,26 +134,13 @@ class EditFile(BaseTool):
     description: ClassVar[str] = (
         "Replaces a piece of text in a text file, whose other parts stay as they are. Answers with the diff."
     )
-    family: ClassVar[str] = "edit_file"
     repeatable: ClassVar[bool] = False  # `new` may contain `old`: repeating the call would replace it again
 
     Input: ClassVar[type[BaseModel]] = EditFileInput
 
     async def run(self, given: EditFileInput, context: ToolContext) -> Outcome:
-        try:
-            async with context.workspace.open(given.path) as file:
-                size = file.stat().st_size
-                data = await asyncio.to_thread(file.read_bytes) if size <= EDITED_BYTES else b""
-        except FileNotFoundError:
-            raise _not_found(given.path) from None
-        if size > EDITED_BYTES:
-            why = f"{given.path} has more than {EDITED_BYTES // MB} MB: change it with run_python."
-            raise WorkFailure("too_much_work", why)
-        found = await asyncio.to_thread(exact_text, data)
-        if found is None:
-            raise WorkFailure("no_text", f"{given.path} is not a text file: change it with run_python.")
-        before, encoding = found
-        after, places = await asyncio.to_thread(replaced, given.path, before, given.old, given.new, given.all)
+        before, encoding = await _editable_text(context, given.path)
+        after, places = await asyncio.to_thread(replace, given.path, before, given.old, given.new, given.all)
         try:
             written = after.encode(encoding)
         except UnicodeEncodeError as error:
@@ -162,46 +148,48 @@ class EditFile(BaseTool):
             raise WorkFailure("invalid_tool_input", why) from None
         await context.write(given.path, written)
         diff = await asyncio.to_thread(diff_block, given.path, before, after)
-        return _text(f"Replaced {places} occurrence{'s' * (places > 1)} in {given.path}.", diff)
+        return Outcome.of_text(f"Replaced {places} occurrence{'s' * (places > 1)} in {given.path}.", *diff)
 
 
-async def _exact_text_of(context: ToolContext, path: str) -> tuple[str, str] | None:
-    """The text of a file and its encoding; None for a file that is not there, is no text or is large."""
+async def _editable_text(context: ToolContext, path: str) -> tuple[str, str]:
+    """Return the text of a file and its encoding. Raises `WorkFailure` for a file that is missing, large or no text."""
     try:
         async with context.workspace.open(path) as file:
-            small = file.stat().st_size <= EDITED_BYTES
-            return exact_text(await asyncio.to_thread(file.read_bytes)) if small else None
+            if file.stat().st_size > EDITED_BYTES:
+                why = f"{path} has more than {EDITED_BYTES // MB} MB: change it with run_python."
+                raise WorkFailure("too_much_work", why)
+            found = exact_text(await asyncio.to_thread(file.read_bytes))
     except FileNotFoundError:
-        return None
+        raise file_not_found(path) from None
+    if found is None:
+        raise WorkFailure("no_text", f"{path} is not a text file: change it with run_python.")
+    return found
 
 
-async def text_of(context: ToolContext, path: str) -> str:
-    """The readable text of a file. Raises `WorkFailure("file_not_found")`."""
+async def _text_of(context: ToolContext, path: str) -> str:
+    """Return the readable text of a file. Raises `WorkFailure("file_not_found")`."""
     try:
         return await context.workspace.text(path)
     except FileNotFoundError:
-        raise _not_found(path) from None
+        raise file_not_found(path) from None
 
 
-def _not_found(path: str) -> WorkFailure:
+def file_not_found(path: str) -> WorkFailure:
     return WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.")
 
 
-def part_of_text(what: str, text: str, start: int, length: int) -> str:
-    """Characters of a text, with which they are unless they are all. Raises `WorkFailure` for a start behind its
-    end."""
+def excerpt(what: str, text: str, start: int, length: int) -> str:
+    """Return a part of a text, followed by its place if it is not the whole. Raises `WorkFailure` if `start` is behind
+    the end."""
     end = min(start + length, len(text))
     if start and start >= len(text):
         raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")
-    part = "" if end - start == len(text) else f"\n[characters {start} to {end} of {len(text)}]"
-    return text[start:end] + part
+    place = "" if end - start == len(text) else f"\n[characters {start} to {end} of {len(text)}]"
+    return text[start:end] + place
 
 
-def _shown(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
+def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a text for each file: its path, and passages that match the query."""
     time = ReadTime(SEARCH_SECONDS)
     found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
-
-
-def _text(text: str, diff: dict[str, Any] | None = None) -> Outcome:
-    return Outcome(content=[{"type": "text", "text": text}, *([diff] if diff else [])])

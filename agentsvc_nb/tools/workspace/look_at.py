@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.workspace.files import file_not_found
 
 PDF: Final = "application/pdf"
 SIDE: Final = 1_568
@@ -27,7 +28,6 @@ class LookAt(BaseTool):
         "Shows you a picture of the chat, or a page of a PDF as a picture: for scanned pages, layout and colours. PNG "
         "files that run_python writes are shown with its result. read_file is better for a PDF with text."
     )
-    family: ClassVar[str] = "look_at"
     shows: ClassVar[bool] = True
     needs_sight: ClassVar[bool] = True
     Input: ClassVar[type[BaseModel]] = LookAtInput
@@ -36,7 +36,7 @@ class LookAt(BaseTool):
         kinds = {entry.path: entry.media_type for entry in await task.workspace.list()}
         kind = kinds.get(given.path)
         if kind is None:
-            raise WorkFailure("file_not_found", f"There is no file {given.path!r}: list_files tells what there is.")
+            raise file_not_found(given.path)
         if kind != PDF and not kind.startswith("image/"):
             raise WorkFailure("invalid_tool_input", f"{given.path} is neither a picture nor a PDF, but {kind}.")
         from agentsvc_nb.tools.support.pictures import decode  # Pillow, which most services never need
@@ -53,4 +53,4 @@ class LookAt(BaseTool):
             text = "" if has_text else " It has no text: it is scanned, or drawn."
             said = f"Page {given.page} of {pages} of {given.path}.{text}"
         block = {"type": "image", "path": shown, "media_type": "image/png"}
-        return Outcome(content=[{"type": "text", "text": said}, block])
+        return Outcome.of_text(said, block)

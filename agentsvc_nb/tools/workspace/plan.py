@@ -10,7 +10,7 @@ from agentsvc_nb.tools.port import PLAN, BaseTool, Outcome, ToolContext
 from agentsvc_nb.wire.limits import PLAN_STEP_CHARS, PLAN_STEPS_MAX
 from agentsvc_nb.wire.text import label
 
-_SHOWN: Final = "The user sees this plan."
+SHOWN: Final = "The user sees this plan."
 
 
 def _one_line(text: object) -> object:
@@ -36,15 +36,9 @@ class Plan(BaseTool):
         "Shows the user a short plan of longer work, and ticks its steps off. Each call replaces the plan: "
         "send all steps."
     )
-    family: ClassVar[str] = "plan"
 
     Input: ClassVar[type[BaseModel]] = PlanInput
 
-    @staticmethod
-    def shown() -> Outcome:
-        """What the agent is told once the user sees the plan."""
-        return Outcome(content=[{"type": "text", "text": _SHOWN}])
-
     async def run(self, given: PlanInput, context: ToolContext) -> Outcome:
         """Within a run, the run itself shows the plan (`service.runner.tool_calls`)."""
-        return self.shown()
+        return Outcome.of_text(SHOWN)

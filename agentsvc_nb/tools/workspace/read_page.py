@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, ToolServices, WebAddress, WorkFailure
 from agentsvc_nb.tools.support import pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
+from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, excerpt
 
 READ_CHARS: Final = 20_000
-READ_CHARS_MAX: Final = 40_000
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 _TEXTS: Final = ("application/json", "application/xml", "application/rss+xml", "application/atom+xml")
 
@@ -28,7 +28,6 @@ class ReadPage(ReadingTool):
     description: ClassVar[str] = (
         "Reads a web page as Markdown, with its links. Scripts are not run: what they would show is not there."
     )
-    family: ClassVar[str] = "read_page"
     Input: ClassVar[type[BaseModel]] = ReadPageInput
 
     def __init__(self, services: ToolServices) -> None:
@@ -45,12 +44,8 @@ class ReadPage(ReadingTool):
         if found.status != 200:
             raise WorkFailure("fetch_failed", f"{found.url} answered with status {found.status}.")
         title, text = await _read(found)
-        if given.start >= max(len(text), 1):
-            raise WorkFailure("invalid_tool_input", f"start: the page has {len(text)} characters.")
-        end = min(given.start + given.length, len(text))
         head = f"{title or 'A page'}, {found.url}\n\n" if given.start == 0 else ""
-        part = "" if end - given.start == len(text) else f"\n[characters {given.start} to {end} of {len(text)}]"
-        return Outcome(content=[{"type": "text", "text": head + text[given.start : end] + part}])
+        return Outcome.of_text(head + excerpt("the page", text, given.start, given.length))
 
 
 async def _read(found: Fetched) -> tuple[str, str]:

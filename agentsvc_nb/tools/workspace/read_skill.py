@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents.skills import MAIN, body
 from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, WorkFailure
-from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, part_of_text
+from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, excerpt
 from agentsvc_nb.wire.text import label
 
 FILES_NAMED: Final = 50
@@ -27,7 +27,6 @@ class ReadSkill(ReadingTool):
 
     name: ClassVar[str] = "read_skill"
     description: ClassVar[str] = "Reads a skill of the project, or a further file of it."
-    family: ClassVar[str] = "read_skill"
     group: ClassVar[str] = "skills"
 
     Input: ClassVar[type[BaseModel]] = ReadSkillInput
@@ -43,10 +42,10 @@ class ReadSkill(ReadingTool):
             raise WorkFailure("file_not_found", said.strip())
         if given.path == MAIN:
             text = body(text)
-        said = part_of_text(f"{given.path} of the skill {given.name}", text, given.start, given.length)
+        said = excerpt(f"{given.path} of the skill {given.name}", text, given.start, given.length)
         if given.path == MAIN and (others := _others(files)):
             said += f"\n\n[{others}]"
-        return Outcome(content=[{"type": "text", "text": said}])
+        return Outcome.of_text(said)
 
 
 def _others(files: Mapping[str, str]) -> str:

@@ -29,7 +29,6 @@ class Remember(BaseTool):
         "Proposes a rule for the project's instructions, which every later chat of the project gets. Use it when the "
         "user asks to remember something for good. The user approves, rewords or refuses it."
     )
-    family: ClassVar[str] = "remember"
     group: ClassVar[str] = "project"
     effect: ClassVar[bool] = True
     always_waits: ClassVar[bool] = True
@@ -46,7 +45,7 @@ class Remember(BaseTool):
 
     async def run(self, given: RememberInput, context: ToolContext) -> Outcome:
         await context.change_instructions(lambda before: with_rule(before, given.rule, given.replaces))
-        return Outcome(content=[{"type": "text", "text": f"The project's instructions now say: {given.rule}"}])
+        return Outcome.of_text(f"The project's instructions now say: {given.rule}")
 
 
 def with_rule(before: str, rule: str, replaces: str | None) -> str:

@@ -56,7 +56,6 @@ class RunPython(BaseTool):
         "Variables and imports are there for your next programs in this turn. If the last period of a chart or table "
         "is not over, or its data ends before the period does, say so in the title."
     )
-    family: ClassVar[str] = "run_python"
     shows: ClassVar[bool] = True
     keeps_state: ClassVar[bool] = True
     Input: ClassVar[type[BaseModel]] = RunPythonInput

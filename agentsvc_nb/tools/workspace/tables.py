@@ -14,6 +14,7 @@ from agentsvc_nb.documents.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, File
 from agentsvc_nb.documents.safe_text import escape, table
 from agentsvc_nb.documents.tables.results import SCHEMA
 from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, WorkFailure
+from agentsvc_nb.tools.workspace.files import file_not_found
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 
 NO_TABLE: Final = "It has none."
@@ -51,7 +52,6 @@ class ProfileTable(ReadingTool):
         "Tells of a table in a file: its columns with types and ranges, its first rows, how many there are, and the "
         "file's other tables, such as the sheets of a workbook."
     )
-    family: ClassVar[str] = "profile_table"
     Input: ClassVar[type[BaseModel]] = ProfileTableInput
 
     async def run(self, given: ProfileTableInput, task: ToolContext) -> Outcome:
@@ -69,7 +69,7 @@ class ProfileTable(ReadingTool):
         said = f"{head}\n{_table(about)}\n\nFirst rows:\n{_table(rows)}{_notes(rows)}"
         if others:
             said += f"\n\nFurther tables of the file: {', '.join(table.name for table in others)}."
-        return _text(said)
+        return Outcome.of_text(said)
 
 
 class QueryTables(ReadingTool):
@@ -78,7 +78,6 @@ class QueryTables(ReadingTool):
         f"Asks the tables in the chat's files a question in DuckDB's SQL: {_FILES}, every sheet, in any encoding. "
         f"Shows the first {ROWS_MAX} rows; to hand out a result as a file, or to go on with more rows, give `save_as`."
     )
-    family: ClassVar[str] = "query_tables"
     Input: ClassVar[type[BaseModel]] = QueryInput
 
     def reads(self, given: Mapping[str, Any]) -> bool:
@@ -87,14 +86,14 @@ class QueryTables(ReadingTool):
     async def run(self, given: QueryInput, task: ToolContext) -> Outcome:
         found = await _asked(task.workspace.tables, given, save=bool(given.save_as))
         if not given.save_as:
-            return _text(_table(found) + _notes(found))
+            return Outcome.of_text(_table(found) + _notes(found))
         output = (f"table_{hashlib.sha256(found.saved).hexdigest()[:16]}", "table")
         await task.write(given.save_as, found.saved, output=output)
         if len(set(found.columns)) == len(found.columns):
             await task.write(given.save_as.removesuffix(".csv") + SCHEMA, _schema(found), output=output)
         head = replace(found, rows=found.rows[:5], more=False)
         said = f"Wrote {found.saved_rows:,} rows to {given.save_as}. The first:\n\n{_table(head)}{_notes(found)}"
-        return _text(said)
+        return Outcome.of_text(said)
 
 
 async def _asked(tables: WorkspaceTables, given: QueryTablesInput, *, save: bool = False) -> QueryAnswer:
@@ -110,8 +109,7 @@ async def _checked(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[Fi
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
-        said = f"There is no file {str(error)!r}: list_files tells what there is."
-        raise WorkFailure("file_not_found", said) from None
+        raise file_not_found(str(error)) from None
     for one in found if paths else ():
         if not one.tables:
             said = f"{one.path} can't be read as a table: {one.unreadable or NO_TABLE}"
@@ -144,7 +142,3 @@ def _notes(found: QueryAnswer) -> str:
     """What was decided when the tables were read."""
     lines = [f"- {escape(note)}" for note in found.notes]
     return "\n".join(["", "", "How the tables were read:", *lines]) if lines else ""
-
-
-def _text(text: str) -> Outcome:
-    return Outcome(content=[{"type": "text", "text": text}])

@@ -19,9 +19,9 @@ from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, Tab
 from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.documents.search_query import matches, parse
 from agentsvc_nb.service.accounts.usage_records import Spent
-from agentsvc_nb.service.runner.tool_context import StoredMedia
 from agentsvc_nb.service.runner.workspace import ChatTables
 from agentsvc_nb.tools.port import Outcome, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.workspace_port import StoredMedia
 from agentsvc_nb.wire.limits import STEPS_MAX
 from agentsvc_nb.wire.runs import AnswerBasis, Effort
 

@@ -22,7 +22,7 @@ from agentsvc_nb.service.mcp.server.own_tools import OWN_TOOLS
 from agentsvc_nb.service.mcp.server.protocol import INVALID_PARAMS, Fault, McpRequest
 from agentsvc_nb.service.mcp.server.results import Work
 from agentsvc_nb.service.runs import runs, start_request
-from agentsvc_nb.tools.port import Described, without_nulls
+from agentsvc_nb.tools.port import CatalogEntry, without_nulls
 from agentsvc_nb.wire.limits import MCP_FILES_BYTES
 
 
@@ -33,7 +33,7 @@ async def call(context: RequestContext, request: McpRequest) -> Message | Work:
     if tool is None and name != catalog.ASK and name not in OWN_TOOLS:
         raise Fault(INVALID_PARAMS, f"There is no tool {name[:80]!r}.")
     try:
-        if fault := schemas.unknown_argument(given, catalog.arguments(type(tool) if tool else name)):
+        if fault := schemas.unknown_argument(given, catalog.arguments(tool.Input if tool else name)):
             raise ApiError("invalid_tool_input", fault)
         if tool is not None:
             return await _call_tool(context, tool, given)
@@ -45,7 +45,7 @@ async def call(context: RequestContext, request: McpRequest) -> Message | Work:
         return results.refused(error)
 
 
-async def _call_tool(context: RequestContext, described: Described, given: dict[str, Any]) -> Message | Work:
+async def _call_tool(context: RequestContext, described: CatalogEntry, given: dict[str, Any]) -> Message | Work:
     where = {name: given.pop(name) for name in catalog.PLACES if name in given}
     submit = await tool_routes.submission(context, described, {**where, "input": given})
     tool = context.services.tools[described.name]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from agentsvc_nb.service.mcp.messages import Message
 from agentsvc_nb.service.mcp.server import schemas
@@ -14,7 +14,7 @@ from agentsvc_nb.service.mcp.server.own_tools import OWN_TOOLS
 from agentsvc_nb.service.mcp.server.results import Outcome
 from agentsvc_nb.service.mcp.server.schemas import Schema
 from agentsvc_nb.tools.catalog import AskStefanBrain, offered
-from agentsvc_nb.tools.port import Described, Tool, ToolInput
+from agentsvc_nb.tools.port import CatalogEntry, Tool, ToolInput
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB, MCP_FILES_BYTES
 from agentsvc_nb.wire.runs import NewRun
 
@@ -51,7 +51,7 @@ def listed(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
     return [_ask(approved), *catalog, *map(_own_tool, OWN_TOOLS)]
 
 
-def by_name(tools: Mapping[str, Tool]) -> dict[str, Described]:
+def by_name(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
     """Return the tools of the catalog that are called by their own names."""
     return {name: one for name, one in offered(tools).items() if name != AskStefanBrain.name}
 
@@ -60,8 +60,8 @@ def by_name(tools: Mapping[str, Tool]) -> dict[str, Described]:
 
 
 @cache
-def arguments(tool: type[Described] | str) -> Schema:
-    """Return the schema of the arguments of a tool of the catalog, of an own tool, or of `ask`."""
+def arguments(tool: type[BaseModel] | str) -> Schema:
+    """Return the schema of the arguments of a tool of the catalog by its `Input`, of an own tool, or of `ask`."""
     if tool == ASK:
         run = NewRun.model_json_schema()
         fields = {name: run["properties"][name] for name in _ASK_FIELDS}
@@ -70,16 +70,16 @@ def arguments(tool: type[Described] | str) -> Schema:
         return found
     if isinstance(tool, str):
         return schemas.of_input(OWN_TOOLS[tool].input.model_json_schema())
-    found = schemas.of_input(tool.Input.model_json_schema())
+    found = schemas.of_input(tool.model_json_schema())
     # The tool's own names win. A test checks that no tool has an argument called like a place.
     return {**found, "properties": {**PLACES, **found.get("properties", {})}}
 
 
 @cache
-def _result(tool: type[Described]) -> Schema:
+def _result(output: type[BaseModel] | None) -> Schema:
     found = schemas.of_output(Outcome, 1)
-    if tool.Output is not None:
-        found["properties"]["data"] = schemas.of_output(tool.Output, 1)
+    if output is not None:
+        found["properties"]["data"] = schemas.of_output(output, 1)
     return found
 
 
@@ -97,13 +97,13 @@ def _ask(approved: bool) -> Message:
     }
 
 
-def _describe(tool: Described, approved: bool) -> Message:
+def _describe(tool: CatalogEntry, approved: bool) -> Message:
     description = tool.description + ("" if tool.available() else " (Not configured at this service.)")
     return {
         "name": tool.name,
         "description": description + (" A call waits until a person approves it." if approved and tool.effect else ""),
-        "inputSchema": arguments(type(tool)),
-        "outputSchema": _result(type(tool)),
+        "inputSchema": arguments(tool.Input),
+        "outputSchema": _result(tool.Output),
         # An effect can't be taken back, such as mail; what costs has none.
         "annotations": {"destructiveHint": tool.effect and not approved, "idempotentHint": tool.idempotent},
     }
