@@ -10,56 +10,16 @@ from typing import Any, Final, Literal, NamedTuple
 from PIL import Image, ImageDraw, ImageOps
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentsvc_nb.tools.ads.brief import Texts
 from agentsvc_nb.tools.ads.colors import INK, WHITE, Color, Palette, contrast, mix, readable
 from agentsvc_nb.tools.ads.fonts import family_for, font, runs_leftwards, widest_word, width, wrap
-from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, BrandColor, Size, SizeName
+from agentsvc_nb.tools.ads.models import SIZES, TEXT_CHARS, Box, BrandColor, Parts, Shape, Size, SizeName, Texts
 from agentsvc_nb.tools.port import WorkFailure
 
-Box = tuple[int, int, int, int]
-"""Left, top, right, bottom, in pixels."""
-Parts = tuple[float, float, float, float]
-Shape = Literal["tall", "square", "wide"]
 LayoutName = Literal["sun", "card", "tiles", "product", "photo"]
+PictureName = Literal["product", "logo", "background"]
 DRAWN: Final[tuple[LayoutName, ...]] = ("sun", "card", "tiles")
 _FINE: Final = 2
 """Shapes are drawn at this scale and reduced, for smooth edges."""
-
-
-class Frame(NamedTuple):
-    """The size of an ad in pixels, and the part that no platform covers."""
-
-    name: str
-    width: int
-    height: int
-    safe: Box
-
-    @classmethod
-    def of(cls, name: str, size: Size) -> Frame:
-        wide, high, top, right, bottom, left = size
-        return cls(name, wide, high, (left, top, wide - right, high - bottom))
-
-    @property
-    def unit(self) -> float:
-        """The unit of type in pixels: one on a square of 1080 pixels."""
-        return math.sqrt(self.width * self.height) / 1080
-
-    @property
-    def shape(self) -> Shape:
-        ratio = self.width / self.height
-        return "tall" if ratio < 0.7 else "wide" if ratio > 1.3 else "square"
-
-    def part(self, parts: Parts) -> Box:
-        """Return a box given in fractions of the safe part."""
-        left, top, right, bottom = self.safe
-        x, y, x_end, y_end = (round(part * (right - left, bottom - top)[at % 2]) for at, part in enumerate(parts))
-        return left + x, top + y, left + x_end, top + y_end
-
-    def fine(self) -> Frame:
-        left, top, right, bottom = (_FINE * side for side in self.safe)
-        return Frame(self.name, _FINE * self.width, _FINE * self.height, (left, top, right, bottom))
-
-
 _ABOVE: Final[dict[Shape, Parts]] = {"square": (0, 0, 1, 0.6), "tall": (0, 0, 1, 0.62), "wide": (0, 0, 0.6, 1)}
 _INSIDE: Final = (0.08, 0.07, 0.92, 0.93)
 WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
@@ -99,39 +59,34 @@ class Block(NamedTuple):
         return self.left, self.top, self.left + self.width, self.top + self.height
 
 
-class Placed(BaseModel):
-    """A product or a logo: a file of the workspace."""
-
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
-
-    path: str = Field(max_length=1_000)
-    sha256: str = Field(max_length=64)
-    image: Image.Image | None = Field(default=None, exclude=True)
-    """RGBA, without empty edges."""
-
-
-class Ad(BaseModel):
-    """Everything that one picture is drawn from. Its JSON is stored in the picture's file, for `edit_image`; it is
+class Design(BaseModel):
+    """What an ad is drawn from, without its pictures. Its JSON is stored in the picture's file, for `edit_image`; it is
     untrusted: any program may have written it."""
 
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True)
 
     layout: LayoutName
     words: Texts = Texts()
     palette: list[BrandColor] = Field(min_length=4, max_length=4)
     seed: int = Field(default=0, ge=0, lt=2**63)
-    product: Placed | None = None
-    logo: Placed | None = None
+    product: str | None = Field(default=None, description="A path in the workspace, as that of `logo`.")
+    logo: str | None = None
     size: SizeName = "square"
+
+
+class Ad(Design):
+    """A design with its pictures."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    pictures: dict[PictureName, Image.Image] = Field(default_factory=dict, exclude=True)
+    """The product and the logo as RGBA, without empty edges, and the background of a `photo`."""
     own_size: Size | None = Field(default=None, exclude=True)
     """Instead of `size`."""
-    picture: Image.Image | None = Field(default=None, exclude=True)
-    """The background of a `photo`."""
 
     @property
-    def frame(self) -> Frame:
-        own = self.own_size
-        return Frame.of(f"{own.width} x {own.height}", own) if own else Frame.of(self.size, SIZES[self.size])
+    def frame(self) -> Size:
+        return self.own_size or SIZES[self.size]
 
     @property
     def box(self) -> Box:
@@ -145,15 +100,16 @@ class Ad(BaseModel):
         the characters.
         """
         left, top, right, bottom = self.box
-        names = [name for name in TYPE if not (self.logo and name == "brand")]
-        texts = {name: text for name in names if (text := getattr(self.words, name))}
+        texts = {
+            name: text for name in TYPE if (text := getattr(self.words, name)) and not (self.logo and name == "brand")
+        }
         for name, text in texts.items():
             if len(text) > TEXT_CHARS:
                 raise self._too_long(name)
         families = {name: family_for(name, text) for name, text in texts.items()}
+        first = [self._logo_block(self.pictures["logo"])] if "logo" in self.pictures else []
         for step in range(_STEPS + 1):
-            logo = [self._logo_block(self.logo.image)] if self.logo and self.logo.image else []
-            blocks = logo + [self._text_block(name, text, families[name], step) for name, text in texts.items()]
+            blocks = first + [self._text_block(name, text, families[name], step) for name, text in texts.items()]
             gaps = [0, *(round(_GAPS[block.name] * self.frame.unit) for block in blocks[1:])]
             spare = bottom - top - sum(block.height for block in blocks) - sum(gaps)
             if spare >= 0:
@@ -161,8 +117,8 @@ class Ad(BaseModel):
         else:
             raise self._too_long(max(texts, key=lambda name: len(texts[name])))
         y = top + (spare if self.layout == "photo" else spare // 2)
-        for number, (block, gap) in enumerate(zip(blocks, gaps, strict=False)):
-            y += gap
+        for number, block in enumerate(blocks):
+            y += gaps[number]
             x = left if not runs_leftwards(self.words.headline) else right - block.width
             x = (left + right - block.width) // 2 if self.layout == "card" else x
             blocks[number] = block._replace(left=x, top=y)
@@ -192,34 +148,35 @@ class Ad(BaseModel):
         return Block("logo", max(1, round(high * ratio)), max(1, round(high)))
 
     def _too_long(self, name: str) -> WorkFailure:
-        said = f"The {name} does not fit on the {self.frame.name} ad, not even in the smallest type: shorten it."
+        size = f"{self.frame.width} x {self.frame.height}" if self.own_size else self.size
+        said = f"The {name} does not fit on the {size} ad, not even in the smallest type: shorten it."
         return WorkFailure("invalid_tool_input", said)
 
 
 def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
     """Return the picture, and the lowest contrast of a text on it. Takes CPU time, so call it in a thread."""
     blocks, frame, colors = ad.blocks(), ad.frame, Palette.of(ad.palette)
-    if ad.picture is not None:
-        image = ImageOps.fit(ad.picture.convert("RGB"), (frame.width, frame.height), Image.Resampling.LANCZOS)
+    if ad.layout == "photo":
+        ground = ad.pictures["background"].convert("RGB")
+        image = ImageOps.fit(ground, (frame.width, frame.height), Image.Resampling.LANCZOS)
         if blocks:
             left, _, right, _ = ad.box
             edge = min(round(36 * frame.unit), left, frame.width - right)
-            _rounded(
-                image, (left - edge, blocks[0].top - edge, right + edge, blocks[-1].box[3] + edge), edge, colors.ground
-            )
+            plate = (left - edge, blocks[0].top - edge, right + edge, blocks[-1].box[3] + edge)
+            _rounded(image, plate, edge, colors.ground)
     else:
-        fine = frame.fine()
+        fine = Size(*(_FINE * side for side in frame))
         canvas = Image.new("RGB", (fine.width, fine.height), colors.ground)
         _paint(ImageDraw.Draw(canvas), ad.layout, fine, colors, random.Random(ad.seed))
         image = canvas.reduce(_FINE)
-    if ad.product and ad.product.image:
-        _paste(image, ad.product.image, frame.part(_PRODUCT[frame.shape]))
-    if ad.logo and ad.logo.image and blocks:
-        _draw_logo(image, ad.logo.image, blocks.pop(0).box, colors.ground)
+    if "product" in ad.pictures:
+        _paste(image, ad.pictures["product"], frame.part(_PRODUCT[frame.shape]))
+    if "logo" in ad.pictures:
+        _draw_logo(image, ad.pictures["logo"], blocks.pop(0).box, colors.ground)
     return image, min((_draw_text(image, block, ad, colors) for block in blocks), default=21.0)
 
 
-def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Frame, colors: Palette, chance: random.Random) -> None:
+def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: Palette, chance: random.Random) -> None:
     """Draw the shapes of a layout around the words."""
     ground, accent, second = colors.ground, colors.accent, colors.second
     _, _, right, bottom = frame.part(WORDS[layout][frame.shape])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import Final
 from PIL import ImageFont, features
 from PIL.ImageFont import FreeTypeFont
 
-from agentsvc_nb.tools.ads.brief import JOINERS
+from agentsvc_nb.tools.ads.models import JOINERS
 from agentsvc_nb.tools.port import WorkFailure
 
 _SHIPPED: Final = Path(__file__).parent / "faces"
@@ -29,8 +30,6 @@ _FILES: Final[dict[str, tuple[str, str]]] = {
 }
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
-_HAS_RAQM: Final = features.check("raqm")
-"""Whether Pillow can join and reorder letters (HarfBuzz and FriBiDi)."""
 _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
 """Scripts from left to right whose letters change their form with their neighbours."""
 _NAMED_MAX: Final = 5
@@ -51,14 +50,12 @@ def font(family: str, bold: bool, size: int) -> FreeTypeFont:
 @lru_cache(maxsize=1)
 def families() -> tuple[str, ...]:
     """Return the installed families, the preferred first."""
-    return tuple(family for family in _FILES if _is_installed(family))
-
-
-def _is_installed(family: str) -> bool:
-    try:
-        return all(font(family, bold, _PROBE) for bold in (False, True))
-    except OSError:
-        return False
+    found = []
+    for family in _FILES:
+        with contextlib.suppress(OSError):
+            if font(family, False, _PROBE) and font(family, True, _PROBE):
+                found.append(family)
+    return tuple(found)
 
 
 @lru_cache(maxsize=8192)
@@ -66,15 +63,14 @@ def draws(family: str, char: str) -> bool:
     """Return True if the family draws the character, with a glyph that is not the sign for a missing one."""
     if char.isspace() or char in JOINERS:
         return True
+    is_leftwards = unicodedata.bidirectional(char) in ("R", "AL")
+    is_shaped = is_leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char)
+    if is_shaped and not features.check("raqm"):  # only HarfBuzz and FriBiDi join and reorder letters
+        return False
     # Without shaping: shaping would put a lone mark on a circle.
     probe = ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
     glyph, missing = probe.getmask(char), probe.getmask(_NO_CHARACTER)
-    return (_HAS_RAQM or not _is_shaped(char)) and (glyph.size, bytes(glyph)) != (missing.size, bytes(missing))
-
-
-def _is_shaped(char: str) -> bool:
-    is_leftwards = unicodedata.bidirectional(char) in ("R", "AL")
-    return is_leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char) is not None
+    return (glyph.size, bytes(glyph)) != (missing.size, bytes(missing))
 
 
 def family_for(name: str, text: str) -> str:

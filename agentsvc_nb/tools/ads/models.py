@@ -1,14 +1,80 @@
-"""Inputs and outputs of `create_images` and `edit_image`."""
+"""Inputs and outputs of `create_images` and `edit_image`, and the texts that a brief has for an ad."""
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
+from itertools import product
 from typing import Annotated, Final, Literal, NamedTuple, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from agentsvc_nb.tools.ads.brief import LABELS, Texts, ad_texts, second_label
 from agentsvc_nb.tools.port import Filled, ToolInput, ToolOutput, WorkspacePath
+
+# ---- the brief -------------------------------------------------------------------------------------------------------
+
+LABELS: Final = ("headline", "text", "cta", "brand")
+"""Labels of printed texts, in English and in any case."""
+_LINE: Final = re.compile(
+    rf"(?i)[ \t>*_#•-]*(?:\d+[.)][ \t]+)?[*_]*({'|'.join(LABELS)}|colou?rs?)[*_]*[ \t]*[:：][*_]*[ \t]*(\S.*)"
+)
+_HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}\b")
+_LABEL_WITHIN: Final = re.compile(r"\b(?:Headline|Text|CTA|Brand|Colou?rs):")
+JOINERS: Final = "\u200c\u200d"
+_QUOTES: Final = "\"'“”„«»"
+
+
+class Texts(BaseModel):
+    """The texts of one ad. An empty one is not printed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    headline: str = ""
+    text: str = ""
+    cta: str = ""
+    brand: str = ""
+
+
+def labelled_lines(brief: str) -> dict[str, list[str]]:
+    """Return the texts behind each label, in order. A label counts only at the beginning of a line.
+
+    >>> labelled_lines("Budget EUR 240,000\\n**Headline:** Pack light\\n- CTA: “Shop tents”")
+    {'headline': ['Pack light'], 'cta': ['Shop tents']}
+    """
+    found: dict[str, list[str]] = {}
+    for line in brief.splitlines():
+        if (match := _LINE.match(line)) and (text := one_line(match[2])):
+            name = "colors" if match[1].lower().startswith("colo") else match[1].lower()
+            found.setdefault(name, []).append(_without_marks(text))
+    return found
+
+
+def _without_marks(text: str) -> str:
+    """Return a text without the emphasis and the quotation marks around it."""
+    for marks in ("*_", "*_", "*_", _QUOTES):
+        if len(text) > 2 and text[0] in marks and text[-1] in marks:
+            text = text[1:-1].strip()
+    return text
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line with composed letters and without invisible characters.
+
+    >>> one_line("Fu\u0308r\\x00 alle\\n ")
+    'Für alle'
+    """
+    composed = unicodedata.normalize("NFC", text)
+    return " ".join("".join(char for char in composed if char.isspace() or not _is_invisible(char)).split())
+
+
+def _is_invisible(char: str) -> bool:
+    """Return True for controls, marks of direction and variation selectors. Joiners shape their neighbours."""
+    return "\ufe00" <= char <= "\ufe0f" or (unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in JOINERS)
+
+
+# ---- inputs and outputs ----------------------------------------------------------------------------------------------
 
 DESIGN: Final = "agentsvc-design"
 """The text chunk of a drawn PNG that holds its design as JSON; `words` are the texts on it."""
@@ -18,6 +84,11 @@ PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
 TEXT_CHARS: Final = 500
 SizeName = Literal["square", "portrait", "story", "reel", "landscape", "wide"]
+Shape = Literal["tall", "square", "wide"]
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom, in pixels."""
+Parts = tuple[float, float, float, float]
+"""A box in fractions of another."""
 
 
 class Size(NamedTuple):
@@ -29,6 +100,27 @@ class Size(NamedTuple):
     right: int
     bottom: int
     left: int
+
+    @property
+    def safe(self) -> Box:
+        """The part that no platform covers."""
+        return self.left, self.top, self.width - self.right, self.height - self.bottom
+
+    @property
+    def unit(self) -> float:
+        """The unit of type in pixels: one on a square of 1080 pixels."""
+        return math.sqrt(self.width * self.height) / 1080
+
+    @property
+    def shape(self) -> Shape:
+        ratio = self.width / self.height
+        return "tall" if ratio < 0.7 else "wide" if ratio > 1.3 else "square"
+
+    def part(self, parts: Parts) -> Box:
+        """Return a box given in fractions of the safe part."""
+        left, top, right, bottom = self.safe
+        x, y, x_end, y_end = (round(part * (right - left, bottom - top)[at % 2]) for at, part in enumerate(parts))
+        return left + x, top + y, left + x_end, top + y_end
 
 
 SIZES: Final[dict[SizeName, Size]] = {
@@ -55,7 +147,8 @@ class AdInput(ToolInput):
     model_config = ConfigDict(extra="forbid")
 
     def given_texts(self) -> dict[str, str]:
-        return {label: text for label in LABELS if (text := getattr(self, label, None)) is not None}
+        """Return the texts that replace those of the brief or of the ad."""
+        return {label: one_line(text) for label in LABELS if (text := getattr(self, label, None)) is not None}
 
 
 class Outputs(AdInput):
@@ -95,7 +188,20 @@ class ImageRequest(AdInput):
     )
 
     def texts(self) -> list[Texts]:
-        return ad_texts(self.brief, self.given_texts())
+        """Return the texts of each ad, one for each headline.
+
+        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`; fewer of them take turns.
+        """
+        lines = labelled_lines(self.brief) | {label: [text] for label, text in self.given_texts().items()}
+        return [
+            Texts(headline=head, **{name: lines[name][at % len(lines[name])] for name in LABELS[1:] if name in lines})
+            for at, head in enumerate(filter(None, lines.get("headline", [])))
+        ]
+
+    def colors(self) -> list[str]:
+        """Return the colours of the call, else those of the `Colors:` lines of the brief."""
+        codes = [code for line in labelled_lines(self.brief).get("colors", []) for code in _HEX.findall(line)]
+        return self.brand_colors or codes[:4]
 
     @model_validator(mode="after")
     def _has_a_headline(self) -> Self:
@@ -106,10 +212,10 @@ class ImageRequest(AdInput):
                 "The ad needs a headline: add a line such as `Headline: Pack light` to the brief, or pass `headline`; "
                 "lines `Text:`, `CTA:` and `Brand:` are optional, and nothing else of the brief is printed.",
             )
-        for label, text in ((label, getattr(one, label)) for one in texts for label in LABELS):
-            if label not in self.given_texts() and (other := second_label(text)):
+        for label, one in product([label for label in LABELS if label not in self.given_texts()], texts):
+            if other := _LABEL_WITHIN.search(getattr(one, label)):
                 said = "Put `{other}` on a line of its own: it would be printed as a part of the {label}."
-                raise PydanticCustomError("labels_on_one_line", said, {"other": other, "label": label})
+                raise PydanticCustomError("labels_on_one_line", said, {"other": other[0], "label": label})
         return self
 
 

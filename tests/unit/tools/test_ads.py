@@ -16,13 +16,11 @@ from PIL import Image, ImageChops, ImageDraw
 from pydantic import ValidationError
 
 from agentsvc_nb.tools.ads import fonts
-from agentsvc_nb.tools.ads.brief import LABELS
 from agentsvc_nb.tools.ads.colors import CONTRAST_MIN, PALETTES, Color
-from agentsvc_nb.tools.ads.creating import designs
 from agentsvc_nb.tools.ads.drawing import DRAWN, draw_ad
 from agentsvc_nb.tools.ads.fonts import OWN
-from agentsvc_nb.tools.ads.models import DESIGN, SIZES, CreateImagesInput, ImageRequest, SizeName
-from agentsvc_nb.tools.ads.pictures import encode
+from agentsvc_nb.tools.ads.making import designs, encode
+from agentsvc_nb.tools.ads.models import DESIGN, LABELS, SIZES, CreateImagesInput, ImageRequest, SizeName
 from agentsvc_nb.tools.port import Outcome, fault, validate
 from tests.unit.service.agents_harness import MemoryToolContext
 from tests.unit.service.site import Answer, Site, as_json
@@ -291,6 +289,15 @@ def test_a_design_that_somebody_else_wrote_is_only_a_picture(design: str, tmp_pa
     at = task(tmp_path, {"a.png": drawn})
     (found,) = images(edit(tmp_path, at, "a.png", headline="Hello"))
     assert (found["layout"], found["contrast"] >= CONTRAST_MIN) == ("photo", True)
+
+
+def test_a_design_sets_no_size_of_its_own(tmp_path: Path) -> None:
+    """A picture of 50,000 x 50,000 pixels would take the service's memory."""
+    palette = '["#000", "#fff", "#aaa", "#fff"]'
+    design = f'{{"layout": "card", "palette": {palette}, "own_size": [50000, 50000, 0, 0, 0, 0]}}'
+    at = task(tmp_path, {"a.png": encode(Image.new("RGB", (400, 400)), design)})
+    (found,) = images(edit(tmp_path, at, "a.png", headline="Hello"))
+    assert (found["layout"], found["width"], found["height"]) == ("card", 1080, 1080)
 
 
 def test_without_an_image_model_it_says_what_to_set(tmp_path: Path) -> None:

@@ -1,0 +1,266 @@
+"""Make the pictures of `create_images` and `edit_image`: read those of the workspace, draw, and write PNG files."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import hashlib
+import io
+import json
+import re
+import tempfile
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from pydantic import ValidationError
+
+from agentsvc_nb.settings import Settings, variable
+from agentsvc_nb.tools.ads.colors import PALETTES, Palette
+from agentsvc_nb.tools.ads.drawing import DRAWN, Ad, Design, LayoutName, PictureName, draw_ad
+from agentsvc_nb.tools.ads.models import (
+    DESIGN,
+    EDITED_FROM,
+    ImageEdit,
+    ImageRequest,
+    ImageSet,
+    MadeImage,
+    Shape,
+    Size,
+)
+from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.support import stopping
+from agentsvc_nb.tools.support.fetching import Fetcher
+from agentsvc_nb.tools.support.pictures import decode
+from agentsvc_nb.tools.support.upstream import Upstream
+
+_SIDE: Final = 2_160
+"""The longest side of a picture that is read: no ad is larger."""
+_SIDE_MIN: Final = 320
+_RATIO_MAX: Final = 3.0
+_VISIBLE: Final = 8
+"""Alpha above which a pixel is visible."""
+_SHOWN: Final = {"words", "palette", "layout"}
+_PROMPT: Final = "A picture without any text, as the background of an advertisement. "
+_PROMPT_CHARS: Final = 2_000
+_MODEL_SECONDS: Final = 180.0
+
+
+async def create(request: ImageRequest, settings: Settings, context: ToolContext) -> Outcome:
+    """Draw the pictures of a request. Raises `WorkFailure` before anything is drawn if a text cannot be drawn."""
+    placed = await _placed(context, {"product": request.product, "logo": request.logo})
+    ads = designs(request)
+    painted: dict[Shape, Image.Image] = {}
+    for path, ad in ads.items():
+        ads[path] = ad.model_copy(update={"pictures": placed})
+        if request.background == "drawn":
+            ads[path] = await asyncio.to_thread(_fitting, ads[path])
+            continue
+        photo = ads[path].model_copy(update={"layout": "photo"})
+        await asyncio.to_thread(photo.blocks)  # nothing is painted for texts that do not fit
+        if (shape := ad.frame.shape) not in painted:
+            await context.progress(0, None, f"painting a {shape} background")
+            painted[shape] = await _paint(settings, _PROMPT + request.brief[:_PROMPT_CHARS], shape)
+        ads[path] = photo.model_copy(update={"pictures": {**placed, "background": painted[shape]}})
+    return await _draw(context, ads, f"image_set_{_key(request)[:16]}")
+
+
+def designs(request: ImageRequest) -> dict[str, Ad]:
+    """Return the ads by the paths of their files. The n-th is the same however many are asked for."""
+    key, texts, sizes = _key(request), request.texts(), list(dict.fromkeys(request.sizes))
+    seed, codes = int(key[:8], 16), request.colors()
+    plain = unicodedata.normalize("NFKD", texts[0].headline).encode("ascii", "ignore").decode().lower()
+    stem = "-".join(re.findall(r"[a-z0-9]+", plain)[:5])[:40].strip("-") or "ad"
+    made = {}
+    for number in range(request.outputs.count):
+        turn, size = number // len(sizes), sizes[number % len(sizes)]
+        palette = Palette.of(codes) if codes else PALETTES[(seed + turn // len(DRAWN)) % len(PALETTES)]
+        layout: LayoutName = "product" if request.product else DRAWN[(seed + turn) % len(DRAWN)]
+        suffix = "" if sizes == ["square"] else f"-{size}"
+        made[f"images/{stem}-{key[:6]}-{turn + 1}{suffix}.png"] = Ad(
+            layout=layout,
+            words=texts[turn % len(texts)],
+            palette=palette.codes(),
+            seed=seed + turn,
+            product=request.product,
+            logo=request.logo,
+            size=size,
+        )
+    return made
+
+
+def _key(request: ImageRequest) -> str:
+    """Return a hash of all that is drawn: the same request gives the same files."""
+    return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
+
+
+def _fitting(ad: Ad) -> Ad:
+    """Return the ad in its layout, or else in the next one that has room for its texts."""
+    for layout in (ad.layout, *DRAWN) if ad.layout in DRAWN else ():
+        with contextlib.suppress(WorkFailure):
+            (turned := ad.model_copy(update={"layout": layout})).blocks()
+            return turned
+    return ad  # `_draw` refuses it
+
+
+async def change(edit: ImageEdit, settings: Settings, context: ToolContext) -> Outcome:
+    """Draw an ad again with other texts, colours or sizes; crop any other picture and set texts on it.
+
+    Raises `WorkFailure` before anything is drawn if a text cannot be drawn.
+    """
+    opened, digest = await _opened(context, "request.path", edit.path)
+    source = _on_white(opened)
+    ad = None if edit.instruction else _stored(source)
+    if edit.instruction:
+        source = await _repaint(settings, source, edit.instruction)
+    if ad is None:
+        ad = Ad(layout="photo", palette=PALETTES[0].codes(), own_size=_own_size(source))
+    pictures = await _placed(context, {"product": ad.product, "logo": ad.logo})
+    if ad.layout == "photo":
+        pictures["background"] = source
+    words = ad.words.model_copy(update=edit.given_texts())
+    palette = Palette.of(edit.brand_colors).codes() if edit.brand_colors else ad.palette
+    ad = ad.model_copy(update={"words": words, "palette": palette, "pictures": pictures})
+    mark = hashlib.sha256(source.tobytes() + edit.model_dump_json().encode()).hexdigest()
+    stem = f"images/{PurePosixPath(edit.path).stem[:80]}-edit-{mark[:6]}"
+    sizes = [{"size": size, "own_size": None} for size in dict.fromkeys(edit.sizes)]
+    ads = {f"{stem}-{one['size']}.png": ad.model_copy(update=one) for one in sizes} or {f"{stem}.png": ad}
+    return await _draw(context, ads, f"image_set_{mark[:16]}", {"path": edit.path, "sha256": digest})
+
+
+def _stored(picture: Image.Image) -> Ad | None:
+    """Return the ad that is stored in a picture of ours. It has no files of a photo."""
+    try:
+        design = Design.model_validate_json(picture.info.get(DESIGN, ""))
+    except ValidationError:
+        return None
+    return None if design.layout == "photo" else Ad(**dict(design))
+
+
+def _own_size(picture: Image.Image) -> Size:
+    """Return the picture's own size, scaled into the limits of what can be drawn, with a narrow edge."""
+    low, high = sorted(picture.size)
+    scale = min(_SIDE / high, max(1.0, _SIDE_MIN / low))
+    wide, tall = (max(round(side * scale), _SIDE_MIN, round(high * scale / _RATIO_MAX)) for side in picture.size)
+    edge = round(0.05 * min(wide, tall))
+    return Size(wide, tall, edge, edge, edge, edge)
+
+
+async def _draw(
+    context: ToolContext, ads: Mapping[str, Ad], set_id: str, edited_from: dict[str, str] | None = None
+) -> Outcome:
+    """Draw all ads and write them into the workspace, in order, as one typed output.
+
+    Args:
+        edited_from: `path` and `sha256` of the picture that an edit was made from.
+    """
+    for ad in ads.values():
+        await asyncio.to_thread(ad.blocks)  # what does not fit is refused before anything is written
+    made: list[MadeImage] = []
+    for path, ad in ads.items():
+        await context.progress(len(made), len(ads), f"drawing {path}")
+        image, contrast = await asyncio.to_thread(draw_ad, ad)
+        design = None if ad.layout == "photo" else ad.model_dump_json()
+        data = await asyncio.to_thread(encode, image, design, edited_from)
+        await stopping.to_its_end(_keep(context, path, data, set_id))
+        size = {"width": image.width, "height": image.height}
+        made.append(MadeImage(path=path, **size, contrast=round(contrast, 2), **ad.model_dump(include=_SHOWN)))
+    await context.progress(len(made), len(made), f"{len(made)} of {len(made)} pictures")
+    content: list[dict[str, Any]] = [{"type": "image", "path": path, "media_type": "image/png"} for path in ads]
+    return Outcome(content=content, data=ImageSet(images=made).model_dump(), inline=False)
+
+
+async def _keep(context: ToolContext, path: str, data: bytes, set_id: str) -> None:
+    await context.write(path, data, output=(set_id, "image_set"))
+    context.charge("picture")
+
+
+# ---- files of pictures -----------------------------------------------------------------------------------------------
+
+
+def encode(image: Image.Image, design: str | None = None, edited_from: dict[str, str] | None = None) -> bytes:
+    """Return a PNG file with the design (JSON) and the source of an edit in text chunks."""
+    info, file = PngInfo(), io.BytesIO()
+    for name, text in ((DESIGN, design), (EDITED_FROM, json.dumps(edited_from) if edited_from else None)):
+        if text is not None:
+            info.add_itxt(name, text)
+    image.save(file, "PNG", pnginfo=info, compress_level=3)
+    return file.getvalue()
+
+
+async def _placed(context: ToolContext, paths: Mapping[PictureName, str | None]) -> dict[PictureName, Image.Image]:
+    """Return pictures of the workspace without their empty edges. Raises as `_opened`."""
+    found = {}
+    for name, path in paths.items():
+        if path is not None:
+            picture, _ = await _opened(context, f"request.{name}", path)
+            seen = picture.getchannel("A").point([255 if alpha > _VISIBLE else 0 for alpha in range(256)]).getbbox()
+            if seen is None:
+                said = f"request.{name}: {path[:200]!r} is transparent: nothing of it can be seen."
+                raise WorkFailure("invalid_tool_input", said)
+            found[name] = picture.crop(seen)
+    return found
+
+
+async def _opened(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
+    """Return a picture of the workspace as RGBA, and the SHA-256 of its file. Raises
+    `WorkFailure("invalid_tool_input")`, which names the `field`."""
+    try:
+        async with context.workspace.open(path) as file:
+            picture = (await decode(file, f"{field}: {path[:200]!r}", _SIDE)).image
+            return picture, hashlib.sha256(await asyncio.to_thread(file.read_bytes)).hexdigest()
+    except FileNotFoundError:
+        raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
+
+
+def _on_white(picture: Image.Image) -> Image.Image:
+    """Return the picture without transparency, with its `info`."""
+    ground = Image.new("RGB", picture.size, "white")
+    ground.paste(picture, (0, 0), picture)
+    ground.info = picture.info
+    return ground
+
+
+# ---- the image model: OpenAI-compatible routes -----------------------------------------------------------------------
+
+
+async def _paint(settings: Settings, prompt: str, shape: Shape) -> Image.Image:
+    """Return a picture of this shape for a prompt."""
+    size = {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[shape]
+    return await _ask_model(settings, "generations", json={**_model(settings), "prompt": prompt, "n": 1, "size": size})
+
+
+async def _repaint(settings: Settings, picture: Image.Image, instruction: str) -> Image.Image:
+    """Return the picture, changed as the instruction says."""
+    files = {"image": ("picture.png", await asyncio.to_thread(encode, picture), "image/png")}
+    return await _ask_model(settings, "edits", data={**_model(settings), "prompt": instruction, "n": "1"}, files=files)
+
+
+def _model(settings: Settings) -> dict[str, str]:
+    return {"model": settings.image_model} if settings.image_model else {}
+
+
+async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Image:
+    """Return the picture that the image model answers with. Raises `WorkFailure`."""
+    if settings.image_url is None:
+        said = f"No image model is configured: set {variable('image_url')} to an OpenAI-compatible address."
+        raise WorkFailure("not_configured", said)
+    headers = {"Authorization": f"Bearer {settings.image_key}"} if settings.image_key else {}
+    model = Upstream("The image model", settings.image_url, headers, _MODEL_SECONDS)
+    answer = await model.post(f"/images/{route}", **parts)
+    try:
+        found = answer["data"][0]
+        data, url = base64.b64decode(found.get("b64_json") or ""), str(found.get("url") or "")
+    except (LookupError, TypeError, AttributeError, binascii.Error):
+        raise WorkFailure("upstream_failed", "The image model answered without a picture.") from None
+    if not data:
+        data = (await Fetcher(settings.fetch_allow).get(url)).body
+    with tempfile.NamedTemporaryFile(prefix="agentsvc-picture-") as held:
+        await asyncio.to_thread(held.write, data)
+        held.flush()
+        return _on_white((await decode(Path(held.name), "The image model's answer", _SIDE)).image)

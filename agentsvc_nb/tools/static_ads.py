@@ -1,0 +1,68 @@
+"""`create_images` and `edit_image`: ads drawn from a brief, and pictures changed (docs/api/tools-and-jobs.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from agentsvc_nb.tools.ads.models import CreateImagesInput, EditImageInput, ImageSet
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext
+
+
+class _StaticAdTool(BaseTool):
+    family: ClassVar[str] = "static_ad"
+    group: ClassVar[str] = "ads"
+    asynchronous: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = True
+    settings_used: ClassVar[tuple[str, ...]] = ("image_url", "image_key", "image_model")
+    Output: ClassVar[type[BaseModel] | None] = ImageSet
+
+
+async def _making() -> Any:
+    """Return the module that draws. It is imported by the first call: Pillow takes memory, and most services never
+    draw."""
+    return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
+
+
+class CreateImages(_StaticAdTool):
+    """Draws static ads with Pillow: PNG files, the same for the same brief."""
+
+    name: ClassVar[str] = "create_images"
+    description: ClassVar[str] = (
+        "Draws static ads: exactly `outputs.count` PNG files under images/. Prints only the texts that are passed and "
+        "the labelled lines of the brief."
+    )
+    requirements: ClassVar[str] = (
+        "Needs no model and no network, but for `background: model`. Texts have a contrast of 4.5 by WCAG 2."
+    )
+    Input: ClassVar[type[BaseModel]] = CreateImagesInput
+
+    def max_charges(self, given: CreateImagesInput) -> Mapping[str, int]:
+        return {"picture": given.request.outputs.count}
+
+    async def run(self, given: CreateImagesInput, context: ToolContext) -> Outcome:
+        outcome: Outcome = await (await _making()).create(given.request, self.services.settings, context)
+        return outcome
+
+
+class EditImage(_StaticAdTool):
+    """Redraws an ad from the design in its file; lays text over any other picture."""
+
+    name: ClassVar[str] = "edit_image"
+    description: ClassVar[str] = (
+        "Changes a picture of the workspace: other words, colours or sizes of an ad that was drawn here; words on, and "
+        "sizes of, any other picture. Writes new files."
+    )
+    requirements: ClassVar[str] = "Needs no model and no network, but for an `instruction`."
+    Input: ClassVar[type[BaseModel]] = EditImageInput
+
+    def max_charges(self, given: EditImageInput) -> Mapping[str, int]:
+        return {"picture": max(1, len(set(given.request.sizes or ())))}
+
+    async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:
+        outcome: Outcome = await (await _making()).change(given.request, self.services.settings, context)
+        return outcome
