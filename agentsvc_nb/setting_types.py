@@ -15,6 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from agentsvc_nb.data_folder import absolute
 from agentsvc_nb.model_names import MODEL_ADVICE, check_model, model_id
+from agentsvc_nb.wire.limits import CENTS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ LowerCase: Final = AfterValidator(str.lower)
 
 Flag = Annotated[bool, Advice("yes or no")]
 Count = Annotated[int, Field(ge=0), Advice("a whole number from 0, or leave it unset")]
-Cents = Annotated[int, Field(ge=0), Advice("cents: a whole number from 0")]
+Cents = Annotated[int, Field(ge=0, le=CENTS_MAX), Advice(f"cents: a whole number from 0 to {CENTS_MAX:,}")]
 Bytes = Annotated[int, Field(gt=0), Advice("a number of bytes from 1, such as 100000000")]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), Advice("a number of seconds from 0, such as 90 or 0.5")]
 Folder = Annotated[Path, AfterValidator(absolute), Advice("the path of a folder")]

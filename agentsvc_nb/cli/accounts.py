@@ -37,7 +37,7 @@ def _add_keys(commands: Subparsers, data: Parser) -> None:
     create = keys.add_parser("create", parents=[data], help="make a key, beside a running service or without one")
     create.add_argument("--name", required=True, type=arguments.key_name, help="what it is for, as lists show it")
     create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; none: full access")
-    create.add_argument("--budget-cents", type=arguments.count, metavar="N", help="what it may spend in a month")
+    create.add_argument("--budget-cents", type=arguments.budget, metavar="N", help="what it may spend in a month")
     create.add_argument("--member", action="store_true", help="a member token, billed to the plan")
     create.add_argument("--json", action="store_true", help='print {"key": ...}')
     create.set_defaults(run=_create_key)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from agentsvc_nb import clock
+from agentsvc_nb.wire.limits import CENTS_MAX
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -108,6 +109,22 @@ def count(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
+
+
+def budget(text: str) -> int:
+    if not (text.isdigit() and int(text) <= CENTS_MAX):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of cents from 0 to {CENTS_MAX:,}")
+    return int(text)
+
+
+def cents(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= CENTS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of cents over 0 and at most {CENTS_MAX:,}")
+    return value
 
 
 def seconds(text: str) -> float:

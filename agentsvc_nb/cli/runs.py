@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from agentsvc_nb.cli import arguments
 from agentsvc_nb.cli.approvals import edited
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 from agentsvc_nb.cli.ask import follow
@@ -55,9 +56,13 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         if name in ("undo", "redo"):
             command.add_argument("--force", action="store_true", help="also change files that were changed since")
         if name == "raise":
-            command.add_argument("max_cents", type=float, metavar="CENTS", help="what it may cost in all, in cents")
+            command.add_argument(
+                "max_cents", type=arguments.cents, metavar="CENTS", help="what it may cost in all, in cents"
+            )
         if name == "resume":
-            command.add_argument("--max-cents", type=float, metavar="N", help="what it may cost; default: as before")
+            command.add_argument(
+                "--max-cents", type=arguments.cents, metavar="N", help="what it may cost; default: as before"
+            )
             command.add_argument("--max-steps", type=int, metavar="N", help="steps it may take; default: as before")
     approve = runs.add_parser("approve", parents=shown, help="let the tool calls of a run go on that wait for it")
     approve.add_argument("run_id", metavar="ID", help="the run that waits; `last` is the newest")

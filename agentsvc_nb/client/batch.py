@@ -26,7 +26,7 @@ from agentsvc_nb.client.runs import AsyncRuns
 from agentsvc_nb.client.transport.io import call_hook, run_sync
 from agentsvc_nb.client.uploads import FileInput
 from agentsvc_nb.client.waiting import ended
-from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS, WAIT_SECONDS
+from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS, CENTS_MAX, WAIT_SECONDS
 from agentsvc_nb.wire.runs import CENT, Effort
 
 if TYPE_CHECKING:
@@ -133,8 +133,9 @@ async def map_(
     batch_rows.check_names(adapter, dtypes, prefix)
     tries, max_concurrency = whole("tries", tries, least=1), whole("max_concurrency", max_concurrency, least=1)
     on_progress = hook("on_progress", on_progress)
-    if max_cents is not None and not (isinstance(max_cents, int | float) and max_cents > 0):
-        raise StefanBrainError(f"`max_cents` must be a number over 0, not {max_cents!r:.80}; nothing was sent.")
+    if max_cents is not None and not (isinstance(max_cents, int | float) and 0 < max_cents <= CENTS_MAX):
+        wanted = f"a number over 0 and at most {CENTS_MAX:,}"
+        raise StefanBrainError(f"`max_cents` must be {wanted}, not {max_cents!r:.80}; nothing was sent.")
     core, project, model = self._core.scoped(options), optional("project", project), optional("model", model)
     about: dict[str, Any] = {"schema": config, "project": project, "salt": salt}
     about |= {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}

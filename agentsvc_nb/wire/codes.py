@@ -118,7 +118,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "invalid_limits": Code(
             "`max_steps` or `max_cents` is not valid, or below the limit that is to be raised.",
-            "Send `max_steps` as an integer from 1 to 1,500, and `max_cents` as a number over 0.",
+            "Send `max_steps` as an integer from 1 to 1,500, `max_cents` as a number over 0, at most 1,000,000,000.",
         ),
         "invalid_output_config": _stated(
             "`output_config` breaks a structured-output rule.",

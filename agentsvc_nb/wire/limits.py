@@ -36,6 +36,7 @@ SYNC_HOLD_SECONDS: Final = 90  # how long a `sync` start is held; a setting
 ASK_HANDLE_SECONDS: Final = 55  # after which `ask` returns a job instead of the answer; a setting
 GATEWAY_SECONDS: Final = 120  # after which a request without a response gets a 504; a setting
 STEPS_MAX: Final = 1_500  # model calls of a run
+CENTS_MAX: Final = 10**9  # ours: cents of any limit of money: of a run, a key, a day
 HOSTED_RUN_CENTS: Final = 50  # ours: the cost of a run on a hosted model, unless its start sets another limit
 OUTPUT_CONFIG_BYTES: Final = 64 * 1024  # of the schema of an answer (docs/api/runs.md "Structured output")
 IDEMPOTENCY_KEY_CHARS: Final = 128  # of an idempotency key
@@ -74,7 +75,6 @@ PICTURE_PIXELS: Final = 50_000_000  # of a picture that is opened; a larger one 
 
 # Keys and sign-in (ours)
 KEY_NAME_CHARS: Final = 100  # of a key's name
-KEY_BUDGET_CENTS_MAX: Final = 10**12  # of a key's monthly budget; in micro-cents it still fits a 64-bit integer
 NONCE_MIN_CHARS: Final = 16  # of the nonce for which the service proves itself, at least
 NONCE_MAX_CHARS: Final = 128  # of the nonce, at most
 SESSION_SECONDS: Final = 14 * 24 * 3600  # how long a browser stays signed in

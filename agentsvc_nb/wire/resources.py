@@ -39,7 +39,7 @@ class NewKey(Request):
     developerTermsAccepted: bool = Field(description="Must be true.")
     developerTermsVersion: str = Field(description="The current version, from `GET /terms`.")
     scopes: list[Scope] | None = Field(default=None, description="What the key may do; everything if left out.")
-    monthly_budget_cents: Annotated[int, Field(ge=0, le=limits.KEY_BUDGET_CENTS_MAX)] | None = Field(
+    monthly_budget_cents: Annotated[int, Field(ge=0, le=limits.CENTS_MAX)] | None = Field(
         default=None, description="The most that its tokens may cost in a calendar month (UTC)."
     )
 

@@ -78,7 +78,7 @@ class NewRun(Request):
     max_steps: Annotated[int, Field(ge=1, le=limits.STEPS_MAX)] | None = Field(
         default=None, description="The most model steps of the run; it fails with `limit_reached` at the next one."
     )
-    max_cents: Annotated[float, Field(gt=0)] | None = Field(
+    max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] | None = Field(
         default=None,
         description="The most that the run may cost, in cents; it fails with `limit_reached` before a call of a model "
         "or a priced tool that could cost more. If left out: 50 on a hosted model, else no limit of its own.",
@@ -94,7 +94,7 @@ class NewLimits(Request):
     max_steps: Annotated[int, Field(ge=1, le=limits.STEPS_MAX)] | None = Field(
         default=None, description="The most model steps of the new run. If left out: the old run's limit."
     )
-    max_cents: Annotated[float, Field(gt=0)] | None = Field(
+    max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] | None = Field(
         default=None, description="The most that the new run may cost, in cents. If left out: the old run's limit."
     )
 
@@ -132,7 +132,7 @@ class RunUndo(Model):
 class RaisedLimit(Request):
     """The body of `POST /runs/{run_id}/limits`: what an active run may cost from now on."""
 
-    max_cents: Annotated[float, Field(gt=0)] = Field(
+    max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] = Field(
         description="The most that the run may cost, in cents; not less than its limit so far.", examples=[100]
     )
 

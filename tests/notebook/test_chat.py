@@ -109,8 +109,9 @@ def test_a_run_near_its_limit_is_given_more_by_its_button_and_by_a_magic(
     assert client.runs.get(run.run_id).max_cents == 10
     kernel.cell(f"%runs raise {run.run_id} 20")
     assert client.runs.get(run.run_id).max_cents == 20
-    with pytest.raises(AskError, match="can only be raised"):
-        kernel.cell(f"%runs raise {run.run_id} 1")
+    for wrong, why in (("1", "can only be raised"), ("1e30", "at most 1,000,000,000"), ("nan", "at most")):
+        with pytest.raises(AskError, match=why):
+            kernel.cell(f"%runs raise {run.run_id} {wrong}")
     say(used.front, "stop")
     until(lambda: used.idle)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -85,8 +84,9 @@ class AskRequest:
             raise AskError(f"{len(self.files)} files are too many; nothing was sent.", "Attach at most 10.")
         if self.model and looks_like_key(self.model):
             raise AskError(f"{LOOKS_LIKE_KEY} Nothing was sent.", A_NAME_IS_WANTED)
-        if self.max_cents is not None and not 0 < self.max_cents < math.inf:
-            raise AskError(f"--max-cents {self.max_cents:g} is no limit; nothing was sent.", "Give cents, over 0.")
+        if self.max_cents is not None and not 0 < self.max_cents <= limits.CENTS_MAX:
+            wanted = f"Give cents: a number over 0 and at most {limits.CENTS_MAX:,}."
+            raise AskError(f"--max-cents {self.max_cents:g} is not a valid limit; nothing was sent.", wanted)
         if self.chat and self.new_chat:
             raise AskError("--chat and --new-chat exclude each other; nothing was sent.", "Give one of them.")
         for kind, value, fits in (("chat", self.chat, ids.is_chat), ("project", self.project, ids.is_project)):

@@ -11,6 +11,7 @@ from IPython.core.magic import line_magic, magics_class
 
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.magics.base import MagicsGroup, arg, command, leading
+from agentsvc_nb.wire.limits import CENTS_MAX
 from agentsvc_nb.wire.runs import NewStandingApproval
 from agentsvc_nb.wire.text import label
 
@@ -33,11 +34,13 @@ _MISSING: Final = {"raise": "The run or its new limit in cents is missing."}
 
 def _cents(given: str) -> float:
     try:
-        return float(given)
+        found = float(given)
     except ValueError:
-        raise AskError(
-            f"{given!r} is not an amount in cents; nothing was sent.", "For example: `%runs raise last 100`"
-        ) from None
+        found = 0.0
+    if not 0 < found <= CENTS_MAX:
+        wanted = f"a number of cents over 0 and at most {CENTS_MAX:,}"
+        raise AskError(f"{given!r} is not {wanted}; nothing was sent.", "For example: `%runs raise last 100`")
+    return found
 
 
 @magics_class

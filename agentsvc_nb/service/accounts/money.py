@@ -16,7 +16,7 @@ from agentsvc_nb.service.times import local_day, local_day_end, month_end, rfc33
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.port import LIMIT_REACHED, WorkFailure
-from agentsvc_nb.wire.limits import HOSTED_RUN_CENTS
+from agentsvc_nb.wire.limits import CENTS_MAX, HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
@@ -187,8 +187,8 @@ def is_near(limit: int, spent: int) -> bool:
 
 
 def suggested_cents(limit: int) -> int:
-    """Return what a run that is near its limit could be raised to, in cents: twice as much."""
-    return math.ceil(2 * limit / CENT)
+    """Return what a run that is near its limit could be raised to, in cents: twice as much, at most `CENTS_MAX`."""
+    return min(math.ceil(2 * limit / CENT), CENTS_MAX)
 
 
 def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:

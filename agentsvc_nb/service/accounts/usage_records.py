@@ -7,6 +7,8 @@ from typing import Final, Literal, Protocol
 
 from agentsvc_nb.service.ports import Tx
 from agentsvc_nb.service.sql import load, record, returned
+from agentsvc_nb.wire.limits import CENTS_MAX
+from agentsvc_nb.wire.runs import CENT
 
 _sql = load("accounts/usage")
 
@@ -17,7 +19,7 @@ Pool = Literal["wallet", "plan"]
 TOKENS_MAX: Final = 10**12
 """The most tokens that are counted for one run or job: a model may report any number, and the sum must fit the
 database's integers. `MICROCENTS_MAX` does the same for the cost."""
-MICROCENTS_MAX: Final = 10**15
+MICROCENTS_MAX: Final = CENTS_MAX * CENT
 
 
 class Payer(Protocol):

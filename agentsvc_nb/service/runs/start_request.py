@@ -14,7 +14,6 @@ from agentsvc_nb.agents import scripted
 from agentsvc_nb.documents.child_process import NoChild
 from agentsvc_nb.key_forms import looks_like_key
 from agentsvc_nb.service import payloads
-from agentsvc_nb.service.accounts.usage_records import MICROCENTS_MAX
 from agentsvc_nb.service.api_error import ApiError
 from agentsvc_nb.service.chats.chats import ChatSelector
 from agentsvc_nb.service.files import files
@@ -26,7 +25,14 @@ from agentsvc_nb.service.http.multipart import MultipartForm
 from agentsvc_nb.service.runs import runs
 from agentsvc_nb.service.runs.run_records import RunLimits
 from agentsvc_nb.tools import port
-from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, HOSTED_RUN_CENTS, OUTPUT_CONFIG_BYTES, SESSION_CHARS, STEPS_MAX
+from agentsvc_nb.wire.limits import (
+    ATTACHMENTS_MAX,
+    CENTS_MAX,
+    HOSTED_RUN_CENTS,
+    OUTPUT_CONFIG_BYTES,
+    SESSION_CHARS,
+    STEPS_MAX,
+)
 from agentsvc_nb.wire.runs import CENT, Effort, NewClientTool, NewLimits, NewRun
 
 B = TypeVar("B", bound=BaseModel)
@@ -44,7 +50,7 @@ _WRONG: Final[dict[str, tuple[str, str | None]]] = {
     "model": ("invalid_model", "`model` must be the id of a model."),
     "effort": ("invalid_model", f"`effort` must be {', '.join(get_args(Effort))}."),
     "max_steps": ("invalid_limits", f"`max_steps` must be an integer from 1 to {STEPS_MAX:,}."),
-    "max_cents": ("invalid_limits", "`max_cents` must be a number over 0."),
+    "max_cents": ("invalid_limits", f"`max_cents` must be a number over 0 and at most {CENTS_MAX:,}."),
     "client_tools": ("invalid_client_tool", None),
 }
 """The error code of each field of `NewRun`, and a sentence that replaces the code's own."""
@@ -70,9 +76,9 @@ def limits(given: NewRun | NewLimits) -> RunLimits:
 
 
 def microcents(cents: float) -> int:
-    """Return an amount in micro-cents, at most `MICROCENTS_MAX`."""
+    """Return an amount in micro-cents."""
     # Rounded up: a part of a micro-cent is over 0, too.
-    return math.ceil(min(cents * CENT, MICROCENTS_MAX))
+    return math.ceil(cents * CENT)
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:

@@ -42,7 +42,7 @@ def test_a_priced_use_that_would_cross_the_limit_is_not_made(stage: ServiceFixtu
 
 WRONG: list[dict[str, Any]] = [
     *({"max_steps": wrong} for wrong in (0, 1501, 1.5, True)),
-    *({"max_cents": wrong} for wrong in (0, "5")),
+    *({"max_cents": wrong} for wrong in (0, "5", 1e30)),
 ]
 
 
@@ -83,6 +83,7 @@ def test_a_run_near_its_limit_says_so_once_and_may_be_given_more(stage: ServiceF
     again = raised(wire, run, 10)
     assert (again.status_code, again.json()["max_cents"]) == (200, 10)
     assert of(wire, run, "limit.raised") == [{"max_cents": 10}]
+    assert code(raised(wire, run, 1e30)) == "invalid_limits"
     assert (raised(wire, run, 9).status_code, code(raised(wire, run, 9))) == (400, "invalid_limits")
     wire("POST", f"/runs/{run['run_id']}/calls/{waiting['call_id']}/approval", json={"approved": True})
     ended = until(lambda: wire("GET", f"/runs/{run['run_id']}").json(), lambda found: found["ended_at"])

@@ -99,6 +99,7 @@ def test_a_flag_beats_the_variable_and_an_empty_variable_is_unset() -> None:
         ("MODEL", "openai-chat:"),
         ("RUN_CAPACITY", "-1"),
         ("WALLET_CENTS", "1.5"),
+        ("DAY_CENTS", "1" + "0" * 30),
         ("MAX_FILE_BYTES", "0"),
         ("SYNC_HOLD_SECONDS", "nan"),
         ("FETCH_ALLOW", "http://127.0.0.1/"),
