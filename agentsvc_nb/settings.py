@@ -66,7 +66,7 @@ class DataSettings(Section):
     )
     database: types.DatabaseAddress | None = Field(
         None,
-        description="A PostgreSQL database in place of the data folder's own: see operations.md.",
+        description="A PostgreSQL database in place of the data folder's own: see sizing.md.",
         repr=False,
     )
     secret: types.SharedSecret | None = Field(
@@ -150,7 +150,7 @@ class ApprovalSettings(Section):
     )
     approved_hosts: types.Hosts = Field(
         (),
-        description="Hosts whose pages runs fetch without approval while effects need it: see channels.md.",
+        description="Hosts whose pages runs fetch without approval while effects need it: see privacy.md.",
     )
 
 
@@ -266,13 +266,13 @@ class TelemetrySettings(Section):
     metrics_token: types.Key | None = Field(
         None,
         description="Who sends it as `Authorization: Bearer` reads `/metrics`. Without a token there is no `/metrics`: "
-        "see telemetry.md.",
+        "see monitoring.md.",
         repr=False,
         exclude=True,
     )
     trace_content: types.Flag = Field(
         False,
-        description="Whether traces show messages, answers, and what tools were given and returned: see telemetry.md.",
+        description="Whether traces show messages, answers, and what tools were given and returned: see monitoring.md.",
     )
     log_format: types.LogFormat = Field("text", description="How a line of the log is written.")
 

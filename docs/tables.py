@@ -1,5 +1,4 @@
-"""Write docs/errors.md, routes.md, limits.md, settings.md, metrics.md, tools.md, magics.md, cli.md and
-not-on-postgres.md from the code.
+"""Write docs/errors.md, routes.md, limits.md, settings.md, metrics.md, tools.md, magics.md and cli.md from the code.
 
     python -m docs.tables
 
@@ -19,7 +18,7 @@ from agentsvc_nb.settings import Section, Settings, variable
 from agentsvc_nb.wire import limits
 from agentsvc_nb.wire.codes import CODES, FAILURES, Code
 from agentsvc_nb.wire.routes import MCP, ROUTES
-from docs import command_pages, limit_pages, magic_pages, test_pages, tool_pages
+from docs import command_pages, limit_pages, magic_pages, tool_pages
 
 HERE = Path(__file__).parent
 METRICS = (*(counted.metric for counted in Metrics().all()), *GAUGES)
@@ -30,7 +29,6 @@ def pages() -> dict[str, str]:
     """The rendered pages, by file name."""
     return {
         "errors.md": errors(),
-        "not-on-postgres.md": test_pages.not_on_postgres(),
         "routes.md": routes(),
         "limits.md": limits_page(),
         "settings.md": settings(),
@@ -170,7 +168,7 @@ def metrics() -> str:
             "# Metrics",
             "",
             "Rendered from `service/telemetry/metrics.py` and `service/http/metrics.py` by `python -m docs.tables`; do",
-            "not edit by hand. How to read them: [telemetry.md](telemetry.md).",
+            "not edit by hand. How to read them: [Monitoring](monitoring.md).",
             "",
             *table(("metric", "type", "labels", "what it tells"), rows),
             "",

@@ -2,7 +2,7 @@
 
     python -m docs.web_pictures [FOLDER]
 
-Without a folder the two that docs/web.md shows are written to docs/images; with one, every page goes there.
+Without a folder the two that docs/team.md shows are written to docs/images; with one, every page goes there.
 """
 
 from __future__ import annotations

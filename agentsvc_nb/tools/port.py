@@ -309,7 +309,7 @@ class Tool(CatalogEntry):
     """Whether a call may have another result after other calls of the tool by the run."""
 
     def fetches(self, given: Any) -> Sequence[str]:
-        """Return the addresses of strangers that the input names and the tool would fetch (docs/channels.md)."""
+        """Return the addresses of strangers that the input names and the tool would fetch (docs/privacy.md)."""
         return ()
 
     def reads(self, given: Mapping[str, Any]) -> bool:

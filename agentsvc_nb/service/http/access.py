@@ -136,7 +136,7 @@ async def has_session(request: Request, names: OwnNames, use_case: UseCaseContex
 
 
 def _of_own_page(request: Request, names: OwnNames) -> bool:
-    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/web.md).
+    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/team.md).
     return all(map(names.has_origin, request.headers.getlist("origin")))
 
 

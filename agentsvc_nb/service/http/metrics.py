@@ -1,4 +1,4 @@
-"""`GET /metrics`, for Prometheus (docs/telemetry.md). It is there only with a token of its own; whoever asks
+"""`GET /metrics`, for Prometheus (docs/monitoring.md). It is there only with a token of its own; whoever asks
 without it gets the answer of an unknown path."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`GET /readyz`, for proxies and orchestrators (docs/operations.md): whether to send requests here. It needs no key and
+"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests here. It needs no key and
 tells nothing else."""
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class ToolCalls:
     async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
         """True if the tool always waits; or if effects need approval, and the call has one or fetches an address that
         could carry data out: neither does the run's message have it, word for word, nor is its host approved
-        (docs/channels.md)."""
+        (docs/privacy.md)."""
         settings = self.use_case.settings
         if tool.always_waits:
             return True

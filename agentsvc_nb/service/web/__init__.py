@@ -1,5 +1,5 @@
-"""The pages under `/app` (docs/web.md), and what they share: the rendering of templates to HTML. All values are escaped
-and lose their control and bidirectional characters."""
+"""The pages under `/app` (docs/team.md), and how they render templates to HTML: all values are escaped and lose their
+control and bidirectional characters."""
 
 from __future__ import annotations
 

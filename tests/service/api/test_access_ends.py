@@ -1,4 +1,4 @@
-"""What a key holds open ends with the key: streams, held starts and asks, downloads, uploads (docs/team.md "Keys")."""
+"""What a key holds open ends with the key: streams, held starts and asks, downloads, uploads (docs/keys.md)."""
 
 from __future__ import annotations
 

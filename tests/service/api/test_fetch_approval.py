@@ -1,4 +1,4 @@
-"""While effects want approval, a run fetches no page that could carry data out (docs/channels.md)."""
+"""While effects want approval, a run fetches no page that could carry data out (docs/privacy.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`GET /metrics` (docs/telemetry.md), read by Prometheus' own parser."""
+"""`GET /metrics` (docs/monitoring.md), read by Prometheus' own parser."""
 
 from __future__ import annotations
 

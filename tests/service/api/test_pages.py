@@ -1,4 +1,4 @@
-"""The pages as HTML: what they show, what they do, and what they never let through (docs/web.md)."""
+"""The pages as HTML: what they show, what they do, and what they never let through (docs/team.md)."""
 
 from __future__ import annotations
 

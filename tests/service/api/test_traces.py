@@ -1,4 +1,4 @@
-"""Traces (docs/telemetry.md), seen by a collector of OTLP. Each test asks within a trace of its own."""
+"""Traces (docs/monitoring.md), seen by a collector of OTLP. Each test asks within a trace of its own."""
 
 from __future__ import annotations
 

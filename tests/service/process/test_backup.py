@@ -1,4 +1,4 @@
-"""Backup beside a running service, and restore: what was acknowledged before is there after (docs/operations.md)."""
+"""Backup beside a running service, and restore: what was acknowledged before is there after (docs/backup.md)."""
 
 from __future__ import annotations
 

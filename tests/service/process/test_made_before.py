@@ -1,4 +1,4 @@
-"""A data folder and a journal that an earlier version made open in this one (docs/upgrading.md)."""
+"""A data folder and a journal that an earlier version made open in this one (docs/backup.md)."""
 
 from __future__ import annotations
 

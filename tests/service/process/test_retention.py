@@ -1,4 +1,4 @@
-"""What nobody can ask for any more is removed, and nothing else (docs/operations.md "What is removed")."""
+"""What nobody can ask for any more is removed, and nothing else (docs/backup.md)."""
 
 from __future__ import annotations
 
