@@ -65,7 +65,6 @@ class FindAngles(BaseTool):
 
     name: ClassVar[str] = "find_angles"
     description: ClassVar[str] = "Finds angles to advertise a product: audience, hook, reason and proof. Needs a model."
-    family: ClassVar[str] = "find_angles"
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True

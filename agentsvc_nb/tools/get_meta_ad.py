@@ -155,7 +155,6 @@ class GetMetaAd(BaseTool):
 
     name: ClassVar[str] = "get_meta_ad"
     description: ClassVar[str] = "Finds ads in the Meta Ad Library, by words or pages, and stores their media."
-    family: ClassVar[str] = "get_meta_ad"
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True

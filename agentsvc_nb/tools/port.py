@@ -273,7 +273,7 @@ class CatalogEntry:
     """What the tool needs and what it does without it, in Markdown."""
 
     def __init_subclass__(cls) -> None:
-        if "name" in cls.__dict__ and "family" not in cls.__dict__:
+        if "name" in cls.__dict__ and not hasattr(cls, "family"):
             cls.family = cls.name
 
     def available(self) -> bool:

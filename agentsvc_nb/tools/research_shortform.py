@@ -88,7 +88,6 @@ class ResearchShortform(BaseTool):
     description: ClassVar[str] = (
         "Takes stored short videos apart by their transcripts; a model adds ideas for new ones."
     )
-    family: ClassVar[str] = "research_shortform"
     group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
 

@@ -32,7 +32,6 @@ class ReviewCopy(BaseTool):
     description: ClassVar[str] = (
         "Checks an ad's words: length against the platform's limits, reading ease, claims to prove, repeated words."
     )
-    family: ClassVar[str] = "review_copy"
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True

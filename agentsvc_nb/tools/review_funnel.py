@@ -30,7 +30,6 @@ class ReviewFunnel(BaseTool):
         "Fetches a landing page and checks title, headings, calls to action, forms and weight; follows its calls to "
         "action to at most four more pages of the same site. Stores the page."
     )
-    family: ClassVar[str] = "review_funnel"
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True

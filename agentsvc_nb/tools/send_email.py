@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import ipaddress
+import re
 import smtplib
 import ssl
+from email.contentmanager import raw_data_manager
+from email.header import Header
+from email.message import EmailMessage
+from email.policy import compat32
+from email.utils import format_datetime
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
+from agentsvc_nb import clock
 from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.port import (
     BaseTool,
@@ -25,7 +33,6 @@ from agentsvc_nb.tools.port import (
     WorkFailure,
     WorkspacePath,
 )
-from agentsvc_nb.tools.support.mail_message import Attachment, Mail, written
 from agentsvc_nb.wire.limits import MB
 
 RECIPIENTS_MAX: Final = 50
@@ -36,7 +43,7 @@ _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 """Control characters (tabs included) and the other line separators, for a regular expression's `[...]`."""
 
 
-def _literal(address: str) -> str:
+def _ascii(address: str) -> str:
     """Return the address. Raises `ValueError` for one that a receiver would read differently."""
     if "=?" in address or not address.isascii():
         raise ValueError("give an address of ASCII characters, without =?, which begins an encoded word")
@@ -49,7 +56,7 @@ Address = Annotated[
         pattern=rf"^[^@\s{_CONTROL}<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
         max_length=ADDRESS_CHARS,
     ),
-    AfterValidator(_literal),
+    AfterValidator(_ascii),
 ]
 Subject = Annotated[str, StringConstraints(pattern=rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$", max_length=250)]
 
@@ -77,101 +84,6 @@ class SentEmail(ToolOutput):
     refused: list[str] = Field(description="Recipients that the mail server did not take.")
 
 
-SECONDS: Final = 30.0
-_PORTS: Final = {"smtp": 587, "smtps": 465}
-
-
-LOST: Final = (
-    "The connection to the mail server was lost while the message was handed over. Whether it was taken is not known; "
-    "it was not sent again."
-)
-
-
-def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
-    """Send through `smtp://` (encrypted when the server can) or `smtps://`. Returns the recipients that were refused.
-
-    Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` when no recipient gets the message, and
-    `outcome_unknown` when the server may have taken it. A name and password are sent unencrypted only to this machine.
-    """
-    smtp: Plain | None = None
-    try:
-        smtp = _opened(server)
-        return sorted(smtp.sendmail(sender, recipients, message))
-    except smtplib.SMTPRecipientsRefused as error:
-        raise WorkFailure("upstream_failed", f"The mail server takes none of: {', '.join(error.recipients)}.") from None
-    except smtplib.SMTPResponseException as error:
-        said = f" {bytes(error.smtp_error).decode(errors='replace')}" if isinstance(error.smtp_error, bytes) else ""
-        raise WorkFailure("upstream_failed", f"The mail server answered {error.smtp_code}{said[:200]}.") from None
-    except (OSError, smtplib.SMTPException) as error:
-        if smtp is not None and smtp.handing_over:
-            raise WorkFailure("outcome_unknown", LOST) from None
-        raise WorkFailure(
-            "upstream_failed", f"The mail server can't be reached, or hung up ({type(error).__name__})."
-        ) from None
-    finally:
-        if smtp is not None:
-            _leave(smtp)
-
-
-class Plain(smtplib.SMTP):
-    """An SMTP client that notes when it begins to hand over the message (`handing_over`): if the connection breaks
-    after that, the server may have taken it."""
-
-    handing_over = False
-
-    def data(self, msg: Any) -> tuple[int, bytes]:
-        self.handing_over = True
-        return super().data(msg)
-
-
-class Encrypted(Plain, smtplib.SMTP_SSL):
-    """The same with TLS from the start."""
-
-
-def _leave(smtp: smtplib.SMTP) -> None:
-    """End the session and ignore errors: they change nothing about the message."""
-    try:
-        smtp.quit()
-    except (OSError, smtplib.SMTPException):
-        smtp.close()
-
-
-def _opened(server: str) -> Plain:
-    parts = urlsplit(server)
-    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-    if parts.scheme == "smtps":
-        smtp: Plain = Encrypted(host, port, timeout=SECONDS, context=ssl.create_default_context())
-    else:
-        smtp = Plain(host, port, timeout=SECONDS)
-    try:
-        _introduced(smtp, parts.scheme, host, parts.username, parts.password)
-    except BaseException:
-        smtp.close()
-        raise
-    return smtp
-
-
-def _introduced(smtp: smtplib.SMTP, scheme: str, host: str, name: str | None, password: str | None) -> None:
-    smtp.ehlo_or_helo_if_needed()
-    encrypted = scheme == "smtps"
-    if not encrypted and smtp.has_extn("starttls"):
-        smtp.starttls(context=ssl.create_default_context())
-        smtp.ehlo()
-        encrypted = True
-    if name is None:
-        return
-    if not encrypted and not _is_here(host):
-        raise WorkFailure("upstream_failed", "The mail server offers no encryption: the password was not sent.")
-    smtp.login(unquote(name), unquote(password or ""))
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 ATTACHED_BYTES: Final = 20 * MB
 NOBODY: Final = "agent@localhost.invalid"
 
@@ -184,7 +96,6 @@ class SendEmail(BaseTool):
         "Writes an e-mail into the workspace as an .eml file, and sends it when `dry_run` is false, to recipients that "
         "are allowed."
     )
-    family: ClassVar[str] = "send_email"
     group: ClassVar[str] = "mail"
     effect: ClassVar[bool] = True
 
@@ -203,22 +114,33 @@ class SendEmail(BaseTool):
     async def run(self, given: SendEmailInput, context: ToolContext) -> Outcome:
         recipients = list(dict.fromkeys(given.to))
         self._check(recipients, given.dry_run)
-        files = [await _attachment(context, path) for path in given.attachments]
-        if sum(len(file.data) for file in files) > ATTACHED_BYTES:
-            raise WorkFailure("invalid_tool_input", f"attachments: they have more than {ATTACHED_BYTES:,} bytes.")
         sender = self._sender or NOBODY
-        mail = Mail(sender, recipients, given.subject, given.text, _message_id(context.key, sender), given.html, files)
-        message = await asyncio.to_thread(written, mail)
-        path = f"mail/{mail.message_id[1:17]}.eml"
-        await context.write(path, message)
+        # The same when the mail is sent again after a crash, and unique to the call.
+        message_id = f"<{hashlib.sha256(context.key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
+        message = EmailMessage(_POLICY)
+        message["From"] = sender
+        message["To"] = ", ".join(recipients)
+        message["Subject"] = _literal(given.subject)
+        message["Date"] = format_datetime(clock.now())
+        message["Message-ID"] = message_id
+        message.set_content(given.text, **_TEXT)
+        if given.html is not None:
+            message.add_alternative(given.html, subtype="html", **_TEXT)
+        await _attach(message, given.attachments, context)
+        data = await asyncio.to_thread(message.as_bytes)
+        path = f"mail/{message_id[1:17]}.eml"
+        await context.write(path, data)
         refused: list[str] = []
         if not given.dry_run:
             assert self._server is not None
-            refused = await asyncio.to_thread(deliver, self._server, message, sender, recipients)
+            refused = await asyncio.to_thread(deliver, self._server, data, sender, recipients)
         found = SentEmail(
-            sent=not given.dry_run, message_id=mail.message_id, path=path, recipients=recipients, refused=refused
+            sent=not given.dry_run, message_id=message_id, path=path, recipients=recipients, refused=refused
         )
-        return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
+        to = ", ".join(recipients)
+        said = f"Sent to {to}." if found.sent else f"Not sent (dry run): the message to {to} is {path}."
+        said += f" Refused: {', '.join(refused)}." if refused else ""
+        return Outcome(content=[{"type": "text", "text": said}], data=found.model_dump())
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
         """Raises `recipient_refused` for a recipient that is not allowed, `not_configured` without a mail server."""
@@ -236,24 +158,114 @@ class SendEmail(BaseTool):
         return plain in self._allowed or f"@{plain.rpartition('@')[2]}" in self._allowed
 
 
-async def _attachment(context: ToolContext, path: str) -> Attachment:
-    entry = next((one for one in await context.workspace.list() if one.path == path), None)
-    if entry is None:
-        raise WorkFailure("invalid_tool_input", f"attachments: the chat has no file {path[:200]!r}.")
-    if entry.size_bytes > ATTACHED_BYTES:
-        raise WorkFailure("invalid_tool_input", f"attachments: {path[:200]!r} has more than {ATTACHED_BYTES:,} bytes.")
-    async with context.workspace.open(path) as file:
-        data = await asyncio.to_thread(file.read_bytes)
-    return Attachment(PurePosixPath(path).name, entry.media_type, data)
+# ---- the message -----------------------------------------------------------------------------------------------------
+
+# Every text is taken literally. The newer policies decode an encoded word (`=?utf-8?q?...?=`) in a given text, by which
+# a subject could add headers.
+_POLICY: Final = compat32.clone(linesep="\r\n", mangle_from_=False)
+_TEXT: Final[dict[str, Any]] = {"cte": "quoted-printable", "content_manager": raw_data_manager}
+_PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)([\w.+-]+)/([\w.+-]+)", re.ASCII)
+"""Types that hold messages are excluded: they may not be encoded in base64, as files are."""
 
 
-def _message_id(key: str, sender: str) -> str:
-    """A Message-ID made from the call's key: the same when the mail is sent again, and unique to it."""
-    return f"<{hashlib.sha256(key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
+def _literal(text: str) -> str | Header:
+    """Return a text as the value of a header. A text that looks like an encoded word is encoded itself."""
+    return text if _PLAIN.fullmatch(text) and "=?" not in text else Header(text, "utf-8")
 
 
-def _told(found: SentEmail) -> str:
-    to = ", ".join(found.recipients)
-    if not found.sent:
-        return f"Not sent (dry run): the message to {to} is {found.path}."
-    return f"Sent to {to}." + (f" Refused: {', '.join(found.refused)}." if found.refused else "")
+async def _attach(message: EmailMessage, paths: list[str], context: ToolContext) -> None:
+    """Add files of the workspace. Raises `WorkFailure("invalid_tool_input")`."""
+    entries, total = {entry.path: entry for entry in await context.workspace.list()}, 0
+    for path in paths:
+        if (entry := entries.get(path)) is None:
+            raise WorkFailure("invalid_tool_input", f"attachments: the chat has no file {path[:200]!r}.")
+        name, kind = PurePosixPath(path).name, _MEDIA_TYPE.fullmatch(entry.media_type)
+        if re.search(r"[\r\n]", name):
+            raise WorkFailure("invalid_tool_input", f"attachments: the name of {name!r} has a line break.")
+        total += entry.size_bytes
+        if total > ATTACHED_BYTES:
+            said = f"attachments: with {path[:200]!r} they have more than {ATTACHED_BYTES:,} bytes."
+            raise WorkFailure("invalid_tool_input", said)
+        async with context.workspace.open(path) as file:
+            data = await asyncio.to_thread(file.read_bytes)
+        main, sub = kind.groups() if kind else ("application", "octet-stream")
+        named: Any = ("utf-8", "", name)  # RFC 2231 takes any name literally
+        message.add_attachment(data, main, sub, filename=named, content_manager=raw_data_manager)
+
+
+# ---- the mail server -------------------------------------------------------------------------------------------------
+
+SECONDS: Final = 30.0
+_PORTS: Final = {"smtp": 587, "smtps": 465}
+_LOST: Final = (
+    "The connection to the mail server was lost while the message was handed over. Whether it was taken is not known; "
+    "it was not sent again."
+)
+
+
+class _Plain(smtplib.SMTP):
+    """Notes when it begins to hand over the message: a connection that breaks after that leaves the outcome unknown."""
+
+    handing_over = False
+
+    def data(self, msg: Any) -> tuple[int, bytes]:
+        self.handing_over = True
+        return super().data(msg)
+
+
+class _Encrypted(_Plain, smtplib.SMTP_SSL):
+    """The same with TLS from the start."""
+
+
+def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
+    """Send through `smtp://` (encrypted when the server can) or `smtps://`. Returns the recipients that were refused.
+
+    Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` when no recipient gets the message, and
+    `outcome_unknown` when the server may have taken it.
+    """
+    parts = urlsplit(server)
+    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    smtp: _Plain | None = None
+    try:
+        if parts.scheme == "smtps":
+            smtp = _Encrypted(host, port, timeout=SECONDS, context=ssl.create_default_context())
+        else:
+            smtp = _Plain(host, port, timeout=SECONDS)
+        _log_in(smtp, host, parts.username, parts.password)
+        return sorted(smtp.sendmail(sender, recipients, message))
+    except smtplib.SMTPRecipientsRefused as error:
+        said = f"takes none of: {', '.join(error.recipients)}"
+    except smtplib.SMTPResponseException as error:
+        text = f" {bytes(error.smtp_error).decode(errors='replace')}" if isinstance(error.smtp_error, bytes) else ""
+        said = f"answered {error.smtp_code}{text[:200]}"
+    except (OSError, smtplib.SMTPException) as error:
+        if smtp is not None and smtp.handing_over:
+            raise WorkFailure("outcome_unknown", _LOST) from None
+        said = f"can't be reached, or hung up ({type(error).__name__})"
+    finally:
+        if smtp is not None:
+            with contextlib.suppress(OSError, smtplib.SMTPException):  # they change nothing about the message
+                smtp.quit()
+            smtp.close()
+    raise WorkFailure("upstream_failed", f"The mail server {said}.")
+
+
+def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | None) -> None:
+    """Begin the session. A name and password are sent unencrypted only to this machine."""
+    smtp.ehlo_or_helo_if_needed()
+    is_safe = isinstance(smtp, smtplib.SMTP_SSL) or _is_here(host)
+    if not isinstance(smtp, smtplib.SMTP_SSL) and smtp.has_extn("starttls"):
+        smtp.starttls(context=ssl.create_default_context())
+        smtp.ehlo()
+        is_safe = True
+    if name is not None:
+        if not is_safe:
+            raise WorkFailure("upstream_failed", "The mail server offers no encryption: the password was not sent.")
+        smtp.login(unquote(name), unquote(password or ""))
+
+
+def _is_here(host: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"

@@ -55,7 +55,6 @@ class WebSearch(BaseTool):
 
     name: ClassVar[str] = "web_search"
     description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
-    family: ClassVar[str] = "web_search"
 
     settings_used: ClassVar[tuple[str, ...]] = ("web_search", "web_search_url", "web_search_key")
     requirements: ClassVar[str] = (
