@@ -1,4 +1,4 @@
-"""Calls of a tool that a model makes again and again with the same input (docs/models.md "Going in circles")."""
+"""Calls of a tool that a model makes again and again with the same input (docs/models.md)."""
 
 from __future__ import annotations
 

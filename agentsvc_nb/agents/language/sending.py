@@ -1,4 +1,4 @@
-"""What goes to a model, recorded for the people whose data it is (docs/models.md "What leaves the machine")."""
+"""What goes to a model, recorded for the people whose data it is (docs/privacy.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that makes the same call again and again (docs/models.md "Going in circles"), on the wire."""
+"""A model that makes the same call again and again (docs/models.md "When a model does not answer"), on the wire."""
 
 from __future__ import annotations
 
