@@ -104,6 +104,8 @@ class ToolCalled(_ToolEvent):
     input: Any = _field(None)
     client = _field(False)
     """Whether the run's caller executes it."""
+    changed = _field(False)
+    """Whether `input` is what somebody made of the agent's input before approving the call, in an earlier attempt."""
 
 
 class ToolReturned(_ToolEvent):

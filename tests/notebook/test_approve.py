@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from typing import Any
 
@@ -56,7 +57,9 @@ def test_arguments_are_changed_with_a_dict(terminal: Any, approver: AgentService
         terminal.cell(f"%approve {call} --input missing")
     terminal.cell("calls = %approve\nchanged = calls.df['input'][0] | {'files': {'net.txt': 'net'}}")
     terminal.cell(f"%approve {call} --input changed")
-    assert "echo_job was approved as changed" in bundle_of(answer.wait())["text/html"]
+    shown = html.unescape(bundle_of(answer.wait())["text/html"])
+    assert "echo_job was approved as changed" in shown
+    assert '"files": {"net.txt": "net"}}</code> (arguments changed before approval)' in shown
     assert [file.path for file in approver.files.list(answer.chat)] == ["net.txt"]
 
 

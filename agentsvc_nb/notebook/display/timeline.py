@@ -54,6 +54,7 @@ def _call(call: ToolCall) -> str:
     took = seconds_between(call.at, call.until)
     facts = {True: f' <span style="{_WRONG}">(failed)</span>', False: "", None: " (not finished)"}[call.failed]
     given = f" <code>{escape(call.given, _GIVEN_CHARS)}</code>" if call.given else ""
+    given += " (arguments changed before approval)" if call.changed else ""
     line = f"{escape(call.tool, 80)}{given}{'' if took is None else f' {took:.1f} s'}{facts}"
     return line + (_diff_html(call.diff) if call.diff else "")
 

@@ -24,7 +24,8 @@ class ToolCall:
     """A tool call; `failed` is None while it runs.
 
     `event` is the id of the event that reported it, `given` the beginning of its input as JSON, `at` and `until` are
-    the service's times of its start and end, `diff` is what it changed in a file.
+    the service's times of its start and end, `diff` is what it changed in a file. `changed`: `given` is what
+    somebody made of the agent's input before approving the call.
     """
 
     event: int
@@ -32,6 +33,7 @@ class ToolCall:
     tool: str
     failed: bool | None = None
     given: str = ""
+    changed: bool = False
     at: str = ""
     until: str = ""
     diff: str = ""
@@ -191,16 +193,18 @@ class RunView:
     def _call(self, event: Event) -> None:
         given = event.payload
         call_id, tool = str(given.get("call_id", "")), str(given.get("tool", ""))
-        self.calls.append(ToolCall(event.id, call_id, tool, given=_beginning(given.get("input")), at=event.created_at))
+        shown, changed = _beginning(given.get("input")), bool(given.get("changed"))
+        self.calls.append(ToolCall(event.id, call_id, tool, given=shown, changed=changed, at=event.created_at))
 
     def _result(self, event: Event) -> None:
-        wanted, failed = str(event.payload.get("call_id", "")), bool(event.payload.get("is_error"))
-        diff = _diff(event.payload.get("content"))
+        given = event.payload
+        failed, diff = bool(given.get("is_error")), _diff(given.get("content"))
+        self._change(str(given.get("call_id", "")), failed=failed, until=event.created_at, diff=diff)
+
+    def _change(self, call_id: str, **fields: Any) -> None:
+        """Change the fields of the call of this id that has not ended."""
         self.calls = [
-            replace(call, failed=failed, until=event.created_at, diff=diff)
-            if call.call_id == wanted and call.failed is None
-            else call
-            for call in self.calls
+            replace(call, **fields) if call.call_id == call_id and call.failed is None else call for call in self.calls
         ]
 
     def _file(self, event: Event) -> None:
@@ -238,6 +242,8 @@ class RunView:
         tool = call.tool if call else "a call"
         if isinstance(standing := given.get("standing"), dict):  # approved in advance, so nobody was asked
             tool, said = str(standing.get("tool")), "approved in advance (`%approve --standing`)"
+        if "input" in given:
+            self._change(str(given.get("call_id", "")), given=_beginning(given["input"]), changed=True)
         self.verdict = f"{tool} was {said}{f': {reason}' if reason else ''}"
         self._mark(event, self.verdict)
 

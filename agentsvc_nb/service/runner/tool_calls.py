@@ -29,6 +29,7 @@ from agentsvc_nb.service.runner.tool_context import (
     AttemptResources,
     LiveToolContext,
     failed,
+    note_changed_input,
     note_outcome,
     performed,
     tool_span,
@@ -36,6 +37,7 @@ from agentsvc_nb.service.runner.tool_context import (
 from agentsvc_nb.service.runs import client_calls, observing, standing, tool_calls
 from agentsvc_nb.service.runs.call_records import CallRecord, State
 from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.service.telemetry.tracing import Span
 from agentsvc_nb.service.times import rfc3339
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools import port
@@ -91,11 +93,16 @@ class ToolCalls:
             async with self._opening:  # events of calls that are made together are in the order of the calls
                 call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
                 asked = {"client": True} if name in self.client_tools else {}
-                await self.log.append("tool.call", {"call_id": call.call_id, "tool": name, "input": given, **asked})
+                # A takeover finds the input as a person changed it.
+                asked |= {"changed": True} if call.asked_input is not None else {}
+                await self.log.append(
+                    "tool.call", {"call_id": call.call_id, "tool": name, "input": call.input, **asked}
+                )
             attributes = {**observing.of_run(self.run), "gen_ai.tool.call.id": call.call_id}
-            with tool_span(self.use_case, name, given, asked_by, attributes) as span:
+            with tool_span(self.use_case, name, call.input, asked_by, attributes) as span:
+                note_changed_input(self.use_case, span, call)
                 recorded = call.outcome and tool_calls.with_changes(call, call.outcome)
-                outcome = recorded or await self._checked(call, place)
+                outcome = recorded or await self._checked(call, place, span)
                 note_outcome(self.use_case, span, outcome)
         content, is_error = outcome.content, outcome.error is not None
         result = {"call_id": call.call_id, "tool": name, "is_error": is_error, "content": content}
@@ -111,11 +118,11 @@ class ToolCalls:
         await self.log.show_plan([step.model_dump() for step in plan.steps])
         return Outcome.of_text(SHOWN)
 
-    async def _checked(self, call: CallRecord, place: Place) -> Outcome:
+    async def _checked(self, call: CallRecord, place: Place, span: Span) -> Outcome:
         """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
         if client_tool := self.client_tools.get(call.tool):
             place.leave()
-            return await self._checked_by_schema(call, client_tool)
+            return await self._checked_by_schema(call, client_tool, span)
         tool = self.tools.get(call.tool)
         if tool is None:
             return failed("tool_not_found", f"There is no tool {call.tool!r}.")
@@ -132,7 +139,7 @@ class ToolCalls:
                 diff = await tool.preview(given, task) if call.state in ("called", "waiting") else ""
             except WorkFailure as failure:
                 return failed(failure.code, failure.message)
-            call = await self._decided(call, standing.durations(tool), diff)
+            call = await self._decided(call, span, standing.durations(tool), diff)
             if call.state == "refused":
                 return _refused(call)
             # A person may have changed it. That is checked as the agent's input is: no verdict is a way round a check.
@@ -143,12 +150,12 @@ class ToolCalls:
         perform = self._submit_and_follow if tool.asynchronous else self._direct
         return tool_calls.with_changes(call, await perform(call, tool, given))
 
-    async def _checked_by_schema(self, call: CallRecord, tool: ClientTool) -> Outcome:
+    async def _checked_by_schema(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
         """Ask the run's caller, after checking the input and, if the settings demand it, the call's approval."""
         if fault := await self._misfit(call, tool):
             return failed("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
-            call = await self._decided(call, standing.FOR_RUN)
+            call = await self._decided(call, span, standing.FOR_RUN)
             if call.state == "refused":
                 return _refused(call)
             if fault := await self._misfit(call, tool):  # a person may have changed the input
@@ -187,7 +194,7 @@ class ToolCalls:
         # In a thread: a message may have megabytes of addresses.
         return bool(fetched) and not (await asyncio.to_thread(addresses, self.message)).issuperset(fetched)
 
-    async def _decided(self, call: CallRecord, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
+    async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
         """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict. A
         standing approval, which may last so long for this tool, approves it at once. `diff` is what it would change."""
         if call.state in ("called", "waiting") and durations:
@@ -206,6 +213,7 @@ class ToolCalls:
         if call.state in ("approved", "refused") and call.waits_in is not None:
             await self.log.flush()
             await tool_calls.tell_decided(self.use_case, call, self.log.attempt)
+        note_changed_input(self.use_case, span, call)
         return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:

@@ -28,6 +28,7 @@ from agentsvc_nb.service.runner.event_log import EventLog
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import attempts, observing, tool_calls
+from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.telemetry import tracing
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Span
 from agentsvc_nb.service.use_cases import UseCaseContext
@@ -40,6 +41,7 @@ from agentsvc_nb.wire.runs import CENT
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _SPAN_NAME_CHARS: Final = 100
+_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 
 
 class AttemptResources:
@@ -232,8 +234,15 @@ def tool_span(
     found["gen_ai.tool.type"] = "function"
     if context.tracing.content:
         plain = given.model_dump(mode="json") if isinstance(given, BaseModel) else given
-        found["gen_ai.tool.call.arguments"] = observing.shown(payloads.encode(plain))
+        found[_ARGUMENTS] = observing.shown(payloads.encode(plain))
     return context.tracing.begin(f"execute_tool {name}", "internal", parent, found)
+
+
+def note_changed_input(context: UseCaseContext, span: Span, call: CallRecord) -> None:
+    """Add to the span of a call that a person changed its input, and the input that it is made with."""
+    if call.asked_input is not None:
+        arguments = {_ARGUMENTS: observing.shown(payloads.encode(call.input))} if context.tracing.content else {}
+        span.set({"agentsvc.tool.input_changed": True, **arguments})
 
 
 def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:

@@ -152,6 +152,8 @@ def test_a_changed_call_is_made_once_as_approved_after_a_crash(client: AgentServ
     [job_id] = {job["job_id"] for job in of(client, run.run_id, "job.submitted")}
     assert client.jobs.status(job_id, chat=run.chat).data == {"steps": 1, "files": []}
     assert "changed this call" in of(client, run.run_id, "tool.result")[-1]["content"][0]["text"]
+    told = of(client, run.run_id, "tool.call")[-1]
+    assert (told["input"], told["changed"]) == ({"steps": 1, "seconds": 1}, True), "the verdict is not told again"
 
 
 def test_further_calls_of_the_run_are_approved_in_advance(client: AgentService) -> None:

@@ -131,14 +131,21 @@ def test_who_has_no_key_and_what_is_not_sampled_leaves_no_span(traced: Traced) -
 
 
 def test_contents_are_shown_where_the_operator_wants_it(collected: Collector, stage: ServiceFixture) -> None:
-    with running_service(trace_content="yes") as running:
-        traced = Traced(running, stage.open(running), collected)
+    question = QUESTION + '\ncall echo_job {"steps": 0}'
+    with running_service(trace_content="yes", approve_effects="yes") as running:
+        traced = Traced(running, wire := stage.open(running), collected)
         traced.begin()
-        traced.wire.finish(QUESTION)
+        run = wire.start(question)
+        waits = until(lambda: [each for each in wire.events(run["run_id"]) if each["type"] == "approval.requested"])
+        path = f"/runs/{run['run_id']}/calls/{waits[0]['payload']['call_id']}/approval"
+        wire("POST", path, json={"approved": True, "input": {"steps": 1}})
         traced.spans()
         assert running.api_key.encode() not in collected.received
     told: dict[str, Any] = traced.named("invoke_agent")[0].attributes
     (asked,), (answered,) = (json.loads(told[f"gen_ai.{way}.messages"]) for way in ("input", "output"))
-    assert (asked["role"], asked["parts"]) == ("user", [{"type": "text", "content": QUESTION}])
+    assert (asked["role"], asked["parts"]) == ("user", [{"type": "text", "content": question}])
     assert (answered["role"], answered["parts"][0]["content"]) == ("assistant", "the secret answer\nagain")
     assert json.loads(traced.named("execute_tool list_files")[0].attributes["gen_ai.tool.call.result"])
+    changed = traced.named("execute_tool echo_job")[0].attributes
+    assert json.loads(changed["gen_ai.tool.call.arguments"]) == {"steps": 1}
+    assert changed["agentsvc.tool.input_changed"] is True
