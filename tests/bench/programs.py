@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from agentsvc_nb.tools.programs import confinement, running
+from agentsvc_nb.tools.programs import confinement
 from agentsvc_nb.tools.programs.confinement import Confinement
 from agentsvc_nb.tools.programs.running import InputFile, Program
 from tests.bench.harness import Work, clock_ms, compare
+from tests.unit.tools.test_program_escapes import run_alone
 
 ROWS: Final = 20_000
 CHART: Final = (
@@ -40,7 +41,7 @@ def main(quick: bool) -> None:
         bare = [sys.executable, "-I", "-S", "-c", "pass"]
         starts: dict[str, Work] = {"in the sandbox": _started, "without": partial(_python, bare, folder)}
         compare("Python, until it has ended", "ms", starts, rounds)
-        fonts = asyncio.run(running.font_list())
+        fonts = confinement.font_list()
         sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
         sales = InputFile("sales.csv", table.stat().st_size, sha256, lambda: contextlib.nullcontext(table))
         charts: dict[str, Work] = {
@@ -65,7 +66,7 @@ def _run(program: Program, confinement: Confinement) -> None:
     async def keep(path: str, data: bytes) -> None:
         kept.append(path)
 
-    ending = asyncio.run(running.run(program, keep, confinement))
+    ending = asyncio.run(run_alone(program, keep, confinement))
     assert (ending.how, ending.code, kept) == ("exit", 0, ["revenue.png"]), ending
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import secrets
@@ -10,13 +11,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from agentsvc_nb.documents.child_process import environment
 from agentsvc_nb.extras import pip_install
@@ -36,6 +38,11 @@ WORK_BYTES: Final = 256_000_000
 SCRATCH_BYTES: Final = 64_000_000
 _LIBRARIES: Final = ("lib", "lib32", "lib64", "libx32")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
+PACKAGES_AT: Final = "/python/packages"
+SUPERVISOR: Final = "/python/supervisor.py"
+_SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
+"""Not imported: the service runs where what it imports is not there, too."""
+_PYTHON: Final = "/python/bin/python"
 _CONFIG: Final = "/tmp/matplotlib"
 _THREADS: Final = str(min(os.cpu_count() or 1, 4))
 _VARIABLES: Final = {
@@ -53,22 +60,27 @@ _VARIABLES: Final = {
 _FIRST_USER: Final = 1_900_000_000
 _USERS: Final = 200_000_000
 """User ids that nothing else gives out: above those of containers, below what some programs take for negative."""
-_ALL_USERS: Final = (0, 0, 0xFFFFFFFF)
+_ALL_USERS: Final = ["0", "0", str(0xFFFFFFFF)]
 _NAME: Final = re.compile(r"[\w.-]+")
 _PROBE_SECONDS: Final = 10.0
+_FONTS_SECONDS: Final = 60.0
 
 NOT_LINUX: Final = "Programs are run in a sandbox that is there on Linux alone."
 NO_BUBBLEWRAP: Final = "Programs are run in a sandbox by bubblewrap, 0.8 or later: install it (apt install bubblewrap)."
-NO_FILTER: Final = "Programs are run in a sandbox whose filter is made for x86_64 and aarch64 processors."
+NO_FILTER: Final = (
+    "Programs are run in a sandbox with a filter by libseccomp, 2.5.4 or later, on an x86_64 or aarch64 processor: "
+    "install it (apt install libseccomp2)."
+)
 NOT_ALLOWED: Final = (
     "Programs are run in a sandbox, and this machine refuses to make one ({}). It needs bubblewrap 0.8 or later, and "
     "unprivileged user namespaces, which a container or the system's settings may forbid."
 )
 MISSING: Final = f"Programs are run with packages that are not all installed here: {pip_install('agents')}."
+log = logging.getLogger(__name__)
 
 
 def lacking() -> str | None:
-    """Why no program can be run here, and what helps; None when one can."""
+    """Return why no program can be run here, and what helps; None when one can."""
     if sys.platform != "linux":
         return NOT_LINUX
     if shutil.which("bwrap") is None:
@@ -77,106 +89,126 @@ def lacking() -> str | None:
         return NO_FILTER
     if any(find_spec(module) is None for module in PACKAGES):
         return MISSING
-    refused = _tried()
+    refused = _probe()
     return None if refused is None else NOT_ALLOWED.format(refused)
 
 
 @cache
-def _tried() -> str | None:
-    """What bubblewrap says when a sandbox is made; None when that works."""
-    confinement = Confinement()
-    with confinement.command(["-c", "pass"]) as (command, handles):
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_PROBE_SECONDS,
-                pass_fds=handles,
-                env=environment(),
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return type(error).__name__
+def _probe() -> str | None:
+    """Return what bubblewrap says when it cannot make a sandbox; None when it can."""
+    try:
+        done = _run("pass", _PROBE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return None if done.returncode == 0 else (said[-1] if said else f"exit {done.returncode}")
 
 
+@cache
+def font_list() -> tuple[str, bytes] | None:
+    """Return the name and content of matplotlib's list of fonts, which takes it a second to make; None if it failed."""
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        done = _run(_FONTS, _FONTS_SECONDS)
+        if done.returncode == 0:
+            name, _, content = done.stdout.partition(b"\n")
+            return name.decode(), content
+        log.warning("the sandbox's fonts could not be listed: %s", done.stderr.decode("utf-8", "replace"))
+    return None
+
+
+_FONTS: Final = f"""
+import os, sys
+sys.path.append("{PACKAGES_AT}")
+import matplotlib.font_manager
+(name,) = (name for name in os.listdir("{_CONFIG}") if name.startswith("fontlist"))
+print(name)
+print(open(f"{_CONFIG}/{{name}}").read())
+"""
+
+
+def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Run source of ours in a sandbox."""
+    with Confinement().command(["-c", source]) as (command, handles):
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            pass_fds=handles,
+            env=environment(),
+        )
+
+
 def is_root() -> bool:
-    """Whether this process is the machine's root, and not that of a user namespace, which has few users."""
-    if sys.platform == "win32" or os.geteuid():
+    """Return True if this process is the machine's root, and not that of a user namespace, which has few users."""
+    if sys.platform != "linux" or os.geteuid():
         return False
-    with contextlib.suppress(OSError, ValueError):
-        first, outside, count = (int(number) for number in Path("/proc/self/uid_map").read_text("utf-8").split())
-        return (first, outside, count) == _ALL_USERS
-    return False
+    return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
+
+
+def unused_user() -> int:
+    """Return the id of a user that nobody is, another one at each call."""
+    return _FIRST_USER + secrets.randbelow(_USERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
     """What one sandbox is made of.
 
-    `user`: the id of a user that nobody is, for the program of a service that runs as root: a user namespace would make
-    it another name of root, for whom the kernel has no limit of processes. None: the service's own user, in a user
-    namespace.
+    Attributes:
+        fonts: `font_list`.
+        user: an unused user, for the program of a service that runs as root: a user namespace would make it another
+            name of root, for whom the kernel has no limit of processes. None: the service's own user, in a user
+            namespace.
     """
 
     fonts: tuple[str, bytes] | None = None
-    """The name and content of matplotlib's list of fonts, which takes it a second to make."""
-    user: int | None = field(default_factory=lambda: stranger() if is_root() else None)
+    user: int | None = field(default_factory=lambda: unused_user() if is_root() else None)
 
     @contextlib.contextmanager
     def command(self, arguments: Sequence[str], work_bytes: int = WORK_BYTES) -> Iterator[tuple[list[str], list[int]]]:
-        """The command that runs the sandbox's Python with these arguments, and the files that it is to inherit. The
-        working folder holds `work_bytes`."""
-        told = syscalls.filter_here()
-        assert told is not None
-        given = [told] if self.fonts is None else [told, self.fonts[1]]
-        handles = [_handle_of(data) for data in given]
-        try:
-            fonts = [] if self.fonts is None else self._font_list(self.fonts[0], handles[1])
-            bwrap = ["bwrap", *self._isolation(), "--seccomp", str(handles[0]), *_system(), *_interpreter()]
-            # The root last: from then on nothing can be written but to the two file systems in memory.
-            yield (
-                [*bwrap, *_memory(work_bytes), *fonts, "--remount-ro", "/", "--", _PYTHON, *_FLAGS, *arguments],
-                handles,
-            )
-        finally:
-            for handle in handles:
-                os.close(handle)
+        """Yield the command that runs the sandbox's Python with these arguments, and the files that it must inherit.
+        The working folder holds `work_bytes`."""
+        refused = syscalls.filter_here()
+        assert refused is not None, "see `lacking`"
+        with tempfile.TemporaryFile(buffering=0) as rules, tempfile.TemporaryFile(buffering=0) as font_file:
+            handles = [_fill(rules, refused)]
+            fonts: list[str] = []
+            if self.fonts is not None:
+                name, content = self.fonts
+                handles.append(_fill(font_file, content))
+                fonts = ["--perms", "0444", "--ro-bind-data", str(handles[1]), f"{_CONFIG}/{name}"]
+            command = [
+                *("bwrap", *self._isolation(), "--seccomp", str(handles[0]), *_system(), *_interpreter()),
+                # Only these can be written to: file systems in memory, each of a bounded size.
+                *("--perms", "0777", "--size", str(work_bytes), "--tmpfs", "/work"),
+                *("--perms", "0777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"),
+                *("--perms", "0777", "--dir", _CONFIG, *fonts),
+                *("--remount-ro", "/", "--", _PYTHON, "-I", "-S", "-B", *arguments),
+            ]
+            yield command, handles
 
     def _isolation(self) -> list[str]:
         names = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         ends = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--cap-drop", "ALL"]
         if self.user is None:
             names += ["--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"]
-        else:
-            # Of the first process alone: it becomes that user, or starts the program as that, and can end it.
-            ends += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_KILL"]
+        else:  # the first process becomes that user before it starts a program
+            ends += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         variables = [part for name, value in _VARIABLES.items() for part in ("--setenv", name, value)]
         return [*names, *ends, "--clearenv", *variables, "--chdir", "/work"]
 
-    def _font_list(self, name: str, handle: int) -> list[str]:
-        return ["--perms", "0444", "--ro-bind-data", str(handle), f"{_CONFIG}/{name}"]
 
-
-PACKAGES_AT: Final = "/python/packages"
-_PYTHON: Final = "/python/bin/python"
-_FLAGS: Final = ("-I", "-S", "-B")
-SUPERVISOR: Final = "/python/supervisor.py"
-_SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
-"""Not imported: the service runs where what it imports is not there, too."""
+def _fill(file: IO[bytes], data: bytes) -> int:
+    """Write a file to be read from its beginning. Return its handle."""
+    file.write(data)
+    file.seek(0)
+    return file.fileno()
 
 
 def _folders(*paths: str) -> list[str]:
     """Folders that everybody may look into: those that bubblewrap makes unasked are for their owner alone."""
     return [part for path in paths for part in ("--dir", path)]
-
-
-def _memory(work_bytes: int) -> list[str]:
-    """What can be written to: file systems in memory, each of a bounded size."""
-    work = ["--perms", "0777", "--size", str(work_bytes), "--tmpfs", "/work"]
-    scratch = ["--perms", "0777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"]
-    return [*work, *scratch, "--perms", "0777", "--dir", _CONFIG]
 
 
 @cache
@@ -246,18 +278,3 @@ def _top_level(installed: metadata.Distribution, name: str) -> set[str]:
     listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name
     parts = {line.partition(",")[0].partition("/")[0] for line in listed.splitlines()}
     return {part for part in parts if part not in ("", "..", "__pycache__") and not part.endswith(".dist-info")}
-
-
-def stranger() -> int:
-    return _FIRST_USER + secrets.randbelow(_USERS)
-
-
-def _handle_of(data: bytes) -> int:
-    """A file in memory with this content, to be read from its beginning."""
-    if sys.platform != "linux":
-        raise NotImplementedError(NOT_LINUX)
-    handle = os.memfd_create("agentsvc")
-    with open(handle, "wb", closefd=False) as file:
-        file.write(data)
-    os.lseek(handle, 0, os.SEEK_SET)
-    return handle

@@ -15,26 +15,18 @@ IDLE_SECONDS: Final = 600.0
 IDLE_MAX: Final = 4
 """Interpreters that wait for their next program; further ones end the one that has waited longest."""
 NEW_ATTEMPT: Final = "the run was interrupted, and goes on in a new process"
-_GONE: Final = {
-    "exit": "the last program ended its process, or left others behind",
-    "time": "the last program took too long",
-    "memory": "the last program took too much memory",
-    "processes": "the last program started too many processes",
-    "files": "the last program made too many files",
-    "printed": "the last program printed too much",
-    "lost": "their sandbox ended, or had no room for the chat's new files",
-}
-"""Why variables are gone after a program that ended in one of these ways."""
+_LOST: Final = "their sandbox ended, or had no room for the chat's new files"
+_ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
+_STOPPED: Final = "the last program was stopped at a limit"
 
 
 class Interpreter:
-    """Runs programs one after the other in a sandbox that keeps their variables. When that has ended, the next program
-    gets a new one. `gone`: why there are no variables now, if there were some."""
+    """Runs programs one after the other in a sandbox that keeps their variables. After the sandbox has ended, the next
+    program gets a new one. `gone`: why there are no variables now, if there were some."""
 
-    def __init__(self, confinement: Confinement, gone: str = "") -> None:
+    def __init__(self, confinement: Confinement, gone: str) -> None:
         self._confinement = confinement
         self._gone = gone
-        self._using = asyncio.Lock()
         self._sandbox: Sandbox | None = None
 
     @property
@@ -43,28 +35,23 @@ class Interpreter:
 
     async def run(self, program: Program, keep: Keep) -> Ending:
         """Run the program; each file that it wrote or changed is given to `keep`."""
-        async with self._using:
-            ending = None
-            try:
-                if self._sandbox is not None and (ending := await self._sandbox.run(program, keep)) is None:
-                    await self._end(_GONE["lost"])
-                if self._sandbox is None:
-                    gone = self._gone
-                    self._sandbox = await start(self._confinement, program.files)
-                    ending = await self._sandbox.run(program, keep) or Ending()
-                    ending.gone = gone
-                assert ending is not None
-                return ending
-            finally:
-                if ending is None or not ending.alive:
-                    await self._end(_GONE[ending.how if ending else "lost"])
+        ending = None
+        try:
+            if self._sandbox is not None and (ending := await self._sandbox.run(program, keep)) is None:
+                await self.end(_LOST)
+            if self._sandbox is None:
+                gone = self._gone
+                self._sandbox = await start(self._confinement, program.files)
+                ending = await self._sandbox.run(program, keep) or Ending()
+                ending.gone = gone
+            assert ending is not None
+            return ending
+        finally:
+            if ending is None or not ending.alive:
+                await self.end(_ENDED.get(ending.how, _STOPPED) if ending else _LOST)
 
     async def end(self, why: str) -> None:
-        """End the sandbox; `why` is what the next program is told."""
-        async with self._using:
-            await self._end(why)
-
-    async def _end(self, why: str) -> None:
+        """End the sandbox, if there is one. The next result says why the variables are gone."""
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
             self._gone = why
@@ -93,7 +80,6 @@ class Interpreters:
         try:
             return await interpreter.run(program, keep)
         finally:
-            self._wake(interpreter)
             if interpreter.alive:
                 self._idle[interpreter] = asyncio.create_task(self._end_later(interpreter))
             if len(self._idle) > IDLE_MAX:

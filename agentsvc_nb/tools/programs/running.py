@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import os
 import re
 import secrets
@@ -14,10 +13,10 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agentsvc_nb.documents.child_process import environment
 from agentsvc_nb.tools.programs.confinement import NOT_LINUX, PACKAGES_AT, SUPERVISOR, WORK_BYTES, Confinement
@@ -41,17 +40,21 @@ _PIECE: Final = 1 << 16
 _SOCKETS: Final = re.compile(rb"sockets: used (\d+)")
 _BUFFER_BYTES: Final = 212_992
 """Of a socket, where the kernel does not say its default."""
-_LIMITS: Final = {
-    "RLIMIT_AS": MEMORY_BYTES,
-    "RLIMIT_FSIZE": WORK_BYTES,
-    "RLIMIT_NOFILE": 128,
-    "RLIMIT_NPROC": PROCESSES_MAX,
-    "RLIMIT_CORE": 0,
-    "RLIMIT_MEMLOCK": 0,
+SETTINGS: Final = {
+    "limits": {
+        "RLIMIT_AS": MEMORY_BYTES,
+        "RLIMIT_FSIZE": WORK_BYTES,
+        "RLIMIT_NOFILE": 128,
+        "RLIMIT_NPROC": PROCESSES_MAX,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 0,
+    },
+    "packages": PACKAGES_AT,
+    "files_max": FILES_MAX,
+    "results_max": RESULTS_MAX,
+    "result_bytes": WORK_BYTES,
+    "file_bytes": FILE_MAX_BYTES,
 }
-
-FONTS_SECONDS: Final = 60.0
-log = logging.getLogger(__name__)
 
 Keep = Callable[[str, bytes], Awaitable[None]]
 
@@ -73,51 +76,26 @@ class Program:
     code: str
     seconds: float
     files: Sequence[InputFile] = ()
-    mark: str = field(default_factory=lambda: f"\0{secrets.token_hex(16)}\0")
-    """What the sandbox prints when the program has ended: until then all that is printed is the program's."""
-
-    def request(self, user: int | None) -> bytes:
-        """What the sandbox's first process is told, as a line."""
-        told: dict[str, Any] = {
-            "code": self.code,
-            "seconds": self.seconds,
-            "files": [(file.path, file.size, file.sha256) for file in self.files],
-            "mark": self.mark,
-            "packages": [PACKAGES_AT],
-            "user": user,
-            "limits": _LIMITS,
-            "files_max": FILES_MAX,
-            "results_max": RESULTS_MAX,
-            "result_bytes": WORK_BYTES,
-            "file_bytes": FILE_MAX_BYTES,
-        }
-        return json.dumps(told).encode() + b"\n"
 
 
 @dataclass(slots=True)
 class Ending:
-    """How a program ended: `how` is `exit`, `time`, `files`, `memory`, `processes`, `printed` or `lost`, and
-    `code` its exit code."""
+    """How a program ended.
+
+    Attributes:
+        how: `exit`, `time`, `files`, `memory`, `processes`, `printed`, or `lost` if the sandbox ended before it.
+        code: its exit code.
+        left_out: the number of files that it wrote and that were too many or too large to be kept.
+        alive: True if its process has stopped, alone, and another program can go on with its variables.
+        gone: why the variables of earlier programs were gone, as a clause; empty if they were not.
+    """
 
     how: str = "lost"
     code: int = 0
     printed: str = ""
     left_out: int = 0
-    """The number of files that it wrote and that were too many or too large to be kept."""
     alive: bool = False
-    """Whether its process has stopped, alone, and another program can go on with its variables."""
     gone: str = ""
-    """Why the variables of earlier programs were gone, as a clause; empty if they were not."""
-
-
-async def run(program: Program, keep: Keep, confinement: Confinement | None = None) -> Ending:
-    """Run one program in a sandbox of its own; each file that it wrote is given to `keep`. No process is left when this
-    returns or raises."""
-    sandbox = await start(confinement or Confinement(), program.files)
-    try:
-        return await sandbox.run(program, keep) or Ending()
-    finally:
-        await sandbox.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +104,6 @@ class Sandbox:
 
     process: Process
     handle: int
-    user: int | None
     input: asyncio.StreamWriter
     results: asyncio.StreamReader
     printed: asyncio.StreamReader
@@ -134,10 +111,12 @@ class Sandbox:
     async def run(self, program: Program, keep: Keep) -> Ending | None:
         """Run the program; each file that it wrote or changed is given to `keep`. None if it was not begun: the sandbox
         has ended, or no room for the files."""
-        if not await self._take(program):
+        # The sandbox prints the mark when the program has ended: until then all that is printed is the program's.
+        mark = f"\0{secrets.token_hex(16)}\0"
+        if not await self._send(program, mark):
             return None
         ending = Ending()
-        reading = (_results(self.results, ending, keep), _printed(self, program.mark.encode(), ending))
+        reading = (_results(self.results, ending, keep), _printed(self, mark.encode(), ending))
         work = [asyncio.create_task(each) for each in reading]
         watch = asyncio.create_task(_watch(self, ending))
         try:
@@ -154,13 +133,15 @@ class Sandbox:
         ending.alive = ending.alive and ending.how == "exit" and processes <= _OWN_PROCESSES + 1
         return ending
 
-    async def _take(self, program: Program) -> bool:
-        """Send the program, and of its files those that the sandbox lacks."""
+    async def _send(self, program: Program, mark: str) -> bool:
+        """Send the program, and of its files those that the sandbox lacks. Return False if that failed."""
+        files = [(file.path, file.size, file.sha256) for file in program.files]
+        request = {"code": program.code, "seconds": program.seconds, "files": files, "mark": mark}
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
-            self.input.write(program.request(self.user))
+            self.input.write(json.dumps(request).encode() + b"\n")
             async with asyncio.timeout(GRACE_SECONDS):
-                told = read_json(await self.results.readuntil())
-            for number in told["wanted"]:
+                answer = read_json(await self.results.readuntil())
+            for number in answer["wanted"]:
                 async with program.files[number].open() as path:
                     with path.open("rb") as file:
                         while piece := await asyncio.to_thread(file.read, 1 << 20):
@@ -178,7 +159,7 @@ class Sandbox:
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
     async def close(self) -> None:
-        """End the sandbox; what the pipes still hold is read, for they are closed only then."""
+        """End the sandbox with all of its processes. What the pipes still hold is read: they are closed only then."""
         self.kill()
         os.close(self.handle)
         # Not to be cancelled half-way: what this waits for takes milliseconds.
@@ -191,13 +172,13 @@ async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sa
     if sys.platform != "linux":
         raise NotImplementedError(NOT_LINUX)
     room = WORK_BYTES + sum(file.size for file in files)
-    with confinement.command([SUPERVISOR], room) as (command, handles):
+    settings = json.dumps({**SETTINGS, "user": confinement.user})
+    with confinement.command([SUPERVISOR, settings], room) as (command, handles):
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, pass_fds=handles, env=environment(), start_new_session=True
         )
     assert process.stdin and process.stdout and process.stderr  # noqa: PT018
-    handle = os.pidfd_open(process.pid)
-    return Sandbox(process, handle, confinement.user, process.stdin, process.stdout, process.stderr)
+    return Sandbox(process, os.pidfd_open(process.pid), process.stdin, process.stdout, process.stderr)
 
 
 async def _results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
@@ -296,25 +277,3 @@ def _read(path: str) -> bytes:
         return b""
     finally:
         os.close(handle)
-
-
-_FONTS: Final = """
-import matplotlib.font_manager, os, shutil
-for name in os.listdir(os.environ["MPLCONFIGDIR"]):
-    if name.startswith("fontlist"):
-        shutil.copy(os.path.join(os.environ["MPLCONFIGDIR"], name), name)
-"""
-
-
-async def font_list() -> tuple[str, bytes] | None:
-    """The name and content of the list of fonts that matplotlib makes when it has none; None if that failed."""
-    found: list[tuple[str, bytes]] = []
-
-    async def keep(path: str, data: bytes) -> None:
-        found.append((path, data))
-
-    ending = await run(Program(_FONTS, FONTS_SECONDS), keep)
-    if len(found) != 1:
-        log.warning("the sandbox's fonts could not be listed (%s): %s", ending.how, ending.printed)
-        return None
-    return found[0]

@@ -1,9 +1,10 @@
 """The first process of a sandbox: runs programs in one Python process that keeps its variables, stops all that they
 started, and hands out their files.
 
-It is run as a file by the interpreter within the sandbox, where there is nothing but the standard library. It reads
-requests, lines of JSON (`running.Program.request`), from its standard input, which stays open as long as the service
-wants the sandbox: at its end this process ends, and with it, as the first of its process namespace, every other.
+It is run as a file by the interpreter within the sandbox, where there is nothing but the standard library. Its argument
+is `running.SETTINGS` with the sandbox's `user`. It reads requests, lines of JSON (`running.Sandbox.run`), from its
+standard input, which stays open as long as the service wants the sandbox: at its end this process ends, and with it, as
+the first of its process namespace, every other.
 
 Each answer on the standard output has a line with the numbers of the chat's files that are lacking here, whose contents
 are then read; when the program has ended, a line that tells how; each file that it wrote, as a line with path and size,
@@ -35,32 +36,35 @@ LOOK_MS = 20
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a handler the first process of a namespace ignores it
+    settings = json.loads(sys.argv[1])
+    if user := settings["user"]:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    folder = Folder(settings)
     interpreter: Interpreter | None = None
-    folder = Folder()
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
-        interpreter = interpreter or Interpreter(request)
-        with _as_the_program(request["user"]):
-            folder.take(request["files"])
-        how, code = interpreter.run(request)
+        interpreter = interpreter or Interpreter(settings)
+        folder.take(request["files"])
+        how, code = interpreter.run(request["code"], request["seconds"])
         os.write(2, request["mark"].encode())
-        _tell({"how": how, "code": code, "alive": interpreter.alive})
-        with _as_the_program(request["user"]):
-            left_out = folder.hand_out(request)
-        _tell({"left_out": left_out})
+        _send({"how": how, "code": code, "alive": interpreter.alive})
+        _send({"left_out": folder.hand_out()})
 
 
 class Interpreter:
     """The process in which programs run, one after the other. Between them it is stopped, with all of its threads."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any]) -> None:
         given, self._programs = os.pipe()
         self._codes, ended = os.pipe()
+        self._files_max = settings["files_max"]
         self._pid = os.fork()
         if self._pid == 0:
             os.close(self._programs)
             os.close(self._codes)
-            _become_interpreter(request, given, ended)
+            _become_interpreter(settings, given, ended)
         os.close(given)
         os.close(ended)
         self._poll = select.poll()
@@ -68,13 +72,13 @@ class Interpreter:
             self._poll.register(handle, select.POLLIN)
         self.alive = True
 
-    def run(self, request: dict[str, Any]) -> tuple[str, int]:
-        """How the program ended (`exit`, `time`, `files`), and its exit code. Then nothing runs in the sandbox but this
-        process."""
+    def run(self, code: str, seconds: float) -> tuple[str, int]:
+        """Return how the program ended (`exit`, `time`, `files`), and its exit code. Then nothing runs in the sandbox
+        but this process."""
         with contextlib.suppress(OSError):  # it was killed meanwhile, which is seen below
             os.kill(self._pid, signal.SIGCONT)
-            os.write(self._programs, _line({"code": request["code"]}))
-        how, code = self._wait(request)
+            os.write(self._programs, _line({"code": code}))
+        how, exit_code = self._wait(seconds)
         self.alive = self.alive and how == "exit"
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGSTOP if self.alive else signal.SIGKILL)  # all but this one
@@ -84,10 +88,10 @@ class Interpreter:
             with contextlib.suppress(ChildProcessError):
                 while True:
                     os.wait()
-        return how, code
+        return how, exit_code
 
-    def _wait(self, request: dict[str, Any]) -> tuple[str, int]:
-        ends = time.monotonic() + request["seconds"]
+    def _wait(self, seconds: float) -> tuple[str, int]:
+        ends = time.monotonic() + seconds
         while True:
             ready = {handle for handle, _ in self._poll.poll(LOOK_MS)}
             if 0 in ready:
@@ -95,7 +99,7 @@ class Interpreter:
             if self._codes in ready and (code := os.read(self._codes, 1)):
                 return "exit", code[0]
             with contextlib.suppress(ChildProcessError):
-                while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # whoever loses its parent becomes this process's child
+                while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # a process that lost its parent is this one's child
                     if ended[0] == self._pid:
                         self.alive = False
                         return "exit", os.waitstatus_to_exitcode(ended[1])
@@ -103,27 +107,15 @@ class Interpreter:
                 return "time", 0
             # A file system in memory bounds the bytes in files, and not how many files there are.
             found = [os.statvfs(place) for place in (WORK, "/tmp")]
-            if any(one.f_files - one.f_ffree > request["files_max"] for one in found):
+            if any(one.f_files - one.f_ffree > self._files_max for one in found):
                 return "files", 0
-
-
-@contextlib.contextmanager
-def _as_the_program(user: int | None) -> Iterator[None]:
-    """Have the rights of the sandbox's unprivileged user, if there is one, and no others."""
-    if user:
-        os.setgroups([])
-        os.setegid(user)
-        os.seteuid(user)
-    yield
-    if user:
-        os.seteuid(0)
-        os.setegid(0)
 
 
 class Folder:
     """The working folder: the chat's files are put there, and what programs wrote is handed out, each change once."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
         self._known: dict[str, str] = {}
         """The SHA-256 of each file when no program ran, by its path; empty for one that is too large to be kept."""
         self._of_chat: set[str] = set()
@@ -140,17 +132,17 @@ class Folder:
         room = os.statvfs(WORK)
         if sum(files[number][1] for number in wanted) > room.f_bavail * room.f_frsize:
             os._exit(1)
-        _tell({"wanted": wanted})
+        _send({"wanted": wanted})
         for number in wanted:
             path, size, self._known[path] = files[number]
-            with _opened(os.path.join(WORK, path)) as file:
+            with _new_file(os.path.join(WORK, path)) as file:
                 _copy(sys.stdin.buffer, file, size)
 
-    def hand_out(self, request: dict[str, Any]) -> int:
-        """Write the files that are new or changed to the standard output; the number of those that are too many or too
-        large."""
+    def hand_out(self) -> int:
+        """Write the files that are new or changed to the standard output. Return the number of those that are too many
+        or too large."""
         count = left_out = 0
-        room = request["result_bytes"]
+        room = self._settings["result_bytes"]
         before, self._known = self._known, {}
         for path in _regular_files():
             name = os.path.relpath(path, WORK)
@@ -160,22 +152,22 @@ class Folder:
                 continue
             with file:
                 size = os.fstat(file.fileno()).st_size
-                fits = size <= request["file_bytes"]
+                fits = size <= self._settings["file_bytes"]
                 self._known[name] = hashlib.file_digest(file, "sha256").hexdigest() if fits else ""
                 if self._known[name] == before.get(name):
                     continue
-                if count >= request["results_max"] or not fits or size > room:
+                if count >= self._settings["results_max"] or not fits or size > room:
                     left_out += 1
                     continue
                 self._of_chat.add(name)
                 count, room = count + 1, room - size
                 file.seek(0)
-                _tell({"path": name, "size": size})
+                _send({"path": name, "size": size})
                 _copy(file, sys.stdout.buffer, size)
         return left_out
 
 
-def _opened(path: str) -> BinaryIO:
+def _new_file(path: str) -> BinaryIO:
     """A new file in the place of what is there. A folder stays: a file `a` and a file `a/b` can't both be there."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -200,8 +192,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 def _regular_files() -> Iterator[str]:
     """The files of the working folder, but for hidden ones and what Python keeps."""
     folders = [WORK]
-    while folders:
-        # Not by recursion: a program may nest folders deeper than Python calls.
+    while folders:  # not `os.walk`: a program may nest folders deeper than Python calls
         with contextlib.suppress(OSError):
             for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
                 if entry.name.startswith(".") or entry.name == "__pycache__":
@@ -212,16 +203,16 @@ def _regular_files() -> Iterator[str]:
                     yield entry.path
 
 
-def _tell(told: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(_line(told))
+def _send(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(_line(message))
     sys.stdout.buffer.flush()
 
 
-def _line(told: dict[str, Any]) -> bytes:
-    return json.dumps(told).encode() + b"\n"
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
-def _become_interpreter(request: dict[str, Any], given: int, ended: int) -> NoReturn:
+def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoReturn:
     """Run in this process, with its limits, the programs whose source comes from `given`; write to `ended` the exit
     code of each."""
     import gc
@@ -230,14 +221,10 @@ def _become_interpreter(request: dict[str, Any], given: int, ended: int) -> NoRe
     os.dup2(2, 1)
     os.close(0)
     os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
-    if user := request["user"]:
-        os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
-    for name, value in request["limits"].items():
+    for name, value in settings["limits"].items():
         resource.setrlimit(getattr(resource, name), (value, value))
     os.nice(10)
-    sys.path[:] = [*(path for path in sys.path if path.startswith("/python/")), *request["packages"], WORK]
+    sys.path[:] = [*(path for path in sys.path if path.startswith("/python/")), settings["packages"], WORK]
     site.setquit()
     # What is imported stays: to look for garbage in it as often as Python does takes a tenth of the import's time.
     gc.set_threshold(10_000, 10, 10)

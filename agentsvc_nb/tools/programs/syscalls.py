@@ -1,4 +1,4 @@
-"""The sandbox's filter of system calls: what a program that computes never needs, the kernel refuses.
+"""The sandbox's filter of system calls, by libseccomp: the kernel refuses what a program that computes never needs.
 
 Namespaces already keep a program from the machine. The filter refuses what would make memory that no process is seen to
 use (`memfd_create`, shared anonymous memory), what reaches into other processes, and the parts of the kernel in which
@@ -7,136 +7,90 @@ most ways out of sandboxes were found.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import platform
-import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from functools import cache
 from typing import Final
 
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A processor: its audit number, and where its numbers of system calls stand in the pairs below."""
-
-    audit: int
-    column: int
-
-
-MACHINES: Final = {"x86_64": Machine(0xC000003E, 0), "aarch64": Machine(0xC00000B7, 1)}
-_NONE: Final = -1
-_TABLE: Final = """
-# Memory that belongs to no process.
-memfd_create 319 279, memfd_secret 447 447, shmget 29 194, shmat 30 196
-msgget 68 186, semget 64 190, mq_open 240 180, vmsplice 278 75
-remap_file_pages 216 234, mlock 149 228, mlock2 325 284, mlockall 151 230
-# Other processes.
-ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, kcmp 312 272
-process_madvise 440 440, pidfd_getfd 438 438, move_pages 279 239, migrate_pages 256 238
-sched_setscheduler 144 119, sched_setparam 142 118, sched_setattr 314 274
-# Namespaces and mounts.
-unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41
-chroot 161 51, open_tree 428 428, move_mount 429 429, fsopen 430 430
-fsconfig 431 431, fsmount 432 432, fspick 433 433, mount_setattr 442 442
-# The kernel.
-keyctl 250 219, add_key 248 217, request_key 249 218, bpf 321 280
-perf_event_open 298 241, userfaultfd 323 282, fanotify_init 300 262
-io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427
-kexec_load 246 104, kexec_file_load 320 294, init_module 175 105, finit_module 313 273
-delete_module 176 106, swapon 167 224, swapoff 168 225, quotactl 179 60
-quotactl_fd 443 443, reboot 169 142, acct 163 89, iopl 172 -
-ioperm 173 -, personality 135 92, syslog 103 116, lookup_dcookie 212 18
-name_to_handle_at 303 264, open_by_handle_at 304 265, settimeofday 164 170
-clock_settime 227 112, clock_adjtime 305 266, adjtimex 159 171, vhangup 153 58
-"""
-"""System calls that are refused, with their numbers on x86_64 and aarch64."""
-REFUSED: Final = [
-    tuple(_NONE if number == "-" else int(number) for number in entry.split()[1:])
-    for line in _TABLE.splitlines()
-    for entry in line.split(", ")
-    if entry and not line.startswith("#")
-]
-_CLONE3: Final = (435, 435)
-_CLONE: Final = (56, 220)
-_SOCKETS: Final = ((41, 198), (53, 199))
-_SETSOCKOPT: Final = (54, 208)
-_BUFFERS: Final = (7, 32)
-"""`SO_SNDBUF` and `SO_SNDBUFFORCE`."""
-_MMAP: Final = (9, 222)
-_PRLIMIT: Final = (302, 261)
-_NEW_NAMESPACE: Final = 0x7E020000
+MACHINES: Final = ("x86_64", "aarch64")
+"""Others number the arguments of `clone` or `mmap` differently."""
+MEMORY_OF_NO_PROCESS: Final = (
+    "memfd_create memfd_secret shmget shmat msgget semget mq_open vmsplice remap_file_pages mlock mlock2 mlockall"
+)
+OTHER_PROCESSES: Final = (
+    "ptrace process_vm_readv process_vm_writev kcmp process_madvise pidfd_getfd move_pages migrate_pages "
+    "sched_setscheduler sched_setparam sched_setattr"
+)
+NAMESPACES_AND_MOUNTS: Final = (
+    "unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr"
+)
+KERNEL: Final = (
+    "keyctl add_key request_key bpf perf_event_open userfaultfd fanotify_init io_uring_setup io_uring_enter "
+    "io_uring_register kexec_load kexec_file_load init_module finit_module delete_module swapon swapoff quotactl "
+    "quotactl_fd reboot acct iopl ioperm personality syslog lookup_dcookie name_to_handle_at open_by_handle_at "
+    "settimeofday clock_settime clock_adjtime adjtimex vhangup"
+)
+_NEW_NAMESPACES: Final = (0x20000, *(1 << bit for bit in range(25, 31)))
 """The flags of `clone` that make a namespace of any kind but of time, which `clone` has none for."""
 _SHARED_AND_ANONYMOUS: Final = 0x21
 _UNIX: Final = 1
-_X32: Final = 0x40000000
-
-_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
-_EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45
+_SEND_BUFFERS: Final = (7, 32)
+"""`SO_SNDBUF` and `SO_SNDBUFFORCE`."""
+# The values of libseccomp's `seccomp.h`.
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Where they stand in the kernel's `seccomp_data`; arguments have 8 bytes each, here the lower half first."""
+_OTHER_ARCHITECTURES: Final = 2
+_DIFFERS, _EQUAL_UNDER_MASK = 1, 7
+_INT: Final = 0xFFFFFFFF
 
 
+class _Test(ctypes.Structure):
+    """A test of a call's argument (`struct scmp_arg_cmp`)."""
+
+    _fields_ = (
+        ("argument", ctypes.c_uint),
+        ("comparison", ctypes.c_int),
+        ("first", ctypes.c_uint64),
+        ("second", ctypes.c_uint64),
+    )
+
+
+@cache
 def filter_here() -> bytes | None:
-    """The filter as a BPF program; None on a processor whose system calls are not known."""
-    found = MACHINES.get(platform.machine())
-    if found is None:
+    """Return the filter as a BPF program; None without libseccomp 2.5.4 or on a processor that was not tried."""
+    try:
+        library = ctypes.CDLL("libseccomp.so.2")
+    except OSError:
         return None
-    program = _Program(found.column)
-    program.unless(_EQUAL, found.audit, at=_ARCHITECTURE, verdict=_KILL)
-    program.when(_AT_LEAST, _X32, at=_NUMBER, verdict=_ERROR | errno.EPERM)
-    for numbers in REFUSED:
-        program.refuse(numbers)
+    library.seccomp_init.restype = ctypes.c_void_p
+    rules = ctypes.c_void_p(library.seccomp_init(_ALLOW))
+    faults = [library.seccomp_attr_set(rules, _OTHER_ARCHITECTURES, ctypes.c_uint32(_KILL))]
+
+    def refuse(call: str, *tests: _Test, error: int = errno.EPERM) -> None:
+        """Refuse the call when the test of its argument holds."""
+        number = library.seccomp_syscall_resolve_name(call.encode())
+        faults.append(library.seccomp_rule_add_array(rules, _ERROR | error, number, len(tests), (_Test * 1)(*tests)))
+
+    for call in f"{MEMORY_OF_NO_PROCESS} {OTHER_PROCESSES} {NAMESPACES_AND_MOUNTS} {KERNEL}".split():
+        refuse(call)
     # Its flags lie in memory, where a filter can't look; the C library then uses `clone`.
-    program.refuse(_CLONE3, errno.ENOSYS)
-    program.refuse_argument(_CLONE, 0, _ANY_BIT, _NEW_NAMESPACE)
-    program.refuse_argument(_MMAP, 3, _EQUAL, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)
-    # Limits of other processes: the supervisor may be of the same user.
-    program.refuse_argument(_PRLIMIT, 0, _EQUAL, 0, inverted=True)
-    for numbers in _SOCKETS:
-        program.refuse_argument(numbers, 0, _EQUAL, _UNIX, error=errno.EAFNOSUPPORT, inverted=True)
+    refuse("clone3", error=errno.ENOSYS)
+    for flag in _NEW_NAMESPACES:
+        refuse("clone", _Test(0, _EQUAL_UNDER_MASK, flag, flag))
+    refuse("mmap", _Test(3, _EQUAL_UNDER_MASK, _SHARED_AND_ANONYMOUS, _SHARED_AND_ANONYMOUS))
+    # Of other processes: the supervisor is of the same user.
+    refuse("prlimit64", _Test(0, _DIFFERS, 0))
+    refuse("sched_setaffinity", _Test(0, _DIFFERS, 0))
+    refuse("setpriority", _Test(0, _DIFFERS, 0))
+    refuse("setpriority", _Test(1, _DIFFERS, 0))
+    refuse("socket", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
+    refuse("socketpair", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
     # What a socket holds belongs to no process. The service counts each as the default buffer (`running.used_by`).
-    for option in _BUFFERS:
-        program.refuse_argument(_SETSOCKOPT, 2, _EQUAL, option)
-    return program.code + _instruction(_RETURN, _ALLOW)
-
-
-class _Program:
-    """Checks of system calls, one after the other. Each loads anew what it compares."""
-
-    def __init__(self, column: int) -> None:
-        self.code = b""
-        self._column = column
-
-    def when(self, test: int, value: int, *, at: int, verdict: int) -> None:
-        self.code += _instruction(_LOAD, at) + _instruction(test, value, 0, 1) + _instruction(_RETURN, verdict)
-
-    def unless(self, test: int, value: int, *, at: int, verdict: int) -> None:
-        self.code += _instruction(_LOAD, at) + _instruction(test, value, 1, 0) + _instruction(_RETURN, verdict)
-
-    def refuse(self, numbers: Sequence[int], error: int = errno.EPERM) -> None:
-        number = numbers[self._column]
-        if number != _NONE:
-            self.when(_EQUAL, number, at=_NUMBER, verdict=_ERROR | error)
-
-    def refuse_argument(
-        self,
-        numbers: Sequence[int],
-        argument: int,
-        test: int,
-        value: int,
-        *,
-        mask: int = 0xFFFFFFFF,
-        error: int = errno.EPERM,
-        inverted: bool = False,
-    ) -> None:
-        """Refuse the call when the test of its argument holds; `inverted`: when it does not."""
-        jumps = (1, 0) if inverted else (0, 1)
-        self.code += _instruction(_LOAD, _NUMBER) + _instruction(_EQUAL, numbers[self._column], 0, 4)
-        self.code += _instruction(_LOAD, _ARGUMENTS + 8 * argument) + _instruction(_AND, mask)
-        self.code += _instruction(test, value, *jumps) + _instruction(_RETURN, _ERROR | error)
-
-
-def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One instruction of classic BPF (`struct sock_filter`)."""
-    return struct.pack("=HBBI", code, if_true, if_false, value)
+    for option in _SEND_BUFFERS:
+        refuse("setsockopt", _Test(2, _EQUAL_UNDER_MASK, _INT, option))
+    with tempfile.TemporaryFile() as file:
+        faults.append(library.seccomp_export_bpf(rules, file.fileno()))
+        library.seccomp_release(rules)
+        file.seek(0)
+        return None if any(faults) or platform.machine() not in MACHINES else file.read()

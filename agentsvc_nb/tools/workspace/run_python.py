@@ -63,8 +63,6 @@ class RunPython(BaseTool):
     def __init__(self, services: ToolServices) -> None:
         super().__init__(services)
         self._turn = asyncio.Semaphore(AT_ONCE)
-        self._listing = asyncio.Lock()
-        self._fonts: tuple[str, bytes] | None = None
         self._interpreters = Interpreters()
 
     def available(self) -> bool:
@@ -74,36 +72,37 @@ class RunPython(BaseTool):
         # In a thread: to know it, a sandbox is made.
         if lacking := await asyncio.to_thread(confinement.lacking):
             raise WorkFailure("not_configured", lacking)
-        kept = _Files(task)
         async with self._turn:
-            fonts = await self._font_list()
+            fonts = await asyncio.to_thread(confinement.font_list)
 
             def opened(called_before: bool) -> AbstractAsyncContextManager[Interpreter]:
                 return self._interpreters.opened(Confinement(fonts), NEW_ATTEMPT if called_before else "")
 
             interpreter = await task.held(self.name, opened)
             every = await task.workspace.list()
-            entries = _shown(every, given.code)
+            shown = _shown(every, given.code)
             files = [
-                InputFile(one.path, one.size_bytes, one.sha256, partial(task.workspace.open, one.path))
-                for one in entries
+                InputFile(one.path, one.size_bytes, one.sha256, partial(task.workspace.open, one.path)) for one in shown
             ]
+            written = _WrittenFiles(task)
             program = Program(given.code, given.seconds, files)
-            ending = await self._interpreters.run(interpreter, program, kept.keep)
-        gone = f"The variables of earlier programs are gone: {ending.gone}." if ending.gone else ""
-        said = [ending.printed.strip(), gone, *_missing(len(every) - len(entries)), *kept.told(ending.left_out)]
+            ending = await self._interpreters.run(interpreter, program, written.keep)
+        notes = [f"The variables of earlier programs are gone: {ending.gone}."] if ending.gone else []
+        if missing := len(every) - len(shown):  # it may have computed over those that it found
+            notes.append(f"{missing:,} files of the chat were not there: name in the code those that it needs.")
+        notes += written.notes(ending.left_out)
+        printed = ending.printed.strip()
         if ending.how == "exit" and ending.code == 0:
-            return Outcome(content=[_text("\n\n".join(filter(None, said)) or "It printed nothing."), *kept.pictures])
-        return _failed(ending, given, said, kept)
+            text = "\n\n".join(filter(None, [printed, *notes]))
+            return Outcome.of_text(text or "It printed nothing.", *written.pictures)
+        code = "program_failed" if ending.how in ("exit", "lost", "printed") else "too_much_work"
+        # The end of what was printed: there an exception stands.
+        message = "\n\n".join(filter(None, [_failure(ending, given.seconds), *notes, printed[-MESSAGE_KEPT:]]))
+        return Outcome.of_text(message, *written.pictures).model_copy(update={"error": (code, message)})
 
-    async def _font_list(self) -> tuple[str, bytes] | None:
-        async with self._listing:
-            self._fonts = self._fonts or await running.font_list()
-            return self._fonts
 
-
-class _Files:
-    """Keeps the files of a program in the chat's workspace."""
+class _WrittenFiles:
+    """Writes the files of a program into the chat's workspace."""
 
     def __init__(self, task: ToolContext) -> None:
         self._task = task
@@ -129,7 +128,7 @@ class _Files:
         if picture:
             self.pictures.append({"type": "image", "path": path, "media_type": media_type})
 
-    def told(self, left_out: int) -> list[str]:
+    def notes(self, left_out: int) -> list[str]:
         lines = [f"Files written: {', '.join(self._written)}."] if self._written else []
         if left_out:
             lines.append(f"{left_out} more files were not kept: they are too many or too large.")
@@ -137,7 +136,7 @@ class _Files:
 
 
 def _shown(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
-    """The files that a program gets: those that it names first."""
+    """Return the files that a program gets: those that it names first."""
     found: list[WorkspaceEntry] = []
     room = SHOWN_BYTES
     for entry in sorted(entries, key=lambda entry: entry.path.rpartition("/")[2] not in code):
@@ -147,24 +146,8 @@ def _shown(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]
     return found
 
 
-def _missing(count: int) -> list[str]:
-    """Say how many files a program did not get, for it may have computed over those that it found."""
-    return [f"{count:,} files of the chat were not there: name in the code those that it needs."] if count else []
-
-
-def _failed(ending: Ending, given: RunPythonInput, said: list[str], kept: _Files) -> Outcome:
-    printed, *rest = said
-    if ending.how == "exit":
-        code, first = "program_failed", f"The program ended with exit code {ending.code}."
-    else:
-        code = "program_failed" if ending.how in ("lost", "printed") else "too_much_work"
-        first = "The program did not end by itself. " + _BOUNDS[ending.how].format(seconds=given.seconds)
-    if "SyntaxError: " in printed[-MESSAGE_KEPT:]:
-        first += f" It is Python {platform.python_version()}."
-    # The end of what was printed: there an exception stands.
-    message = "\n\n".join(filter(None, [first, *rest, printed[-MESSAGE_KEPT:]]))
-    return Outcome(content=[_text(message), *kept.pictures], error=(code, message))
-
-
-def _text(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}
+def _failure(ending: Ending, seconds: int) -> str:
+    if ending.how != "exit":
+        return "The program did not end by itself. " + _BOUNDS[ending.how].format(seconds=seconds)
+    version = f" It is Python {platform.python_version()}." if "SyntaxError: " in ending.printed[-MESSAGE_KEPT:] else ""
+    return f"The program ended with exit code {ending.code}.{version}"
