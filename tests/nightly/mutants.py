@@ -279,7 +279,7 @@ FAULTS: Final[tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...]] = (
                 "not all(is_public(address) for address in addresses)",
                 "not any(is_public(address) for address in addresses)",
             ),
-            ("a fetch reaches any port", "is_odd_number(host) or port not in WEB_PORTS", "is_odd_number(host)"),
+            ("a fetch reaches any port", "not allowed and port not in WEB_PORTS", "not allowed and port < 0"),
         ),
     ),
     (

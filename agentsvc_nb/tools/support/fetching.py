@@ -9,9 +9,9 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -92,34 +92,17 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-def is_odd_number(host: str) -> bool:
-    """Whether a host is an IPv4 address in a spelling that disguises it: decimal, octal, hexadecimal or short.
-
-    >>> is_odd_number("2130706433"), is_odd_number("0x7f.1"), is_odd_number("127.0.0.1"), is_odd_number("7.example")
-    (True, True, False, False)
-    """
-    last = host.rstrip(".").rpartition(".")[2]
-    if not re.fullmatch(r"[0-9]+|0[xX][0-9a-fA-F]*", last):
-        return False
-    try:
-        IPv4Address(host)
-    except ValueError:
-        return True
-    return False
-
-
-def is_host_of(url: httpx.URL, hosts: Container[str]) -> bool:
-    """Whether the hosts name that of the address, alone or with its port."""
-    host, port = _place(url)
-    return host in hosts or f"{host}:{port}" in hosts
-
-
 def goes_to(url: str, hosts: Container[str]) -> bool:
-    """`is_host_of` for an address as text; False for what is none."""
+    """Return True if `hosts` name the host of the address, alone or with its port."""
     try:
-        return is_host_of(_parsed(url), hosts)
+        return _is_among(_parsed(url), hosts)
     except WorkFailure:
         return False
+
+
+def _is_among(url: httpx.URL, hosts: Container[str]) -> bool:
+    host, port = _place(url)
+    return host in hosts or f"{host}:{port}" in hosts
 
 
 def _place(url: httpx.URL) -> tuple[str, int]:
@@ -181,70 +164,61 @@ class Fetcher:
         self._only_hosts = only_hosts
 
     def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
-        """A fetcher for the host of `url` and these `hosts` only; this one if `hosts` is None."""
+        """Return a fetcher for the host of `url` and these `hosts` only; this one if `hosts` is None."""
         if hosts is None:
             return self
         return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
 
     async def get(
-        self,
-        url: str,
-        *,
-        max_bytes: int = FETCH_BYTES,
-        seconds: float = FETCH_SECONDS,
-        accept: str = "*/*",
+        self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
     ) -> Fetched:
-        """The answer at `url` with any status, after at most five redirects.
+        """Return the answer at `url` with any status, after at most five redirects.
 
         Raises `WorkFailure`: `address_refused` for an address that is not public, `fetch_failed` for one that can't be
         reached, an answer larger than `max_bytes`, or when everything together takes longer than `seconds`.
         """
         import httpx
 
+        passed: list[str] = []
         try:
             async with asyncio.timeout(seconds):
-                return await self._followed(url, max_bytes, accept)
+                while len(passed) <= FETCH_REDIRECTS:
+                    found = await self._get(_parsed(url), max_bytes, accept)
+                    target = found.headers.get("location")
+                    if found.status not in REDIRECTS or not target:
+                        return replace(found, redirects=tuple(passed))
+                    passed.append(found.url)
+                    url = str(httpx.URL(found.url).join(target))
         except TimeoutError:
             raise _failed(url, f"it took longer than {seconds:g} s") from None
+        except (httpx.InvalidURL, UnicodeError):
+            raise _failed(url, "it is redirected to what is no address") from None
         except httpx.HTTPError as error:
             raise _failed(url, str(error) or type(error).__name__) from None
+        raise _failed(passed[0], f"it was redirected more than {FETCH_REDIRECTS} times")
 
-    async def _followed(self, url: str, max_bytes: int, accept: str) -> Fetched:
-        passed: list[str] = []
-        while True:
-            found = await self._once(url, max_bytes, accept, tuple(passed))
-            target = found.headers.get("location")
-            if found.status not in REDIRECTS or not target:
-                return found
-            if len(passed) == FETCH_REDIRECTS:
-                raise _failed(url, f"it was redirected more than {FETCH_REDIRECTS} times")
-            passed.append(found.url)
-            url = _joined(found.url, target)
-
-    async def _once(self, url: str, max_bytes: int, accept: str, passed: tuple[str, ...]) -> Fetched:
+    async def _get(self, url: httpx.URL, max_bytes: int, accept: str) -> Fetched:
         import httpx
 
-        parsed = _parsed(url)
-        address = await self.address(parsed)
-        headers = {**_HEADERS, "Accept": accept, "Host": parsed.netloc.decode("ascii")}
-        extensions = {"sni_hostname": parsed.raw_host.decode("ascii")}
+        pinned = url.copy_with(host=await self.address(url))
+        headers = {**_HEADERS, "Accept": accept, "Host": url.netloc.decode("ascii")}
+        extensions = {"sni_hostname": url.raw_host.decode("ascii")}
         # A new client each time: a pooled connection belongs to an address, which another host may share.
         async with (
             httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None) as client,
-            client.stream("GET", parsed.copy_with(host=address), headers=headers, extensions=extensions) as answer,
+            client.stream("GET", pinned, headers=headers, extensions=extensions) as answer,
         ):
-            skipped = answer.status_code in REDIRECTS
-            body, transferred = (b"", 0) if skipped else await _body(answer, url, max_bytes)
-            return Fetched(str(parsed), answer.status_code, answer.headers, body, transferred, passed)
+            body = b"" if answer.status_code in REDIRECTS else await _body(answer, str(url), max_bytes)
+            return Fetched(str(url), answer.status_code, answer.headers, body, answer.num_bytes_downloaded)
 
     async def address(self, url: httpx.URL) -> str:
         """The IP address to connect to: the first that the host resolves to. Raises `WorkFailure` unless all that it
         resolves to are public, or the operator allows the host."""
         host, port = _place(url)
-        if self._only_hosts is not None and not is_host_of(url, self._only_hosts):
+        if self._only_hosts is not None and not _is_among(url, self._only_hosts):
             raise WorkFailure("address_refused", _ELSEWHERE.format(str(url)[:_SHOWN_CHARS], host))
-        allowed = is_host_of(url, self._allow)
-        if not allowed and (is_odd_number(host) or port not in WEB_PORTS):
+        allowed = _is_among(url, self._allow)
+        if not allowed and port not in WEB_PORTS:
             raise _refused(str(url))
         addresses = await self._resolve(host, port)
         if not addresses:
@@ -263,21 +237,20 @@ async def _resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]).partition("%")[0] for *_, address in found))
 
 
-async def _body(answer: httpx.Response, url: str, max_bytes: int) -> tuple[bytes, int]:
-    """The body, and its size on the wire. It is decompressed here, piece by piece, so that a small body can't expand
-    beyond `max_bytes`."""
+async def _body(answer: httpx.Response, url: str, max_bytes: int) -> bytes:
+    """Return the body. It is decompressed here, piece by piece, so that a small body can't expand beyond
+    `max_bytes`."""
     packed = answer.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
     unpack = zlib.decompressobj(_GZIP) if packed else None
-    body, transferred = bytearray(), 0
+    body = bytearray()
     async for piece in answer.aiter_raw():
-        transferred += len(piece)
         try:
             body += unpack.decompress(piece, max_bytes + 1 - len(body)) if unpack else piece
         except zlib.error:
             raise _failed(url, "its contents are badly packed") from None
-        if len(body) > max_bytes or transferred > max_bytes:
+        if max(len(body), answer.num_bytes_downloaded) > max_bytes:
             raise _failed(url, f"it is larger than {max_bytes:,} bytes")
-    return bytes(body), transferred
+    return bytes(body)
 
 
 def _parsed(url: str) -> httpx.URL:
@@ -290,15 +263,6 @@ def _parsed(url: str) -> httpx.URL:
     if parsed.scheme not in ("http", "https") or not parsed.raw_host or parsed.userinfo or len(url) > URL_CHARS:
         raise _refused(url)
     return parsed
-
-
-def _joined(url: str, target: str) -> str:
-    import httpx
-
-    try:
-        return str(httpx.URL(url).join(target))
-    except (httpx.InvalidURL, UnicodeError):
-        raise _failed(url, "it is redirected to what is no address") from None
 
 
 @cache
