@@ -15,6 +15,7 @@ from agentsvc_nb.cli.connection import (
     json_option,
     print_either,
     print_json,
+    print_note,
     print_rows,
     require_readable,
 )
@@ -116,6 +117,8 @@ def _versions(args: argparse.Namespace) -> int:
     else:
         rows = ((str(each.version), f"{each.size_bytes:,}", each.updated_at or "", _author(each)) for each in found)
         print_rows(("version", "bytes", "changed", "from"), rows, "")
+        if found[0].removed:
+            print_note(f"The file was removed. `agentsvc files restore PATH {found[0].version}` brings it back.")
     return 0
 
 

@@ -163,11 +163,13 @@ class FileFacts(Model):
 
 
 class WorkspaceFile(FileFacts):
-    """A file of a chat, as listed, or an earlier version of one; `output` is the typed output that it belongs to."""
+    """A file of a chat, as listed, or an earlier version of one; `output` is the typed output that it belongs to.
+    `removed`: this is a version of a file that the chat no longer has."""
 
     run_id: str | None = None
     output: TypedOutput | None = None
     version: int = 1
+    removed: bool = False
     download_url: str = ""
 
 

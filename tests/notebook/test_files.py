@@ -64,6 +64,17 @@ def test_a_file_that_a_run_replaced_is_restored(terminal: Any) -> None:
         terminal.cell("%files restore prices.csv 9")
 
 
+def test_a_file_that_an_undo_removed_is_found_by_its_path_and_restored(terminal: Any) -> None:
+    terminal.cell("%%ask\nwrite out/plan.md # Plan")
+    terminal.cell("%runs undo last")
+    found = terminal.cell("%files versions out/plan.md")
+    assert ([*found["version"]], "this file was removed" in _shown(found)[0]) == ([1], True)
+    terminal.cell("%files restore out/plan.md")
+    assert "removed" not in _shown(terminal.cell("%files versions out/plan.md"))[0]
+    with pytest.raises(AskError, match="no file out/nothing"):
+        terminal.cell("%files versions out/nothing.md")
+
+
 def test_a_glob_gets_the_files_that_fit(terminal: Any) -> None:
     terminal.cell("%%ask\nwrite out/a.txt A\nwrite out/b.txt B\nwrite [c].md C")
     assert terminal.cell("%files get out/*.txt out/a.txt [c].md --to got") == ["got/a.txt", "got/b.txt", "got/[c].md"]

@@ -199,7 +199,7 @@ def _kind(file: FileFacts | StagedFile) -> Cell:
 
 
 def _facts(file: WorkspaceFile) -> dict[str, Any]:
-    return file.model_dump(exclude={"object", "download_url"})
+    return file.model_dump(exclude={"object", "download_url", "removed"})
 
 
 def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool = True) -> UploadResult:
@@ -392,37 +392,57 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
 
 
 def files_versions(session: Session, path: str) -> ResultTable:
-    """List the versions of a file of this notebook's chat, the current one first.
+    """List the versions of a file of this notebook's chat, also of one that was removed, the current one first.
 
     Raises `AskError` when there is no such file, or the service fails.
     """
-    file = _the_file(session, path)
-    found = versions(session, file)
+    found = _versions_at(session, path)
     rows = [(each.version, _bytes(each), author(each), moment(each.updated_at)) for each in found]
-    notes = [f"`%files restore {label(file.path)} {found[1].version}` brings that version back"] if found[1:] else []
-    bundle = grid(f"Versions of {label(file.path)}", ("version", "size", "from", "changed"), rows, notes)
+    name, notes = label(found[0].path), ["this file was removed"] if found[0].removed else []
+    if back := _restorable(found):
+        notes.append(f"`%files restore {name} {back[0].version}` brings that version back")
+    bundle = grid(f"Versions of {name}", ("version", "size", "from", "changed"), rows, notes)
     return ResultTable(bundle, lambda: frame(map(_facts, found), results.FILES, chat=chat_of(session)))
 
 
 def files_restore(session: Session, path: str, version: str | None = None) -> str:
-    """Bring an earlier version of a file back: the one before the current, or the one of this number. Returns what was
-    done as a sentence.
+    """Bring an earlier version of a file back: the one of this number, or the one before the current, or of a removed
+    file its last. Returns what was done as a sentence.
 
     Raises `AskError` when there is no such file or version, or the service fails.
     """
-    file = _the_file(session, path)
-    found = [each.version for each in versions(session, file)]
-    wanted = found[1:2] if version is None else [each for each in found if str(each) == version]
-    if not wanted:
+    found = _versions_at(session, path)
+    file = found[0]
+    back = _restorable(found)[:1] if version is None else [each for each in found if str(each.version) == version]
+    if not back:
         problem = "has only one version" if version is None else f"has no version {label(version, 40)}"
         hint = f"`%files versions {label(file.path)}` lists what there is."
         raise AskError(f"{label(file.path)} {problem}; nothing was restored.", hint)
     with errors_as_cells(session):
-        restored = session.client().files.restore(file.path, wanted[0], chat=chat_of(session))
+        restored = session.client().files.restore(file.path, back[0].version, chat=chat_of(session))
     session.record_put({restored.file_name: restored.id})
     if restored.version == file.version:
-        return f"{file.path} already has the content of version {wanted[0]}."
-    return f"{file.path}: version {wanted[0]} is back, as version {restored.version}."
+        return f"{file.path} already has the content of version {back[0].version}."
+    return f"{file.path}: version {back[0].version} is back, as version {restored.version}."
+
+
+def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
+    """Return the versions of the file of this path or name, or of the removed file at this path."""
+    files = listed(session)
+    if len(fitting := _fitting(files, path)) == 1:
+        return versions(session, fitting[0])
+    with errors_as_cells(session):
+        try:
+            return list(session.client().files.versions(path, chat=chat_of(session)))
+        except StefanBrainError as error:
+            if error.code != "file_not_found":
+                raise
+    raise missing(path, files)
+
+
+def _restorable(found: Sequence[WorkspaceFile]) -> Sequence[WorkspaceFile]:
+    """Return the versions that are not the current content."""
+    return found if found[0].removed else found[1:]
 
 
 def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
@@ -434,8 +454,13 @@ def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
 def _the_file(session: Session, path: str) -> WorkspaceFile:
     """Return the file at a path, or the only one of that name."""
     files = listed(session)
-    exact = [file for file in files if file.path == path]
-    fitting = exact or [file for file in files if path in (file.file_name, file.name)]
+    fitting = _fitting(files, path)
     if len(fitting) != 1:
         raise missing(path, files)
     return fitting[0]
+
+
+def _fitting(files: Sequence[WorkspaceFile], path: str) -> Sequence[WorkspaceFile]:
+    """Return the file at a path, or all of that name."""
+    exact = [file for file in files if file.path == path]
+    return exact or [file for file in files if path in (file.file_name, file.name)]

@@ -91,8 +91,8 @@ class FileRecord:
             return self.version
         return self.version - 1 or None
 
-    def public(self, *, earlier: bool = False) -> WorkspaceFile:
-        """With `earlier`, as a version that was replaced: its address names the version."""
+    def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
+        """With `earlier`, as a version that was replaced or removed: its address names the version."""
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
@@ -100,6 +100,7 @@ class FileRecord:
             run_id=self.run_id,
             output=output,
             version=self.version,
+            removed=removed,
             download_url=f"{ROUTES['files.download'].path}?{query}",
         )
 

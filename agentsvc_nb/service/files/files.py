@@ -185,7 +185,8 @@ async def versions(context: UseCaseContext, account: str, chat: str, path: str) 
     def use(tx: Tx) -> FileVersions:
         found = _versions_of(tx, account, chat, path)
         current = file_records.get(tx, chat, path)
-        return FileVersions(chat=chat, data=[each.public(earlier=each != current) for each in found])
+        data = [each.public(earlier=each != current, removed=current is None) for each in found]
+        return FileVersions(chat=chat, data=data)
 
     return await context.read(use)
 
