@@ -266,14 +266,7 @@ def _buffer_bytes() -> int:
 
 
 def _read(path: str) -> bytes:
-    # Not by `Path`: a few hundred of these are read ten times a second.
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:  # the process has ended
-        return b""
-    try:
-        return os.read(handle, _PIECE)
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)
+    # Not by `Path`: a few hundred of these are read ten times a second. A process may have ended meanwhile.
+    with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:
+        return file.read(_PIECE)
+    return b""

@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from functools import partial
 from typing import ClassVar, Final
 
@@ -17,7 +17,7 @@ from agentsvc_nb.documents import media_types
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
-from agentsvc_nb.tools.programs.interpreters import NEW_ATTEMPT, Interpreter, Interpreters
+from agentsvc_nb.tools.programs.interpreters import NEW_ATTEMPT, Interpreter
 from agentsvc_nb.tools.programs.running import Ending, InputFile, Program
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
@@ -63,7 +63,7 @@ class RunPython(BaseTool):
     def __init__(self, services: ToolServices) -> None:
         super().__init__(services)
         self._turn = asyncio.Semaphore(AT_ONCE)
-        self._interpreters = Interpreters()
+        self._idle: dict[Interpreter, asyncio.Task[None]] = {}
 
     def available(self) -> bool:
         return confinement.lacking() is None
@@ -76,7 +76,7 @@ class RunPython(BaseTool):
             fonts = await asyncio.to_thread(confinement.font_list)
 
             def opened(called_before: bool) -> AbstractAsyncContextManager[Interpreter]:
-                return self._interpreters.opened(Confinement(fonts), NEW_ATTEMPT if called_before else "")
+                return aclosing(Interpreter(self._idle, Confinement(fonts), NEW_ATTEMPT if called_before else ""))
 
             interpreter = await task.held(self.name, opened)
             every = await task.workspace.list()
@@ -86,7 +86,7 @@ class RunPython(BaseTool):
             ]
             written = _WrittenFiles(task)
             program = Program(given.code, given.seconds, files)
-            ending = await self._interpreters.run(interpreter, program, written.keep)
+            ending = await interpreter.run(program, written.keep)
         notes = [f"The variables of earlier programs are gone: {ending.gone}."] if ending.gone else []
         if missing := len(every) - len(shown):  # it may have computed over those that it found
             notes.append(f"{missing:,} files of the chat were not there: name in the code those that it needs.")
