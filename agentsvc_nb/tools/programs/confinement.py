@@ -36,7 +36,7 @@ PACKAGES: Final = {
 WORK_BYTES: Final = 256_000_000
 """What a program may write, all files together; they are in memory."""
 SCRATCH_BYTES: Final = 64_000_000
-_LIBRARIES: Final = ("lib", "lib32", "lib64", "libx32")
+_LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
 PACKAGES_AT: Final = "/python/packages"
 SUPERVISOR: Final = "/python/supervisor.py"
@@ -62,6 +62,7 @@ _USERS: Final = 200_000_000
 """User ids that nothing else gives out: above those of containers, below what some programs take for negative."""
 _ALL_USERS: Final = ["0", "0", str(0xFFFFFFFF)]
 _NAME: Final = re.compile(r"[\w.-]+")
+_NOT_CODE: Final = re.compile(r"|\.\.|__pycache__|.*\.dist-info")
 _PROBE_SECONDS: Final = 10.0
 _FONTS_SECONDS: Final = 60.0
 
@@ -206,55 +207,42 @@ def _fill(file: IO[bytes], data: bytes) -> int:
     return file.fileno()
 
 
-def _folders(*paths: str) -> list[str]:
-    """Folders that everybody may look into: those that bubblewrap makes unasked are for their owner alone."""
-    return [part for path in paths for part in ("--dir", path)]
-
-
 @cache
 def _system() -> list[str]:
     """The system's libraries, fonts and time zones, read-only; of its devices two, of its programs none."""
-    found = _folders("/dev", "/usr", "/usr/share")
+    # Folders that bubblewrap makes unasked are for their owner alone.
+    found = ["--dir", "/dev", "--dir", "/usr", "--dir", "/usr/share"]
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
-    for name in _LIBRARIES:
-        if Path("/", name).is_symlink():
-            found += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
-        elif Path("/", name).is_dir():
-            found += _libraries(Path("/", name), f"/{name}")
-        if Path("/usr", name).is_dir():
-            found += _libraries(Path("/usr", name), f"/usr/{name}")
+    for folder in map(Path, _LIBRARIES):
+        own = folder / (sysconfig.get_config_var("MULTIARCH") or "-")
+        if folder.is_symlink():
+            found += ["--symlink", os.readlink(folder), str(folder)]
+        elif own.is_dir():  # a folder for each processor: what is next to it are programs
+            found += ["--dir", str(folder), "--ro-bind", str(own), str(own)]
+        elif folder.is_dir():
+            found += _without_packages(folder, str(folder))
     return found + [part for path in _SHARED for part in ("--ro-bind-try", path, path)]
 
 
-def _libraries(folder: Path, shown_at: str) -> list[str]:
-    """A folder of libraries. Where those of each processor have one of their own, that alone: the rest are programs."""
-    own = folder / (sysconfig.get_config_var("MULTIARCH") or "-")
-    if own.is_dir():
-        return [*_folders(shown_at), "--ro-bind", str(own), f"{shown_at}/{own.name}"]
-    return ["--ro-bind", str(folder), shown_at, *_without_packages(folder, shown_at)]
-
-
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """An empty folder in place of each that holds what is installed for the system's Python: what is there, and where
-    it came from, is nobody's business, and may have keys."""
-    found: list[str] = []
-    for name in ("site-packages", "dist-packages"):
-        for place in folder.glob(f"python3*/{name}"):
-            at = f"{shown_at}/{place.relative_to(folder)}"
-            found += ["--tmpfs", at, "--remount-ro", at]
+    """A folder of libraries, with an empty folder in place of each that holds what is installed for the system's
+    Python: what is there, and where it came from, is nobody's business, and may have keys."""
+    found = ["--ro-bind", str(folder), shown_at]
+    for place in folder.glob("python3*/*-packages"):
+        at = f"{shown_at}/{place.relative_to(folder)}"
+        found += ["--tmpfs", at, "--remount-ro", at]
     return found
 
 
 @cache
 def _interpreter() -> list[str]:
     """Python and its packages, below `/python`: no path of this machine stands in a traceback."""
-    found = _folders("/python", "/python/bin", PACKAGES_AT)
-    found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON]
-    found += ["--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
+    found = ["--dir", "/python", "--dir", "/python/bin", "--dir", PACKAGES_AT]
+    found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON, "--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):
         folder = Path(sys.base_prefix, name)
         if folder.is_dir() and not folder.is_symlink():
-            found += ["--ro-bind", str(folder), f"/python/{name}", *_without_packages(folder, f"/python/{name}")]
+            found += _without_packages(folder, f"/python/{name}")
     return found + [part for name, at in _packages().items() for part in ("--ro-bind", at, f"{PACKAGES_AT}/{name}")]
 
 
@@ -265,16 +253,10 @@ def _packages() -> Mapping[str, str]:
     for name in wanted:
         with contextlib.suppress(metadata.PackageNotFoundError):  # what another system or version would need
             installed = metadata.distribution(name)
-            for part in _top_level(installed, name):
-                found[part] = str(installed.locate_file(part))
+            # Read as text: to parse the lists of large packages takes a second.
+            listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name
+            parts = {re.split("[,/]", line, maxsplit=1)[0] for line in listed.splitlines()}
+            found |= {part: str(installed.locate_file(part)) for part in parts if not _NOT_CODE.fullmatch(part)}
             needed = (_NAME.match(line) for line in installed.requires or () if "extra ==" not in line)
             wanted += [each[0] for each in needed if each and each[0] not in wanted]
     return {name: at for name, at in found.items() if os.path.exists(at)}
-
-
-def _top_level(installed: metadata.Distribution, name: str) -> set[str]:
-    """The first parts of the paths of what is installed. The list is read as text: to parse those of large packages
-    takes a second."""
-    listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name
-    parts = {line.partition(",")[0].partition("/")[0] for line in listed.splitlines()}
-    return {part for part in parts if part not in ("", "..", "__pycache__") and not part.endswith(".dist-info")}

@@ -147,10 +147,10 @@ class Folder:
         for path in _regular_files():
             name = os.path.relpath(path, WORK)
             try:
-                file = open(path, "rb", opener=_open_plain)  # noqa: SIM115
+                handle = os.open(path, os.O_NOFOLLOW | os.O_NONBLOCK)
             except OSError:
                 continue
-            with file:
+            with open(handle, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 fits = size <= self._settings["file_bytes"]
                 self._known[name] = hashlib.file_digest(file, "sha256").hexdigest() if fits else ""
@@ -176,10 +176,6 @@ def _new_file(path: str) -> BinaryIO:
         return open(path, "xb")
     except OSError:
         return open(os.devnull, "wb")
-
-
-def _open_plain(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
