@@ -90,7 +90,13 @@ def _list(args: argparse.Namespace) -> int:
         return print_list(
             client.runs.list(chat=args.chat, status=args.status),
             columns,
-            lambda run: (run.run_id, run.status, minute(run.created_at), run.chat, run.message),
+            lambda run: (
+                run.run_id,
+                f"{run.status}{', undone' * bool(run.undone_at)}",
+                minute(run.created_at),
+                run.chat,
+                run.message,
+            ),
             "There is no run.",
             args,
         )

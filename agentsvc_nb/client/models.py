@@ -276,6 +276,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
             "chat": self.chat,
             "started": self.started_at or self.created_at,
             "ended": self.ended_at,
+            "undone": self.undone_at,
             "steps": self.steps or None,
             "error": self.last_error,
         }

@@ -32,7 +32,10 @@ def test_a_run_is_undone_and_redone(terminal: Any, capsys: pytest.CaptureFixture
         f"`%runs redo {run[:8]}` brings the changes back.",
     ]
     assert "changes of files undone" in terminal.cell("%runs show last").shown["text/plain"]
+    assert bundle_of(terminal.cell("%runs"))["text/plain"].count("✓ completed, undone") == 1
+    capsys.readouterr()
     terminal.cell(f"%runs redo {run[:8]}")
+    assert "undone" not in bundle_of(terminal.cell("%runs"))["text/plain"]
     assert "its changes are in force" in capsys.readouterr().out
     Path("prices.csv").write_text("mine, corrected")
     terminal.cell("%files put prices.csv")

@@ -76,7 +76,7 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
         shown.append(
             (
                 code(row["run_id"][:13]) if row["run_id"] else None,
-                mark(row["status"]) if row["run_id"] else "○ not answered",
+                f"{mark(row['status'])}{', undone' * bool(row['undone_at'])}" if row["run_id"] else "○ not answered",
                 moment(row["started_at"] or row["created_at"]),
                 None if seconds is None else f"{seconds:.1f}",
                 None if microcents is None else spent,
@@ -134,6 +134,7 @@ def undo(
     with errors_as_cells(session):
         client = session.client()
         done = client.runs.redo(run_id, force=force) if redo else client.runs.undo(run_id, force=force)
+    session.journal.undone(run_id, done.undone_at)
     if output is not None and run_id in session.known.answers:
         answer, metadata = session.known.answers[run_id]
         output.update(undone_bundle(answer) if done.undone_at else answer, answer_id(run_id), metadata=metadata)

@@ -41,6 +41,7 @@ RUNS: Final[Mapping[str, Any]] = {
     "status": "category",
     "started_at": TIME_DTYPE,
     "ended_at": TIME_DTYPE,
+    "undone_at": TIME_DTYPE,
     "seconds": "Float64",
     "steps": "Int64",
     "cost_cents": "Float64",

@@ -33,6 +33,7 @@ CREATE TABLE runs (
     status TEXT NOT NULL DEFAULT 'starting',
     started_at TEXT,
     ended_at TEXT,
+    undone_at TEXT,
     steps INTEGER,
     cost_microcents INTEGER,
     model TEXT,
@@ -58,8 +59,9 @@ CREATE TABLE puts (
     PRIMARY KEY (notebook, base_url, sha256)
 );
 CREATE TABLE kernel_calls (call_id TEXT PRIMARY KEY, created_at TEXT NOT NULL);
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 """
+_FROM_4: Final = ("ALTER TABLE runs ADD COLUMN undone_at TEXT", "PRAGMA user_version = 5")
 WAIT_SECONDS: Final = 2.0
 """How long a journal waits while another kernel writes."""
 TYPED_CHARS: Final = 4_000
@@ -139,13 +141,17 @@ class Journal:
     def seen(self, run: Run) -> None:
         """Record the state of a run, as just read from the service."""
         self.do(
-            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, steps = ?, cost_microcents = ?, model = ?,"
-            " chat = coalesce(?, chat) WHERE run_id = ?",
+            "UPDATE runs SET status = ?, started_at = ?, ended_at = ?, undone_at = ?, steps = ?, cost_microcents = ?,"
+            " model = ?, chat = coalesce(?, chat) WHERE run_id = ?",
             [
-                *(str(run.status), run.started_at, run.ended_at, run.steps, run.usage.cost_microcents, run.model),
-                *(run.chat, run.run_id),
+                *(str(run.status), run.started_at, run.ended_at, run.undone_at, run.steps, run.usage.cost_microcents),
+                *(run.model, run.chat, run.run_id),
             ],
         )
+
+    def undone(self, run_id: str, at: str | None) -> None:
+        """Record when a run's changes of files were undone; None: they are in force."""
+        self.do("UPDATE runs SET undone_at = ? WHERE run_id = ?", [at, run_id])
 
     def refused(self, key: str) -> None:
         """Remove a start that the service refused: its key has no run."""
@@ -308,9 +314,9 @@ def _set_up(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     with db:
         # A later release keeps the columns that this one knows.
-        if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in _SCHEMA.split(";"):
-                db.execute(statement)
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        for statement in _SCHEMA.split(";") if version == 0 else _FROM_4 if version == 4 else ():
+            db.execute(statement)
 
 
 def now() -> str:

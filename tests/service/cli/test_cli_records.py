@@ -174,6 +174,8 @@ def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> 
             f"`agentsvc runs redo {run.run_id[:8]}` brings the changes back.",
         ],
     )
+    assert "completed, undone" in agentsvc("runs", "list", "--chat", run.chat, "--data", service.data).stdout
+    assert "undone" in agentsvc("runs", "show", run.run_id, "--data", service.data).stdout
     listed = agentsvc("files", "versions", "a.md", "--chat", run.chat, "--data", service.data)
     assert "The file was removed" in listed.stderr
     assert agentsvc("runs", "redo", run.run_id, "--force", "--data", service.data).returncode == 0

@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[3]
 NOT_IN_THE_TABLE = {
     "object",  # the same for all
     "project",  # `%agentsvc` names the project of a notebook
-    "undone_at",  # `%runs show RUN` says it
     "last_error",  # the state says that it failed, `%runs show RUN` why
 }
 OTHER_NAMES = {"message": "prompt", "created_at": "started_at", "usage": "cost_cents"}
