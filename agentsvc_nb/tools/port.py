@@ -83,12 +83,15 @@ class ToolOutput(BaseModel):
     model_config = ConfigDict(protected_namespaces=())
 
 
+Severity = Literal["high", "medium", "low"]
+
+
 class Check(ToolOutput):
     """The result of one deterministic check."""
 
     name: str = Field(description="What was looked at, such as `title`.")
     passed: bool
-    severity: Literal["high", "medium", "low"] = Field(description="How much it matters when it did not pass.")
+    severity: Severity = Field(description="How much it matters when it did not pass.")
     message: str = Field(description="What was found, and what to do about it.")
 
 

@@ -7,10 +7,17 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
-from agentsvc_nb.tools.support import funnel, landing, pages
+from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, ToolServices, WorkFailure
+from agentsvc_nb.tools.support import landing, pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, resolve_link
-from agentsvc_nb.tools.support.landing import FunnelPage, FunnelReview, PageFacts, ReviewFunnelInput, Weight
+from agentsvc_nb.tools.support.landing import (
+    FunnelPage,
+    FunnelReview,
+    PageContents,
+    PageFacts,
+    ReviewFunnelInput,
+    Weight,
+)
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB
@@ -19,6 +26,7 @@ FILES_WEIGHED: Final = 40
 FILE_SECONDS: Final = 8.0
 AT_ONCE: Final = 6
 ACTIONS_SHOWN: Final = 20
+_ACCEPT: Final = "text/html,*/*;q=0.5"
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 
 
@@ -54,14 +62,25 @@ class ReviewFunnel(BaseTool):
     async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
         await context.progress(0, 3, f"fetching {given.url[:100]}")
         fetcher = self._fetcher.within(given.url, context.fetch_only)
-        fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept="text/html,*/*;q=0.5")
+        fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept=_ACCEPT)
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
         await context.progress(1, 3, "reading the page")
         page = await pages.read_facts(fetched)
         weight = await self._weight(fetcher, fetched, page, context, given.weigh)
         following = await self._follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages, context)
-        review = _review(await context.keep_page(given.url), given.url, fetched, page, weight, following)
+        review = FunnelReview(
+            **page.model_dump(include=set(PageContents.model_fields)),
+            page_id=await context.keep_page(given.url),
+            url=given.url,
+            final_url=fetched.url,
+            status=fetched.status,
+            redirects=list(fetched.redirects),
+            weight=weight,
+            checks=_checks(fetched, page, weight),
+            hidden=landing.hidden(page),
+            following=following,
+        )
         await context.progress(3, 3, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
@@ -71,7 +90,7 @@ class ReviewFunnel(BaseTool):
         """The pages that calls to action lead to, those of the first page first; `fetcher` reaches that site alone."""
         found: list[FunnelPage] = []
         seen = {start}
-        waiting = [(url, said, start) for url, said in funnel.onward(page, start, seen)]
+        waiting = [(url, said, start) for url, said in landing.onward(page, start, seen)]
         while waiting and len(found) < pages - 1:
             url, said, source = waiting.pop(0)
             if url in seen:
@@ -81,7 +100,7 @@ class ReviewFunnel(BaseTool):
             looked, facts = await _look(fetcher, url, said, source)
             found.append(looked)
             if facts is not None:
-                waiting += [(next_url, text, url) for next_url, text in funnel.onward(facts, url, seen)]
+                waiting += [(next_url, text, url) for next_url, text in landing.onward(facts, url, seen)]
         return found
 
     async def _weight(
@@ -108,32 +127,29 @@ class ReviewFunnel(BaseTool):
 
 
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
-    """A page, and what it holds; None when it can't be fetched or is none."""
+    """Return a page, and its facts; None when it can't be fetched or is none."""
+    looked = FunnelPage(url=url, said=said, source=source, status=None)
     try:
-        fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=FILE_SECONDS, accept="text/html,*/*;q=0.5")
+        fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=FILE_SECONDS, accept=_ACCEPT)
     except WorkFailure as failure:
         # The fetcher reaches that site alone.
-        fault = "It leads to another site." if failure.code == "address_refused" else failure.message
-        return FunnelPage(url=url, said=said, source=source, status=None, fault=fault), None
+        looked.fault = "It leads to another site." if failure.code == "address_refused" else failure.message
+        return looked, None
+    looked.status = fetched.status
     if fetched.media_type not in _PAGES:
-        fault = f"It is {fetched.media_type[:100]}, not a page."
-        return FunnelPage(url=url, said=said, source=source, status=fetched.status, fault=fault), None
-    page = await pages.read_facts(fetched)
-    size = fetched.transferred
+        looked.fault = f"It is {fetched.media_type[:100]}, not a page."
+        return looked, None
+    page, size = await pages.read_facts(fetched), fetched.transferred
     weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
-    checks = landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)
-    looked = FunnelPage(
-        url=url,
-        said=said,
-        source=source,
-        status=fetched.status,
-        title=page.title,
-        actions=[action.text for action in page.actions[:ACTIONS_SHOWN]],
-        fields=sum(len(form.fields) for form in page.forms),
-        checks=[check for check in checks if not check.passed],
-        hidden=funnel.hidden(page),
-    )
+    looked.title, looked.hidden = page.title, landing.hidden(page)
+    looked.actions = [action.text for action in page.actions[:ACTIONS_SHOWN]]
+    looked.fields = sum(len(form.fields) for form in page.forms)
+    looked.checks = [check for check in _checks(fetched, page, weight) if not check.passed]
     return looked, page
+
+
+def _checks(fetched: Fetched, page: PageFacts, weight: Weight) -> list[Check]:
+    return landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)
 
 
 async def _size(fetcher: Fetcher, url: str) -> int | None:
@@ -143,31 +159,6 @@ async def _size(fetcher: Fetcher, url: str) -> int | None:
     except WorkFailure:
         return None
     return found.transferred if found.status == 200 else None
-
-
-def _review(
-    page_id: str, url: str, fetched: Fetched, page: PageFacts, weight: Weight, following: list[FunnelPage]
-) -> FunnelReview:
-    return FunnelReview(
-        page_id=page_id,
-        url=url,
-        final_url=fetched.url,
-        status=fetched.status,
-        redirects=list(fetched.redirects),
-        language=page.language,
-        title=page.title,
-        description=page.description,
-        headings=page.headings,
-        actions=page.actions,
-        forms=page.forms,
-        words=page.words,
-        images=page.images,
-        images_without_alt=page.images_without_alt,
-        weight=weight,
-        checks=landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight),
-        hidden=funnel.hidden(page),
-        following=following,
-    )
 
 
 def _summary(review: FunnelReview) -> str:

@@ -1,15 +1,17 @@
-"""The contents of a landing page, and checks of them by rules with numeric limits. Pure."""
+"""The contents of a landing page, checks of them by rules with numeric limits, and where the page leads. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
+from urllib.parse import urldefrag, urlsplit
 
 from pydantic import Field
 
-from agentsvc_nb.tools.port import Check, ToolInput, ToolOutput, WebAddress
+from agentsvc_nb.tools.port import Check, Severity, ToolInput, ToolOutput, WebAddress
+from agentsvc_nb.tools.support.fetching import is_web_address, resolve_link
 from agentsvc_nb.wire.limits import MB
 
 PAGES_MAX: Final = 5
@@ -78,12 +80,9 @@ class FunnelPage(ToolOutput):
     hidden: list[str] = Field(default=[], description="What of it can't be known without running its scripts.")
 
 
-class FunnelReview(ToolOutput):
-    page_id: str = Field(description="The stored landing page, to be labelled.")
-    url: str
-    final_url: str = Field(description="Where the redirects ended.")
-    status: int
-    redirects: list[str]
+class PageContents(ToolOutput):
+    """The contents of a page as its server sends it, before any script runs."""
+
     language: str | None
     title: str
     description: str
@@ -93,18 +92,30 @@ class FunnelReview(ToolOutput):
     words: int = Field(description="Words that a visitor reads.")
     images: int
     images_without_alt: int
+
+
+class FunnelReview(PageContents):
+    page_id: str = Field(description="The stored landing page, to be labelled.")
+    url: str
+    final_url: str = Field(description="Where the redirects ended.")
+    status: int
+    redirects: list[str]
     weight: Weight
     checks: list[Check]
     hidden: list[str] = Field(description="What of the page can't be known without running its scripts.")
     following: list[FunnelPage] = Field(description="The pages that it leads to, in the order that they were found.")
 
 
-T = TypeVar("T")
+# ---- contents --------------------------------------------------------------------------------------------------------
+
 FileKind = Literal["script", "style", "image"]
+_FILES: Final[dict[str, tuple[FileKind, str]]] = {
+    "link": ("style", "href"), "script": ("script", "src"), "img": ("image", "src"),
+}  # fmt: skip
 _LISTED: Final = 200
 """At most so many headings, actions and so on are kept of a page."""
 _TEXT_CHARS: Final = 300
-_CONTROLS: Final = ("input", "select", "textarea")
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SILENT: Final = frozenset({"hidden", "submit", "button", "image", "reset"})
 _ACTION = re.compile(
     r"\b(?:buy|order|shop|get|start|try|sign up|register|subscribe|download|book|request|join|claim|add to cart|"
@@ -116,24 +127,12 @@ _ACTION = re.compile(
 _LOOKS: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta)(?:$|[\s_-])", re.I)
 
 
-class PageFacts(ToolOutput):
-    """The contents of a page as its server sends it, before any script runs."""
+class PageFacts(PageContents):
+    """The contents of a page, and what only the checks need."""
 
-    language: str | None = None
-    title: str = ""
-    metas: dict[str, str] = Field(default_factory=dict)
-    headings: list[Heading] = Field(default_factory=list)
-    actions: list[Action] = Field(default_factory=list)
-    forms: list[Form] = Field(default_factory=list)
-    files: list[tuple[FileKind, str]] = Field(default_factory=list)
-    images: int = 0
-    images_without_alt: int = 0
-    words: int = 0
-    scripts: int = 0
-
-    @property
-    def description(self) -> str:
-        return self.metas.get("description", "")
+    metas: dict[str, str]
+    files: list[tuple[FileKind, str]]
+    scripts: int
 
 
 def facts(html: str) -> PageFacts:
@@ -147,62 +146,63 @@ def facts(html: str) -> PageFacts:
     """
     from agentsvc_nb.documents.markup import parse_html, visible_text
 
-    page, whole = PageFacts(), parse_html(html, keep_hidden=True)
-    page.language = whole.get("lang") or None
-    page.title = (whole.get("title") or "")[:_TEXT_CHARS]
-    for element in whole.iter("meta", "link", "script", "img"):
-        _add_from_head(page, element)
-    seen = parse_html(html)
-    page.words = sum(len(text.split()) for text in seen.itertext())
-    for element in seen.iter("h1", "h2", "h3", "h4", "h5", "h6", "a", "button", "input"):
-        text = visible_text(element)[:_TEXT_CHARS]
-        if element.tag in ("a", "button"):
-            _add_action(page, text, element)
-        elif element.tag == "input":
-            if element.get("type", "").lower() in ("submit", "image"):
-                said = element.get("value") or element.get("alt") or "Submit"
-                _keep(page.actions, Action(text=said[:_TEXT_CHARS], kind="button"))
-        elif text:
-            _keep(page.headings, Heading(level=int(element.tag[1]), text=text))
+    whole, seen = parse_html(html, keep_hidden=True), parse_html(html)
+    metas: dict[str, str] = {}
+    for meta in whole.iter("meta"):
+        name = meta.get("name", meta.get("property", "")).lower()
+        metas.setdefault(name, meta.get("content", "").strip()[:_TEXT_CHARS])
+    texts = [
+        (element, visible_text(element)[:_TEXT_CHARS]) for element in seen.iter(*_HEADINGS, "a", "button", "input")
+    ]
+    headings = [Heading(level=int(tag.tag[1]), text=text) for tag, text in texts if tag.tag in _HEADINGS and text]
+    images = [image.get("alt") for image in whole.iter("img")]
     # Each label is read once: a page may have a label around a hundred thousand fields.
     labels = {label: visible_text(label)[:_TEXT_CHARS] for label in whole.iter("label")}
-    page.forms = [_form(form, labels) for form in islice(whole.iter("form"), _LISTED)]
-    return page
+    return PageFacts(
+        language=whole.get("lang") or None,
+        title=(whole.get("title") or "")[:_TEXT_CHARS],
+        description=metas.get("description", ""),
+        headings=headings[:_LISTED],
+        actions=list(islice(filter(None, (_action(element, text) for element, text in texts)), _LISTED)),
+        forms=[_form(form, labels) for form in islice(whole.iter("form"), _LISTED)],
+        words=sum(len(text.split()) for text in seen.itertext()),
+        images=len(images),
+        images_without_alt=images.count(None),
+        metas=metas,
+        files=list(islice(dict.fromkeys(filter(None, map(_file, whole.iter(*_FILES)))), _LISTED)),
+        scripts=sum(1 for _ in whole.iter("script")),
+    )
 
 
-def _add_from_head(page: PageFacts, element: Any) -> None:
-    """Add a `<meta>`, or a file that the page loads."""
-    if element.tag == "meta" and (name := element.get("name", element.get("property", "")).lower()):
-        page.metas.setdefault(name, element.get("content", "").strip()[:_TEXT_CHARS])
-    elif element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split():
-        _load(page, "style", element.get("href"))
-    elif element.tag == "script":
-        page.scripts += 1
-        _load(page, "script", element.get("src"))
-    elif element.tag == "img":
-        page.images += 1
-        page.images_without_alt += element.get("alt") is None
-        _load(page, "image", element.get("src"))
+def _file(element: Any) -> tuple[FileKind, str] | None:
+    """Return the file that an element loads."""
+    kind, attribute = _FILES[element.tag]
+    url = element.get(attribute, "").strip()
+    is_loaded = kind != "style" or "stylesheet" in element.get("rel", "").lower().split()
+    return (kind, url) if url and is_loaded and not url.startswith("data:") else None
 
 
-def _add_action(page: PageFacts, text: str, element: Any) -> None:
-    """Add a button, or a link that reads or looks like one."""
-    said = text or element.get("aria-label", "")
-    styled = _LOOKS.search(element.get("class", "")) or element.get("role") == "button"
-    if said and (element.tag == "button" or styled or (_ACTION.search(said) and len(said) <= 40)):
-        url = element.get("href", "").strip() or None
-        _keep(page.actions, Action(text=said, kind="button" if element.tag == "button" else "link", url=url))
+def _action(element: Any, text: str) -> Action | None:
+    """Return a button, or a link that reads or looks like one."""
+    if element.tag == "input":
+        text = element.get("value") or element.get("alt") or "Submit"
+        is_button = element.get("type", "").lower() in ("submit", "image")
+        return Action(text=text[:_TEXT_CHARS], kind="button") if is_button else None
+    said = text or element.get("aria-label", "")[:_TEXT_CHARS]
+    styled = element.tag == "button" or _LOOKS.search(element.get("class", "")) or element.get("role") == "button"
+    if element.tag in _HEADINGS or not said or not (styled or (_ACTION.search(said) and len(said) <= 40)):
+        return None
+    url = element.get("href", "").strip() or None
+    return Action(text=said, kind="button" if element.tag == "button" else "link", url=url)
 
 
 def _form(form: Any, labels: Mapping[Any, str]) -> Form:
     """Return a form with the fields that a visitor fills in, each with the words that label it."""
     found = Form(method=form.get("method", "get").lower(), action=form.get("action", ""), fields=[])
     by_id = {label.get("for"): text for label, text in labels.items() if label.get("for")}
-    for control in form.iter(*_CONTROLS):
-        if len(found.fields) == _LISTED:
-            break
+    for control in form.iter("input", "select", "textarea"):
         kind = control.get("type", "text").lower() if control.tag == "input" else str(control.tag)
-        if kind in _SILENT:
+        if kind in _SILENT or len(found.fields) == _LISTED:
             continue
         around = next((labels[label] for label in control.iterancestors("label")), "")
         label = control.get("aria-label") or control.get("placeholder") or around or by_id.get(control.get("id"), "")
@@ -213,16 +213,7 @@ def _form(form: Any, labels: Mapping[Any, str]) -> Form:
     return found
 
 
-def _load(page: PageFacts, kind: FileKind, url: str | None) -> None:
-    url = (url or "").strip()
-    if url and not url.startswith("data:") and (kind, url) not in page.files:
-        _keep(page.files, (kind, url))
-
-
-def _keep(kept: list[T], one: T) -> None:
-    if len(kept) < _LISTED:
-        kept.append(one)
-
+# ---- checks ----------------------------------------------------------------------------------------------------------
 
 TITLE_CHARS: Final = (15, 60)
 """Search results show about 60 characters of a title and 160 of a description."""
@@ -233,123 +224,101 @@ HTML_BYTES: Final = 200_000
 TOTAL_BYTES: Final = 3 * MB
 FILES_MAX: Final = 60
 WORDS_MIN: Final = 30
+_Row = tuple[str, bool, Severity, str, str]
+"""The name of a check, whether it passed, its severity, what was found, and advice if it did not pass."""
+_VIEWPORT: Final = "Without a viewport phones show the page tiny: width=device-width, initial-scale=1."
+_ACTIONS: Final = f"Give one main action, and not more than {ACTIONS_MAX} in all."
+_TEXT: Final = "The page may be drawn by its scripts, which this review does not run."
+_WEIGHT: Final = f"Stay under {TOTAL_BYTES:,}: compress pictures, drop scripts."
 
 
 def checks(page: PageFacts, url: str, status: int, redirects: int, weight: Weight) -> list[Check]:
-    """All checks of a page, those of its address first."""
-    return [*_address(url, status, redirects, page), *_head(page), *_body(page), *_forms(page, url), *_weight(weight)]
-
-
-def _address(url: str, status: int, redirects: int, page: PageFacts) -> list[Check]:
-    hidden = "noindex" in page.metas.get("robots", "").lower()
-    return [
-        _check("status", status == 200, "high", f"The server answers {status}.", "It should answer 200."),
-        _check("https", url.startswith("https:"), "high", f"The address is {url.partition(':')[0]}.", "Use https."),
-        _check("redirects", redirects <= 1, "medium", f"{redirects} redirects.", "Link to the final address."),
-        _check(
-            "indexable", not hidden, "low", f"Search engines are {'kept out' if hidden else 'let in'}.", "Is it meant?"
-        ),
-    ]
-
-
-def _head(page: PageFacts) -> list[Check]:
-    return [
+    """Return all checks of a page, those of its address first."""
+    robots, viewport = page.metas.get("robots", "").lower(), page.metas.get("viewport", "")
+    graph = ", ".join(sorted(name for name in page.metas if name.startswith("og:"))) or "none"
+    heads, actions = sum(heading.level == 1 for heading in page.headings), len(page.actions)
+    has_preview = "og:title" in page.metas and "og:image" in page.metas
+    files, lost, total = sum(weight.files.values()), weight.unreachable, weight.total_bytes
+    rows: list[_Row] = [
+        ("status", status == 200, "high", f"The server answers {status}.", "It should answer 200."),
+        ("https", url.startswith("https:"), "high", f"The address is {url.partition(':')[0]}.", "Use https."),
+        ("redirects", redirects <= 1, "medium", f"{redirects} redirects.", "Link to the final address."),
+        ("indexable", "noindex" not in robots, "low", f"Robots: {robots or 'none'}.", "It keeps search engines out."),
         _length("title", page.title, TITLE_CHARS, "high"),
         _length("description", page.description, DESCRIPTION_CHARS, "medium"),
-        _check("language", bool(page.language), "low", f"Language: {page.language or 'none'}.", "Set <html lang>."),
-        _check(
-            "viewport",
-            "width" in page.metas.get("viewport", ""),
-            "high",
-            f"Viewport: {page.metas.get('viewport') or 'none'}.",
-            "Without a viewport phones show the page tiny: width=device-width, initial-scale=1.",
-        ),
-        _check(
-            "preview",
-            "og:title" in page.metas and "og:image" in page.metas,
-            "low",
-            f"Open Graph: {', '.join(sorted(name for name in page.metas if name.startswith('og:'))) or 'none'}.",
-            "Set og:title and og:image for links that are shared.",
-        ),
+        ("language", bool(page.language), "low", f"Language: {page.language or 'none'}.", "Set <html lang>."),
+        ("viewport", "width" in viewport, "high", f"Viewport: {viewport or 'none'}.", _VIEWPORT),
+        ("preview", has_preview, "low", f"Open Graph: {graph}.", "Set og:title and og:image for shared links."),
+        ("headline", heads == 1, "high", f"{heads} headings of level 1.", "There should be exactly one."),
+        ("actions", 1 <= actions <= ACTIONS_MAX, "high", f"{actions} calls to action.", _ACTIONS),
+        ("text", page.words >= WORDS_MIN, "medium", f"{page.words} words in what the server sends.", _TEXT),
+        ("alt", not page.images_without_alt, "low", f"{page.images_without_alt} pictures without a text.", "Set alt."),
     ]
-
-
-def _body(page: PageFacts) -> list[Check]:
-    heads = sum(heading.level == 1 for heading in page.headings)
-    missing, seen = page.images_without_alt, page.words >= WORDS_MIN
-    return [
-        _check("headline", heads == 1, "high", f"{heads} headings of level 1.", "There should be exactly one."),
-        _check(
-            "actions",
-            1 <= len(page.actions) <= ACTIONS_MAX,
-            "high",
-            f"{len(page.actions)} calls to action.",
-            f"Give one main action, and not more than {ACTIONS_MAX} in all.",
-        ),
-        _check(
-            "text",
-            seen,
-            "medium",
-            f"{page.words} words in what the server sends.",
-            "The page may be drawn by its scripts, which this review does not run.",
-        ),
-        _check("alt", missing == 0, "low", f"{missing} of {page.images} pictures without a text.", "Set alt."),
-    ]
-
-
-def _forms(page: PageFacts, url: str) -> list[Check]:
-    found = []
     for number, form in enumerate(page.forms, 1):
-        bare = [field.name or field.type for field in form.fields if not field.label]
-        insecure = form.action.startswith("http:") or (not form.action.startswith("https:") and url.startswith("http:"))
-        said = f"Form {number}: "
-        many = f"{said}{len(form.fields)} fields."
-        found += [
-            _check("form_fields", len(form.fields) <= FIELDS_MAX, "medium", many, f"Ask for {FIELDS_MAX} or fewer."),
-            _check(
-                "form_labels", not bare, "medium", f"{said}without label: {', '.join(bare) or 'none'}.", "Label it."
-            ),
-            _check(
-                "form_secure",
-                not insecure,
-                "high",
-                f"{said}is sent {'in the clear' if insecure else 'encrypted'}.",
-                "Send it to an https address.",
-            ),
+        said, bare = f"Form {number}", ", ".join(field.name or field.type for field in form.fields if not field.label)
+        is_clear = form.action.startswith("http:") or (url.startswith("http:") and not form.action.startswith("https:"))
+        sent = f"{said} is sent {'in the clear' if is_clear else 'encrypted'}."
+        fields, fewer = len(form.fields), f"Ask for {FIELDS_MAX} or fewer."
+        rows += [
+            ("form_fields", fields <= FIELDS_MAX, "medium", f"{said}: {fields} fields.", fewer),
+            ("form_labels", not bare, "medium", f"{said}: without label: {bare or 'none'}.", "Label it."),
+            ("form_secure", not is_clear, "high", sent, "Send it to an https address."),
         ]
-    return found
-
-
-def _weight(weight: Weight) -> list[Check]:
-    files = sum(weight.files.values())
+    rows += [
+        ("html_weight", weight.html_bytes <= HTML_BYTES, "medium", f"HTML: {weight.html_bytes:,} bytes.", "Trim it."),
+        ("total_weight", total <= TOTAL_BYTES, "high", f"In all: {total:,} bytes.", _WEIGHT),
+        ("files", files <= FILES_MAX, "low", f"{files} scripts, styles and pictures.", "Load fewer."),
+        ("unreachable", not lost, "medium", f"{len(lost)} files could not be fetched.", f"Mend: {', '.join(lost[:3])}"),
+    ]
     return [
-        _check(
-            "html_weight", weight.html_bytes <= HTML_BYTES, "medium", f"HTML: {weight.html_bytes:,} bytes.", "Trim it."
-        ),
-        _check(
-            "total_weight",
-            weight.total_bytes <= TOTAL_BYTES,
-            "high",
-            f"In all: {weight.total_bytes:,} bytes.",
-            f"Stay under {TOTAL_BYTES:,}: compress pictures, drop scripts.",
-        ),
-        _check("files", files <= FILES_MAX, "low", f"{files} scripts, styles and pictures.", "Load fewer."),
-        _check(
-            "unreachable",
-            not weight.unreachable,
-            "medium",
-            f"{len(weight.unreachable)} files could not be fetched.",
-            f"Mend: {', '.join(weight.unreachable[:3])}",
-        ),
+        Check(name=name, passed=passed, severity=severity, message=found if passed else f"{found} {advice}")
+        for name, passed, severity, found, advice in rows
     ]
 
 
-def _length(name: str, text: str, limits: tuple[int, int], severity: str) -> Check:
+def _length(name: str, text: str, limits: tuple[int, int], severity: Severity) -> _Row:
     low, high = limits
     said = f"{name.capitalize()}: {len(text)} characters." if text else f"No {name}."
-    return _check(name, low <= len(text) <= high, severity, said, f"Write {low} to {high} characters.")
+    return name, low <= len(text) <= high, severity, said, f"Write {low} to {high} characters."
 
 
-def _check(name: str, passed: bool, severity: str, found: str, advice: str) -> Check:
-    message = found if passed else f"{found} {advice}"
-    return Check.model_validate({"name": name, "passed": passed, "severity": severity, "message": message})
+# ---- where it leads --------------------------------------------------------------------------------------------------
+
+_DOES: Final = re.compile(
+    r"log[-_]?out|sign[-_]?out|abmelden|unsubscribe|delete|remove|add[-_]?to[-_]?cart|\badd=|/cart/(?:add|change)|token=",
+    re.I,
+)
+"""Addresses that may do something when they are only fetched."""
+_NO_PAGE: Final = re.compile(r"\.(?:pdf|zip|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|svg|mp4|mp3|exe|dmg|apk)$", re.I)
+
+
+def onward(page: PageFacts, at: str, seen: Collection[str]) -> list[tuple[str, str]]:
+    """Return the pages of the same site that calls to action lead to, as (address, words), in the order of the page;
+    without those `seen`, and those that may do something when they are fetched.
+
+    >>> onward(facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/", ())
+    [('https://shop.example/buy?size=2', 'Buy now')]
+    """
+    found: dict[str, str] = {}
+    for action in page.actions:
+        url = urldefrag(resolve_link(at, action.url or "")).url
+        is_page = is_web_address(url) and urlsplit(url)[:2] == urlsplit(at)[:2] and not _NO_PAGE.search(url)
+        if is_page and url not in seen and url != urldefrag(at).url and not _DOES.search(url):
+            found.setdefault(url, action.text)
+    return list(found.items())
+
+
+def hidden(page: PageFacts) -> list[str]:
+    """Return what of a page can't be known without running its scripts, as sentences."""
+    found = []
+    if page.scripts and page.words < WORDS_MIN:
+        found.append(
+            f"The server sends {page.words} words and {page.scripts} scripts: the scripts make what visitors read, and "
+            "it was not seen. Neither were its headings, its forms, and where it leads."
+        )
+    submits = sum(bool(form.fields) for form in page.forms)
+    dead = [action.text for action in page.actions if not action.url or action.url in ("#", "javascript:void(0)")]
+    if page.scripts and len(dead) > submits:
+        shown = ", ".join(repr(text) for text in dead[:3])
+        found.append(f"Scripts decide where these lead, and they were not followed: {shown}.")
+    return found
