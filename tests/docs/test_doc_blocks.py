@@ -30,7 +30,6 @@ from markdown_it.token import Token
 
 from agentsvc_nb import AgentService, embedded
 from agentsvc_nb.cli.examples import EXAMPLES
-from agentsvc_nb.client.errors import APIConnectionError
 from agentsvc_nb.testing import RunningService
 
 ROOT: Final = Path(__file__).parents[2]
@@ -44,9 +43,10 @@ TEXTS: Final = ("text", "json", "yaml", "nginx")
 TESTED_ELSEWHERE: Final = {
     "client.md": ("test_doc_blocks.py", ("python", "sh")),
     "data.md": ("test_doc_blocks.py", ("python",)),
-    "interop.md": ("test_interop.py", ("python",)),
+    "integrations.md": ("test_integrations.py", ("python",)),
     "map.md": ("test_doc_blocks.py", ("python",)),
-    "programs.md": ("test_programs_page.py", ("python",)),
+    "recipes.md": ("test_recipes.py", ("python",)),
+    "retries.md": ("test_doc_blocks.py", ("python",)),
 }
 """Which test runs all the blocks of a page in these languages, with what the page speaks of."""
 NOT_RUN: Final = re.compile(r"<!-- not run: (\S.*?) -->")
@@ -235,7 +235,7 @@ def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
         runner.run(Block("sh", EXAMPLES[f"agentsvc {name}"][0], 0))
 
 
-@pytest.mark.parametrize("name", ["client.md", "data.md", "map.md"])
+@pytest.mark.parametrize("name", ["client.md", "data.md", "map.md", "retries.md"])
 def test_the_blocks_of_a_client_run(
     name: str,
     client: AgentService,
@@ -275,7 +275,5 @@ def _of_client_page(service: RunningService, folder: Path) -> dict[str, object]:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))
         file.writeframes(bytes(16_000))
     (folder / "words.json").write_text(WORDS)
-    error = APIConnectionError("The stream broke.")
-    error.last_event_id = 2
     media_id = agentsvc("media", "add", folder / "told.wav", "--transcript", folder / "words.json")
-    return {"error": error, "media_id": media_id, "page_id": agentsvc("pages", "add", "https://example.com/page")}
+    return {"media_id": media_id, "page_id": agentsvc("pages", "add", "https://example.com/page")}

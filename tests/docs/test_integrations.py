@@ -1,4 +1,4 @@
-"""The code of docs/interop.md runs, each section by itself, against a real service."""
+"""The code of docs/integrations.md runs, each section by itself, against a real service."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = (ROOT / "docs" / "interop.md").read_text()
+PAGE: Final = (ROOT / "docs" / "integrations.md").read_text()
 LOAD: Final = "%load_ext agentsvc_nb"
-WEB: Final = "A web service of yours (FastAPI, Starlette)"
+WEB: Final = "Web frameworks (Starlette, FastAPI)"
 
 
 def blocks(heading: str, language: str = "python") -> list[str]:
@@ -31,13 +31,13 @@ def run(service: RunningService, *headings: str) -> dict[str, Any]:
     names: dict[str, Any] = {"client": AgentService(service.api_key, service.base_url), "key": service.api_key}
     for heading in headings:
         for block in blocks(heading):
-            exec(compile(block, f"interop.md, {heading}", "exec", dont_inherit=True), names)
+            exec(compile(block, f"integrations.md, {heading}", "exec", dont_inherit=True), names)
     return names
 
 
 def test_the_page_has_no_other_blocks() -> None:
     """None that no test below runs."""
-    tested = ("The tools, for agents of your own", "pydantic-ai", "LangChain", "polars", WEB, "MCP clients")
+    tested = ("Use our tools in your own agent", "pydantic-ai", "LangChain", "polars", WEB, "MCP clients")
     assert PAGE.count("```python\n") == sum(len(blocks(heading)) for heading in tested) == len(tested)
 
 
@@ -52,7 +52,7 @@ def loop() -> Iterator[None]:
 
 @pytest.mark.usefixtures("loop")
 def test_pydantic_ai(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(service, "The tools, for agents of your own", "pydantic-ai")
+    names = run(service, "Use our tools in your own agent", "pydantic-ai")
     offered = {tool.name for tool in names["tools"]}
     assert {"create_images", "review_copy"} <= offered
     assert "send_email" not in offered
@@ -61,7 +61,7 @@ def test_pydantic_ai(service: RunningService, capsys: pytest.CaptureFixture[str]
 
 
 def test_langchain(service: RunningService, capsys: pytest.CaptureFixture[str]) -> None:
-    run(service, "The tools, for agents of your own", "LangChain")
+    run(service, "Use our tools in your own agent", "LangChain")
     assert capsys.readouterr().out == "4 words\n"
 
 

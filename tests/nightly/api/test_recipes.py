@@ -1,4 +1,4 @@
-"""The programs of docs/programs.md print what the page says, each a process of its own, against a real service."""
+"""The programs of docs/recipes.md print what the page says, each a process of its own, against a real service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 
-PAGE: Final = (Path(__file__).parents[3] / "docs" / "programs.md").read_text()
+PAGE: Final = (Path(__file__).parents[3] / "docs" / "recipes.md").read_text()
 PROGRAMS: Final = re.findall(
     r"^## \d+\. (.*?)$.*?^```python\n(.*?)^```.*?^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
 )
