@@ -118,7 +118,7 @@ async def _asked(agent: Language, name: str, address: str) -> Trial:
     try:
         found = await agent.try_out()
     except WorkFailure as failure:
-        from agentsvc_nb.agents.language.trying import fault_of, host_of
+        from agentsvc_nb.agents.language.errors import fault_of, host_of
 
         # Some servers repeat the key that they refuse.
         key = os.environ.get(name)

@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.agents.language.agent import Engine
+from agentsvc_nb.agents.language.local_engine import Engine
 from agentsvc_nb.cli.models import pull
 from agentsvc_nb.testing import RunningService, running_service
 from tests.support.waiting import until

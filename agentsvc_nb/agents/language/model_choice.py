@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from agentsvc_nb.agents.language.patience import PATIENCE_SECONDS
+from agentsvc_nb.agents.language.retry import TOTAL_SECONDS
 from agentsvc_nb.model_names import HOSTED, address_variable, model_id, on_own_server, provider_of
 from agentsvc_nb.setting_types import prices
 from agentsvc_nb.settings import Settings
@@ -45,7 +45,7 @@ class ModelChoice:
     sees: bool | None = None
     tools: bool | None = None
     kept_url: str | None = None
-    patience: float = PATIENCE_SECONDS
+    patience: float = TOTAL_SECONDS
     """Seconds that a run waits in all for an answer, while the model is away."""
     price: tuple[float, float] | None = None
     """Cents a million tokens of input and of output, by the operator."""

@@ -1,45 +1,62 @@
-"""The tools of one turn: the catalog's, those of servers and the caller's. The first request has a core, and the model
-loads the others by a search. Each call goes through the run."""
+"""The tools of one turn: the catalog's, those of MCP servers and the caller's. The first request has a core, and the
+model loads the others by a search. Each call goes through the run."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from pydantic_ai import ModelMessage, ToolFailed
 from pydantic_ai import RunContext as ModelContext
+from pydantic_ai import ToolFailed
 from pydantic_ai.capabilities import ToolSearch
-from pydantic_ai.messages import ToolReturn, ToolSearchReturnPart
+from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import AgentNativeTool, ToolDefinition
 from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from agentsvc_nb.agents.language.conversation import looked_at
-from agentsvc_nb.agents.language.lengths import Budget, Lengths
-from agentsvc_nb.agents.language.repeating import Repetition
-from agentsvc_nb.agents.language.served import Served
-from agentsvc_nb.agents.language.tool_definitions import GROUP, definition, tool_count
+from agentsvc_nb.agents.language.conversation import pictures
+from agentsvc_nb.agents.language.served_models import ServedModel
+from agentsvc_nb.agents.language.tokens import Budget, TokenCounter, size_of_tool
 from agentsvc_nb.agents.port import RunContext
-from agentsvc_nb.tools.port import PLAN, Outcome, repeatable
+from agentsvc_nb.tools.port import PLAN, Outcome, Tool, WorkFailure, repeatable
 
 _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema.str_schema()))
-MISTAKES_MAX: Final = 5
-"""How often in a row a model may call a tool with arguments that are no JSON object."""
+_MISTAKES_MAX: Final = 5
+"""How often in a row a model may call a tool with arguments that are not a JSON object."""
+_PICTURES_MAX: Final = 4
+"""Pictures of one result that a model is shown."""
+_WARNED_AT: Final = 3
+_ENDED_AT: Final = 6
+_REPEATED: Final = (
+    f"You made this call {{count}} times with the same input, while no file changed. What it answers is below: use "
+    f"it, or do something else. At the {_ENDED_AT}th time the run ends.\n\n"
+)
+_TOOLS_SHARE: Final = 0.6
+"""Part of the context that the descriptions of tools in the first request may take."""
+_SMALL_CONTEXT: Final = 16_384
+"""Up to here a model shows no plan: keeping one takes too much of its context."""
+_NAMES_MAX: Final = 12
+"""Tools of a group that are named."""
+_GROUPS: Final = "\n\nFurther tools, by group. Load those that you need with search_tools before you call one: "
+_GROUP: Final = "group"
+"""The key of a definition's metadata with the group of its tool."""
 
 
 class TurnTools(AbstractToolset[None]):
-    """The tools of one turn that the model is offered; their results are shortened. If it `sees`, it is shown the
+    """The tools of one turn that the model is offered. Their results are shortened, and a model that sees is shown the
     pictures that it looks at or draws. A failed call goes back as an error in the provider's form."""
 
-    def __init__(self, turn: RunContext, offered: Sequence[ToolDefinition], budget: Budget, sees: bool) -> None:
+    def __init__(self, turn: RunContext, definitions: Sequence[ToolDefinition], budget: Budget, sees: bool) -> None:
         self._turn = turn
-        self._sees = sees
-        self._offered = offered
+        self._definitions = definitions
         self._budget = budget
-        self._repetition = Repetition(turn)
+        self._sees = sees
+        self._calls = RepeatedCalls(turn)
 
     @property
     def id(self) -> str | None:
@@ -47,74 +64,138 @@ class TurnTools(AbstractToolset[None]):
 
     async def get_tools(self, ctx: ModelContext[None]) -> dict[str, ToolsetTool[None]]:
         return {
-            definition.name: ToolsetTool(
-                toolset=self, tool_def=definition, max_retries=MISTAKES_MAX, args_validator=_OBJECT
-            )
-            for definition in self._offered
+            each.name: ToolsetTool(toolset=self, tool_def=each, max_retries=_MISTAKES_MAX, args_validator=_OBJECT)
+            for each in self._definitions
         }
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: ModelContext[None], tool: ToolsetTool[None]
     ) -> str | ToolReturn[str]:
-        outcome, before = await self._repetition.outcome(
-            name,
-            tool_args,
-            lambda: self._turn.call(name, tool_args, key=ctx.tool_call_id),
-            # What is true where the caller is may have changed, and the same edit may be wanted twice.
-            anew=any(name == asked.name for asked in self._turn.client_tools()) or self._is_edit(name),
-        )
-        said = self._budget.lengths.shortened(before + told(outcome), self._budget.result)
+        outcome, warning = await self._calls.make(name, tool_args, str(ctx.tool_call_id))
+        text = self._budget.tokens.shorten(warning + outcome_as_text(outcome), self._budget.result)
         if outcome.error is not None:
-            raise ToolFailed(said)
-        if not self._sees or not any(tool.shows for tool in self._turn.tools() if tool.name == name):
-            return said
-        shown = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
-        pictures = await looked_at(self._turn, shown)
-        return ToolReturn(said, content=pictures) if pictures else said
-
-    def _is_edit(self, name: str) -> bool:
-        """Return True if the tool changes only files of the chat, and each call changes them again."""
-        return any(tool.name == name and not tool.effect and not repeatable(tool) for tool in self._turn.tools())
+            raise ToolFailed(text)
+        if not self._sees or not any(each.shows for each in self._turn.tools() if each.name == name):
+            return text
+        paths = [str(block["path"]) for block in outcome.content if block["type"] == "image"]
+        shown = await pictures(self._turn, paths[:_PICTURES_MAX])
+        return ToolReturn(text, content=shown) if shown else text
 
 
-TOOLS_SHARE: Final = 0.6
-"""Part of the context that the descriptions of tools in the first request may take."""
-SMALL_CONTEXT: Final = 16_384
-"""Up to here a model shows no plan: keeping one takes too much of its context."""
+@dataclass
+class _Call:
+    """How often a call was made, and what it answered if it did not fail."""
+
+    count: int = 0
+    outcome: Outcome | None = None
+    running: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-async def offered(turn: RunContext, served: Served, lengths: Lengths) -> list[ToolDefinition]:
-    """Return the tools of a turn. Deferred are, until the model loads them by `tool_search`, those of a group, and the
-    longest ones where a small context has no room for them; never those of the caller."""
+class RepeatedCalls:
+    """Answers a call that a model makes again with the same input from the run's results (docs/models.md). All calls
+    are new once a file has changed, or a call had an effect."""
+
+    def __init__(self, turn: RunContext) -> None:
+        self._turn = turn
+        self._calls: dict[str, _Call] = {}
+        self._files = ""
+        self._running = 0
+        self._in_order = asyncio.Lock()
+
+    async def make(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
+        """Return the outcome of a call, and a warning for the model. Raises `WorkFailure("call_repeated")`."""
+        async with self._in_order:
+            await self._forget_if_files_changed()
+        key = json.dumps([name, given], sort_keys=True)
+        call = self._calls.setdefault(key, _Call())
+        call.count += 1
+        message = f"The model called {name} {call.count} times with the same input"
+        if call.count >= _ENDED_AT:
+            raise WorkFailure("call_repeated", f"{message}, while nothing changed.")
+        tool = next((each for each in self._turn.tools() if each.name == name), None)
+        # A call of the same step that still runs may change what this one reads.
+        is_stale = self._running > 0 and tool is not None and tool.reads(given)
+        async with call.running:
+            if call.outcome is None or is_stale or _is_always_made(tool):
+                self._running += 1
+                try:
+                    outcome = await self._turn.call(name, given, key=call_id)
+                finally:
+                    self._running -= 1
+                call.outcome = None if outcome.error else outcome
+                if tool is not None and (tool.effect or tool.keeps_state):
+                    self._calls = {key: call}  # it may have changed what other calls answer from
+            else:
+                outcome = call.outcome
+        if call.count < _WARNED_AT:
+            return outcome, ""
+        await self._turn.warn("call_repeated", f"{message}.")
+        return outcome, _REPEATED.format(count=call.count)
+
+    async def _forget_if_files_changed(self) -> None:
+        found = hashlib.sha256()
+        for entry in await self._turn.workspace.list():
+            found.update(f"{entry.path}\0{entry.sha256}\0".encode("utf-8", "replace"))
+        if found.hexdigest() != self._files:
+            self._files = found.hexdigest()
+            self._calls = {}
+
+
+def _is_always_made(tool: Tool | None) -> bool:
+    """Return True if each call counts: of the caller's tools, where things may have changed, and of edits of files."""
+    return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
+
+
+async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -> list[ToolDefinition]:
+    """Return the tools of a turn. Those of a group are deferred until the model loads them, and the longest ones where
+    a small context has no room for them; never those of the caller."""
     if not served.tools:
         return []
     project = await turn.project()
-    core = {"", *(["project"] if project else []), *(["skills"] if project and project.skills else [])}
-    own = [tool for tool in turn.tools() if tool.available() and (served.sees or not tool.needs_sight)]
-    own = [tool for tool in own if tool.group not in ("project", "skills") or tool.group in core]
-    own = [tool for tool in own if tool.name != PLAN or served.context > SMALL_CONTEXT]
+    of_project = {"project": project is not None, "skills": project is not None and bool(project.skills)}
+    own = [
+        tool
+        for tool in turn.tools()
+        if tool.available()
+        and (served.sees or not tool.needs_sight)
+        and of_project.get(tool.group, True)
+        and (tool.name != PLAN or served.context > _SMALL_CONTEXT)
+    ]
     found = [definition(tool.name, tool.description, tool.Input.model_json_schema(), tool.group) for tool in own]
     callers = [definition(tool.name, tool.description, tool.input_schema) for tool in turn.client_tools()]
-    sizes = {one.name: lengths.of(tool_count(one)) for one in found + callers}
-    room = served.context * TOOLS_SHARE - sum(sizes[one.name] for one in callers)
-    sent = set()
-    for one in sorted(found, key=lambda each: sizes[each.name]):
-        if _group(one) in core and sizes[one.name] <= room:
-            room -= sizes[one.name]
-            sent.add(one.name)
-    return [*(replace(one, defer_loading=one.name not in sent) for one in found), *callers]
+    lengths = {each.name: tokens.usual(size_of_tool(each)) for each in found + callers}
+    room = served.context * _TOOLS_SHARE - sum(lengths[each.name] for each in callers)
+    core = set()
+    for each in sorted(found, key=lambda one: lengths[one.name]):
+        if _group(each) in ("", *of_project) and lengths[each.name] <= room:
+            room -= lengths[each.name]
+            core.add(each.name)
+    return [*(replace(each, defer_loading=each.name not in core) for each in found), *callers]
 
 
-def loaded(tools: Sequence[ToolDefinition], messages: Sequence[ModelMessage]) -> list[ToolDefinition]:
-    """Return the tools that a request with these messages describes: all but those that no search has found."""
-    parts = [part for message in messages for part in message.parts if isinstance(part, ToolSearchReturnPart)]
-    found = {match["name"] for part in parts for match in part.discovered_tools}
-    return [tool for tool in tools if not tool.defer_loading or tool.name in found]
+def definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
+    """Return a tool as it is described to a model. The service checks each input by the whole schema."""
+    return ToolDefinition(
+        name=name, description=description, parameters_json_schema=_brief(schema), metadata={_GROUP: group}
+    )
 
 
-NAMES_TOLD: Final = 12
-"""Tools of a group that are named."""
-_GROUPS: Final = "\n\nFurther tools, by group. Load those that you need with search_tools before you call one: "
+def _brief(schema: Any) -> Any:
+    """Return the schema without titles, which repeat the names, and without the null of what may be left out."""
+    if isinstance(schema, list):
+        return [_brief(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: each for key, each in schema.items() if key != "title" and (key, each) != ("pattern", r"\S")}
+    match kept:
+        case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
+            return _brief({**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}})
+    return {key: _named(each) if key in ("properties", "$defs") else _brief(each) for key, each in kept.items()}
+
+
+def _named(schemas: Any) -> Any:
+    """Return schemas by the names of properties, which are not keywords."""
+    return {name: _brief(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
 
 
 def groups(tools: Sequence[ToolDefinition]) -> str:
@@ -123,17 +204,15 @@ def groups(tools: Sequence[ToolDefinition]) -> str:
     for tool in tools:
         if tool.defer_loading:
             names.setdefault(_group(tool) or "more", []).append(tool.name)
-    told = "; ".join(f"{group} ({_listed(each)})" for group, each in names.items())
-    return f"{_GROUPS}{told}." if told else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
-    return ", ".join(names[:NAMES_TOLD]) + more
+    listed = []
+    for group, each in names.items():
+        more = f" and {len(each) - _NAMES_MAX} more" if len(each) > _NAMES_MAX else ""
+        listed.append(f"{group} ({', '.join(each[:_NAMES_MAX])}{more})")
+    return f"{_GROUPS}{'; '.join(listed)}." if listed else ""
 
 
 def _group(tool: ToolDefinition) -> str:
-    return str((tool.metadata or {})[GROUP])
+    return str((tool.metadata or {})[_GROUP])
 
 
 class LocalToolSearch(ToolSearch[None]):
@@ -146,53 +225,45 @@ class LocalToolSearch(ToolSearch[None]):
 def tool_search() -> LocalToolSearch:
     """Return the search by which a model loads deferred tools."""
     return LocalToolSearch(
-        search,
+        _search,
         tool_description="Loads further tools. You can call them from your next step on.",
         parameter_description="Names of groups or tools, or words for what they do.",
     )
 
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_TELLING: Final = 4
-"""Letters that a word of a description must have to count."""
-
-
-def search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
-    """Return the names of the tools that have words of the queries, those with most of them first."""
+def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
+    """Return the names of the tools that have words of the queries, those with most of them first. Words of a
+    description count from four letters on."""
     words = _words(" ".join(queries))
-    scores = {tool.name: len(words & _words_of(tool)) for tool in tools}
+    scores = {}
+    for tool in tools:
+        described = {word for word in _words(tool.description or "") if len(word) >= 4}
+        scores[tool.name] = len(words & (described | _words(f"{_group(tool)} {tool.name}")))
     return sorted((name for name, score in scores.items() if score), key=lambda name: -scores[name])
 
 
-def _words_of(tool: ToolDefinition) -> set[str]:
-    telling = {word for word in _words(tool.description or "") if len(word) >= _TELLING}
-    return telling | _words(f"{_group(tool)} {tool.name}")
-
-
 def _words(text: str) -> set[str]:
-    """The words of a text, in singular and plural alike."""
-    return {word.removesuffix("s") for word in _WORD.findall(text.casefold())}
+    """Return the words of a text, in singular and plural alike."""
+    return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}
 
 
-def told(outcome: Outcome) -> str:
-    """A tool's outcome as text for the model.
+def outcome_as_text(outcome: Outcome) -> str:
+    """Return a tool's outcome as text for the model.
 
-    >>> told(Outcome(error=("not_configured", "Set AGENTSVC_SMTP_URL.")))
+    >>> outcome_as_text(Outcome(error=("not_configured", "Set AGENTSVC_SMTP_URL.")))
     'not_configured: Set AGENTSVC_SMTP_URL.'
     """
     if outcome.error is not None:
         return f"{outcome.error[0]}: {outcome.error[1]}"
-    blocks = [_block(block) for block in outcome.content]
+    lines = []
+    for block in outcome.content:
+        match block.get("type"):
+            case "text":
+                lines.append(str(block["text"]))
+            case "image":
+                lines.append(f"picture: {block['path']}")
+            case _:
+                lines.append(json.dumps(block.get("json"), ensure_ascii=False))
     if outcome.data is not None:
-        blocks.append(json.dumps(outcome.data, ensure_ascii=False))
-    return "\n".join(blocks) or "done"
-
-
-def _block(block: dict[str, Any]) -> str:
-    match block.get("type"):
-        case "text":
-            return str(block["text"])
-        case "image":
-            return f"picture: {block['path']}"
-        case _:
-            return json.dumps(block.get("json"), ensure_ascii=False)
+        lines.append(json.dumps(outcome.data, ensure_ascii=False))
+    return "\n".join(lines) or "done"

@@ -58,15 +58,15 @@ def test_objects_come_from_each_family(model: str) -> None:
         assert Judgement(**review["judgement"]) == Judgement(**JUDGEMENT)
 
 
-def test_a_schema_is_given_as_one_where_it_stays_the_same_else_as_a_tool(sonnet: Serving) -> None:
-    sonnet.ask("Score it.", Reply(answer={"score": 4}), output_config=SCHEMA)
-    sent = sonnet.server.asked[0]["output_config"]["format"]["schema"]
-    assert sent["properties"]["score"]["type"] == "integer"
-    assert "final_result" not in {tool["name"] for tool in sonnet.server.asked[0]["tools"]}
-    sonnet.ask("Count.", Reply(answer={"tea": 2}), output_config=COUNTS)
-    assert "output_config" not in sonnet.server.asked[0]
-    forms = [tool["input_schema"] for tool in sonnet.server.asked[0]["tools"] if tool["name"] == "final_result"]
-    assert [form["additionalProperties"] for form in forms] == [{"type": "integer"}]
+def test_a_schema_is_the_input_of_a_tool_and_stays_the_same(sonnet: Serving) -> None:
+    for schema, answer in ((SCHEMA, {"score": 4}), (COUNTS, {"tea": 2})):
+        assert sonnet.ask("Answer.", Reply(answer=answer), output_config=schema, effort="low").status == "completed"
+        [sent] = [tool["input_schema"] for tool in sonnet.server.asked[0]["tools"] if tool["name"] == "final_result"]
+        assert (sent.get("properties"), sent["additionalProperties"]) == (
+            schema.get("properties"),
+            schema["additionalProperties"],
+        )
+        assert "output_config" not in sonnet.server.asked[0] or "format" not in sonnet.server.asked[0]["output_config"]
 
 
 @pytest.mark.parametrize(("wallet_cents", "code"), [(150, "limit_reached"), (300, None)])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentsvc_nb.agents.language import briefing
-from agentsvc_nb.agents.language.lengths import Lengths
+from agentsvc_nb.agents.language.tokens import TokenCounter
 from tests.service.agents.serving import Serving, language_service, loading, serving
 from tests.unit.agents.chat_server import Reply
 from tests.unit.agents.wires.providers import PROVIDERS
@@ -50,7 +50,7 @@ def test_the_instructions_are_short_and_name_only_tools_that_are_offered(it: Ser
     told = it.last()[0]["content"]
     offered = {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}
     assert set(re.findall(r"^- (\w+): ", told, re.MULTILINE)) == offered & briefing.TASKS.keys()
-    assert Lengths().text(told) < 1_500
+    assert TokenCounter().text(told) < 1_500
     assert "This run may cost 50.0 cents more" in it.last()[-1]["content"]
 
 

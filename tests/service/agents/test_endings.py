@@ -36,6 +36,14 @@ def test_an_answer_that_is_cut_has_a_warning(it: Serving) -> None:
     assert [payload["code"] for payload in it.events(run, "warning")] == ["answer_cut"]
 
 
+def test_halves_of_a_character_in_two_events_are_joined(it: Serving) -> None:
+    call = ("list_files", json.dumps({"tea": "\ud83c"}, ensure_ascii=False))
+    run = it.ask("Tea?", Reply(("a \ud83c", "\udf75 b", "\udf75"), calls=(call,)), Reply(("Done.",)))
+    said = "".join(payload["text"] for payload in it.events(run, "text.delta"))
+    assert (run.status, said) == ("completed", "a \U0001f375 b\ufffd\n\nDone.")
+    assert [each["content"] for each in it.last() if each["role"] == "assistant"] == ["a \U0001f375 b\ufffd"]
+
+
 @pytest.mark.parametrize(
     ("reply", "code"),
     [

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from agentsvc_nb import agents
-from agentsvc_nb.agents.language import patience, served
+from agentsvc_nb.agents.language import retry, served_models
 from agentsvc_nb.agents.language.agent import Language
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.port import ModelFacts
@@ -82,6 +82,7 @@ SCENARIOS: Final = {
         tokens=TWICE,
         asked=2,
         options={"output_config": SCHEMA},
+        but={"anthropic": {"replies": (Reply(answer={"score": 9}), Reply(answer={"score": 4}))}},
     ),
     "refusal": Scenario(
         (Reply(HALF, end="refused"),),
@@ -153,8 +154,8 @@ def play(form: str, name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
     if (other := scenario.but.get(form, {})) is None:
         return
     said = replace(scenario, **other)
-    patch.setattr(patience, "FIRST_SECONDS", 0.001)
-    patch.setattr(served, "SILENCE_SECONDS", 0.5 if name == "silence between events" else 20)
+    patch.setattr(retry, "FIRST_SECONDS", 0.001)
+    patch.setattr(served_models, "SILENCE_SECONDS", 0.5 if name == "silence between events" else 20)
     with provider_server(PROVIDERS[form].form) as server:
         server.answers(*said.replies)
         turn, failure, answer = played(form, server.url, said.options, folder, patch)
@@ -226,16 +227,16 @@ def test_a_providers_model_is_the_same_at_another_address(
     """Its form, context, pictures, prices and limits: a gateway, an endpoint in the EU."""
     monkeypatch.delenv(address, raising=False)
     monkeypatch.setenv(key, "any")
-    meant = served.by_name(ModelChoice(model))
+    meant = served_models.by_name(ModelChoice(model))
     url = ELSEWHERE if "chat" in model else None
     if url is None:
         monkeypatch.setenv(address, ELSEWHERE)
-    found = served.by_name(ModelChoice(model, url))
+    found = served_models.by_name(ModelChoice(model, url))
     assert (found.model.base_url or "").startswith(ELSEWHERE)
     assert (type(found.model), found.model.profile) == (type(meant.model), meant.model.profile)
     assert meant.context > 100_000
-    assert served.published_price(found) == served.published_price(meant) is not None
+    assert found.published_price() == meant.published_price() is not None
     agent = agents.choose(model, Settings(tmp_path, model=model, model_url=url))
     assert isinstance(agent, Language)
-    assert asyncio.run(agent.facts()) == ModelFacts(None, meant.context, True, True, served.published_price(meant))
+    assert asyncio.run(agent.facts()) == ModelFacts(None, meant.context, True, True, meant.published_price())
     assert agent.hosted, "a run on it costs 50 cents at most"

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.agents.language.agent import EngineAddress
+from agentsvc_nb.agents.language.local_engine import EngineAddress
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.transport.health import Secret

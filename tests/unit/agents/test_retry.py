@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 
 from agentsvc_nb import agents
-from agentsvc_nb.agents.language import patience
-from agentsvc_nb.agents.language.patience import Away, Patience
-from agentsvc_nb.agents.language.trying import fault_of
+from agentsvc_nb.agents.language import retry
+from agentsvc_nb.agents.language.errors import fault_of
+from agentsvc_nb.agents.language.retry import ModelUnavailable, RetryDelays
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.port import WorkFailure
 from tests.support.certificates import certificate
@@ -26,7 +26,7 @@ DONE: Final = Reply(("Done.",))
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_SECONDS", 0.001)
+    monkeypatch.setattr(retry, "FIRST_SECONDS", 0.001)
 
 
 def played(server: ChatServer, folder: Path, **settings: Any) -> tuple[str | None, MemoryRunContext]:
@@ -73,7 +73,7 @@ def test_a_limit_of_a_minute_is_waited_for(fault: Refused, tmp_path: Path) -> No
 def test_a_certificate_that_is_not_trusted_is_not_waited_for(tmp_path: Path) -> None:
     with chat_server(DONE, certificate=certificate(tmp_path)) as server, pytest.raises(WorkFailure) as failed:
         played(server, tmp_path)
-    assert not isinstance(failed.value, Away), "it would be asked again"
+    assert not isinstance(failed.value, ModelUnavailable), "it would be asked again"
     assert failed.value.code == "model_unavailable"
     assert "SSL_CERT_FILE" in failed.value.message
     assert fault_of(failed.value) == "other", "the network is not what to check"
@@ -87,16 +87,16 @@ def test_a_run_that_has_waited_long_enough_fails(tmp_path: Path) -> None:
 
 
 def test_waits_grow_and_are_bounded_and_a_provider_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_SECONDS", 1.0)
-    waiting = Patience(600)
+    monkeypatch.setattr(retry, "FIRST_SECONDS", 1.0)
+    waiting = RetryDelays(600)
     found = []
-    with contextlib.suppress(Away):
+    with contextlib.suppress(ModelUnavailable):
         while True:
-            found.append(waiting.wait(Away("Away.")))
+            found.append(waiting.next(ModelUnavailable("Away.")))
     steps = [1, 2, 4, 8, 16, 32, 64, *[120] * 20]
     assert all(step / 2 <= wait <= step for wait, step in zip(found, steps, strict=False))
     assert 480 <= sum(found) <= 600
-    waiting.answered()
-    assert waiting.wait(Away("Away.", retry_after=90)) == 90
-    with pytest.raises(Away):
-        waiting.wait(Away("Away.", retry_after=900))
+    waiting.reset()
+    assert waiting.next(ModelUnavailable("Away.", retry_after=90)) == 90
+    with pytest.raises(ModelUnavailable):
+        waiting.next(ModelUnavailable("Away.", retry_after=900))

@@ -1,0 +1,221 @@
+"""What a fault of a model means for the run: its code, and the provider's own words in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+
+from pydantic_ai import exceptions
+from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelTimeoutError
+from pydantic_ai.messages import ModelResponse, ToolReturnPart
+
+from agentsvc_nb.agents.language.model_choice import Fault
+from agentsvc_nb.agents.language.retry import ModelUnavailable
+from agentsvc_nb.tools.port import WorkFailure
+
+REASON_CHARS: Final = 500
+LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
+_CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
+_NO_FINISH_REASON: Final = frozenset({"xai"})
+"""Providers whose library does not pass on the finish reason."""
+_MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
+"""Google's reasons in place of a call that can't be read; other providers pass the call on as it is."""
+
+
+@contextlib.asynccontextmanager
+async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
+    """Raise `WorkFailure` in place of the agent library's errors. `structured`: the answer must fit a schema;
+    `keyless`: the model is called without a key."""
+    code = "output_schema_mismatch" if structured else "model_failed"
+    try:
+        yield
+    except exceptions.OutputTokenLimitExceeded as error:
+        raise WorkFailure(code, _CUT) from error
+    except exceptions.UnexpectedModelBehavior as error:
+        raise WorkFailure(code, f"The model's answer could not be used: {reason(error)}") from error
+    except ModelAPIError as error:
+        raise _failure(error, keyless) from error
+
+
+def check(response: ModelResponse) -> None:
+    """Raise `WorkFailure` for an answer that was held back, or that its provider could not end."""
+    details = response.provider_details or {}
+    reason = details.get("finish_reason") or details.get("block_reason") or response.finish_reason
+    if response.finish_reason == "content_filter":
+        refusal = details.get("refusal") or details.get("refusal_category")
+        if refusal or reason == "refusal":
+            raise WorkFailure("answer_refused", f"The model refused to answer: {refusal or 'without a word'}")
+        raise WorkFailure("content_filtered", f"The provider's filter held the answer back: {reason}")
+    # Google's OTHER says that there was an end, but not why: nothing tells whether the answer is whole.
+    is_failed = response.finish_reason == "error" or reason == "OTHER"
+    if is_failed and response.text and not response.tool_calls:
+        if is_malformed(response):
+            raise ModelUnavailable("The model broke its answer off for a call of a tool that was not readable.")
+        raise WorkFailure("model_failed", f"The model's provider ended the answer with an error: {reason}")
+
+
+def is_malformed(response: ModelResponse) -> bool:
+    """Return True if the answer ended with a call that its provider could not read, and that is not in it."""
+    return (response.provider_details or {}).get("finish_reason") in _MALFORMED
+
+
+def is_lost(response: ModelResponse) -> bool:
+    """Return True if the stream ended without a finish reason, which the library reports as `stop` for OpenAI's chat
+    completions."""
+    if (response.provider_details or {}).get("finish_reason") or response.finish_reason not in (None, "stop"):
+        return False
+    return response.finish_reason is None or response.provider_name not in _NO_FINISH_REASON
+
+
+_TOO_LONG: Final = re.compile(
+    r"context[ _](size|length|window|limit)|too many tokens|(prompt|input) is too long|input token count", re.IGNORECASE
+)
+"""Words of servers that the agent library does not know."""
+
+
+def is_too_long(error: ModelAPIError) -> bool:
+    status = getattr(error, "status_code", 0)
+    if isinstance(error, exceptions.ModelContextWindowExceededError):
+        return status != 413  # of its bytes, which the limit of tokens does not tell
+    return status in (400, 422) and bool(_TOO_LONG.search(reason(error)))
+
+
+def reason(error: BaseException) -> str:
+    """Return the reason of an error of the agent library with its HTTP status, as the end of a sentence.
+
+    >>> from pydantic_ai.exceptions import ModelHTTPError
+    >>> reason(ModelHTTPError(404, "x", {"error": {"message": "There is no model x."}}))
+    'There is no model x (404).'
+    """
+    said = _message(getattr(error, "body", None)) or str(error.__cause__ or "") or str(error)
+    if isinstance(error, ModelConnectionError) and (below := str(getattr(error.__cause__, "__cause__", None) or "")):
+        said = f"{said.rstrip('.')}: {below}"  # the libraries say "Connection error." of a certificate, too
+    if isinstance(error, ModelTimeoutError):
+        said = "its server was silent for too long"  # the libraries say nothing, or "Request timed out."
+    if _is_no_json(error):
+        said = "its server sent something that is not JSON"
+    status = None if getattr(error, "in_stream", False) else getattr(error, "status_code", None)
+    text = " ".join(said.split())[:REASON_CHARS].rstrip(".")
+    return f"{text} ({status})." if status else f"{text}."
+
+
+_UNAVAILABLE: Final = (
+    exceptions.ModelConnectionError,
+    exceptions.ModelUnavailableError,
+    exceptions.ModelServerError,
+    exceptions.ModelRateLimitError,
+    exceptions.ModelRequestTimeout,
+)
+_RESUME: Final = " Once its provider gives more, resume the run."
+_KEYLESS: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there `agentsvc restart`."
+_TRUST: Final = " If it is your own, name its file in SSL_CERT_FILE, and there `agentsvc restart`."
+_TOO_LARGE: Final = " Attach less, or smaller files."
+_CHAT: Final = (
+    " If this server does not know OpenAI's Responses, name the model openai-chat:{model} (chat completions)."
+)
+
+
+def _failure(error: ModelAPIError, keyless: bool) -> WorkFailure:
+    """Return what a failed call means for its run: `ModelUnavailable` for what may pass."""
+    status = getattr(error, "status_code", 0)
+    if is_spent(error):
+        return WorkFailure("model_unavailable", f"The model's quota or credit is used up: {reason(error)}{_RESUME}")
+    if certificate := _untrusted_certificate(error):
+        said = " ".join(certificate.verify_message.split())[:REASON_CHARS].rstrip(".")
+        message = f"The model's server has a certificate that is not trusted here: {said}.{_TRUST}"
+        return WorkFailure("model_unavailable", message)
+    if isinstance(error, _UNAVAILABLE):
+        return ModelUnavailable(f"The model did not answer: {reason(error)}", error.retry_after)
+    if _is_no_json(error) or (type(error) is ModelAPIError and error.in_stream):
+        # Ollama sends errors in a stream that are of no kind that the library knows.
+        return ModelUnavailable(f"The model did not answer to the end: {reason(error)}")
+    hint = _KEYLESS if keyless and status in (401, 403) else _TOO_LARGE if status == 413 else ""
+    if _lacks_responses(error):
+        hint = _CHAT.format(model=error.model_name)
+    return WorkFailure("model_refused", f"The model's server refused the call: {reason(error)}{hint}")
+
+
+def _is_no_json(error: BaseException) -> bool:
+    """Return True if a body or an event could not be read: in all other cases the error has a kind."""
+    return type(error) is ModelAPIError and isinstance(error.__cause__, ValueError)
+
+
+def _lacks_responses(error: BaseException | None) -> bool:
+    """Return True if the server, such as a gateway, does not know OpenAI's Responses."""
+    if getattr(error, "status_code", 0) not in (404, 405) or not isinstance(error, ModelAPIError):
+        return False
+    request = getattr(error.__cause__, "request", None)
+    is_of_model = error.provider_error_code == "model_not_found" or error.model_name in reason(error)
+    return request is not None and request.url.path.endswith("/responses") and not is_of_model
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _untrusted_certificate(error: BaseException) -> ssl.SSLCertVerificationError | None:
+    return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLCertVerificationError)), None)
+
+
+_SPENT: Final = re.compile(
+    r"insufficient[ _](quota|balance|credit|funds)|credit[ _](balance|limit)|(all available|add \d+|more|no|of) credits"
+    r"|spend(ing)?[ _]limit|usage[ _]limit|budget (has been |is )?exceeded|exceeded_current_quota"
+    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google says this of its limits per minute, too
+    re.IGNORECASE | re.DOTALL,
+)
+"""How providers and gateways say that nothing pays for a call."""
+_PERIOD: Final = re.compile(r"(\bper|\ba|/)[ -]?(day|week|month)\b|\b(dai|week|month)ly\b", re.IGNORECASE)
+
+
+def is_spent(error: ModelAPIError) -> bool:
+    """Return True if a quota or credit is used up, which waiting does not change."""
+    if isinstance(error, exceptions.ModelQuotaExceededError):
+        return True
+    if getattr(error, "status_code", 0) not in (400, 403, 429):
+        return False
+    said = f"{error.provider_error_code} {error.provider_error_type} {reason(error)}"
+    is_limit = isinstance(error, exceptions.ModelRateLimitError) and error.retry_after is None
+    return bool(_SPENT.search(said) or (is_limit and _PERIOD.search(said)))
+
+
+def why_malformed(part: ToolReturnPart) -> str:
+    """Return why a call could not be made, of what goes back to the model."""
+    faults: Any = part.content
+    said = "; ".join(fault["msg"] for fault in faults) if isinstance(faults, list) else str(faults)
+    return " ".join(said.split())[:REASON_CHARS]
+
+
+def _message(body: object) -> str | None:
+    """Return the message in an error's document; each provider has it in another place."""
+    if not isinstance(body, dict):
+        return body if isinstance(body, str) else None
+    inner = body.get("error", body)
+    found = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
+    return found if isinstance(found, str) else None
+
+
+def fault_of(failure: WorkFailure) -> Fault:
+    """Return what kept a model from answering a trial."""
+    error = failure.__cause__
+    if isinstance(error, ModelAPIError) and is_spent(error):
+        return "credit"
+    status = getattr(error, "status_code", None)
+    if status == 401 or (status in (400, 403) and re.search("api[ _-]?key", failure.message, re.IGNORECASE)):
+        return "key"
+    if status == 404 and not _lacks_responses(error):
+        return "unknown"
+    return "network" if isinstance(error, ModelConnectionError) and not _untrusted_certificate(error) else "other"
+
+
+def host_of(failure: WorkFailure) -> str:
+    """Return the host that was asked, if the request that failed is known."""
+    for error in _causes(failure):
+        # Without a request, that property of httpx's errors raises.
+        with contextlib.suppress(AttributeError, RuntimeError):
+            return str(error.request.url.host)  # type: ignore[attr-defined]
+    return ""

@@ -1,0 +1,110 @@
+"""The local engine of a `gguf` model: llama.cpp with its own HTTP server on loopback, in a child process.
+
+`main` runs in the child, until the parent's end of the pipe is closed. It reads `{"path", "key", "context"}` on its
+first line and prints `{"url"}` once it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from agentsvc_nb.agents.language.model_choice import CONTEXT_TOKENS
+from agentsvc_nb.documents.child_process import LimitedChild
+from agentsvc_nb.tools.port import WorkFailure
+
+_ANSWER_BYTES: Final = 10_000
+_PARALLEL_REQUESTS: Final = 2
+"""Each has the whole context."""
+_VARIABLES: Final = (
+    *("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "LOCALAPPDATA", "PROGRAMDATA", "OMP_NUM_THREADS"),
+    *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
+    *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
+)
+"""Environment variables that the libraries for processors and graphics cards read."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAddress:
+    """Where the engine answers on loopback, and the API key that it asks for."""
+
+    url: str
+    key: str = field(repr=False)
+
+
+class Engine:
+    """Starts the child when it is needed, and another one when it has died. The child ends with this process."""
+
+    def __init__(self, path: Path, context: int | None) -> None:
+        self.context = context or CONTEXT_TOKENS
+        self._path = path
+        self._starting = threading.Lock()
+        self._child: LimitedChild | None = None
+        self._address: EngineAddress | None = None
+
+    def start(self) -> EngineAddress:
+        """Return the address at which the model answers. Blocks while the model loads. Raises `WorkFailure` if that
+        fails."""
+        with self._starting:
+            # It may have died since: the next run gets a new child.
+            if self._address is None or self.ended():
+                self._address = self._start()
+            return self._address
+
+    def ended(self, timeout: float = 0) -> str | None:
+        """Say how the engine ended; None if it still runs after `timeout` seconds, or never started."""
+        code = self._child.wait(timeout) if self._child is not None else None
+        if code is None:
+            return None
+        return f"The local engine ended unexpectedly (exit {code}); the next run starts it again."
+
+    def stop(self) -> None:
+        """End the child and close its pipes."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _start(self) -> EngineAddress:
+        self.stop()
+        key = secrets.token_urlsafe(32)
+        # No limits of memory or time: how large a model may be is the user's choice.
+        child = self._child = LimitedChild(__name__, names=_VARIABLES, variables={"PYTHONUNBUFFERED": "1"}, log=True)
+        child.write_line(json.dumps({"path": str(self._path), "key": key, "context": self.context}).encode())
+        answer = child.read_line(_ANSWER_BYTES)
+        if not answer:
+            child.wait()
+            raise WorkFailure("model_unavailable", f"The local engine could not load {self._path.name}.")
+        return EngineAddress(json.loads(answer)["url"] + "/v1", key)
+
+
+def main() -> None:
+    import xllamacpp
+
+    given = json.loads(sys.stdin.readline())
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = given["path"]
+    parameters.model_alias = {"local"}
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [given["key"]]
+    parameters.n_parallel = _PARALLEL_REQUESTS
+    parameters.n_ctx = given["context"] * _PARALLEL_REQUESTS
+    # With more threads than idle processors, all of them wait for each other many times for each token.
+    parameters.cpuparams.n_threads = max((os.cpu_count() or 1) // 2, 1)
+    parameters.cpuparams_batch.n_threads = parameters.cpuparams.n_threads
+    parameters.ui = False
+    parameters.verbosity = 1
+    server = xllamacpp.Server(parameters)
+    print(json.dumps({"url": server.listening_address}), flush=True)
+    sys.stdin.read()  # returns once the parent has closed the pipe, or has died
+    os._exit(0)  # a normal exit would wait for the server's threads
+
+
+if __name__ == "__main__":
+    main()

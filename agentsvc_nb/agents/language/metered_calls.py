@@ -1,0 +1,260 @@
+"""Calls of a language model: each is held within a limit of money, recorded for the people whose data it sends
+(docs/privacy.md), and counted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic_ai import AgentRun, BinaryContent, ModelMessage, ModelRequestNode, ModelResponse
+from pydantic_ai import RunContext as ModelContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior
+from pydantic_ai.messages import TextPart, ToolCallPart, ToolSearchReturnPart, UserPromptPart
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+from pydantic_ai.result import AgentStream
+from pydantic_ai.settings import merge_model_settings
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from agentsvc_nb.agents.language import briefing, closing
+from agentsvc_nb.agents.language.errors import LOST, check, is_lost, is_too_long, reason
+from agentsvc_nb.agents.language.retry import ContextExceeded, ModelUnavailable
+from agentsvc_nb.agents.language.served_models import ServedModel
+from agentsvc_nb.agents.language.tokens import (
+    ADDED_MOST,
+    Budget,
+    Size,
+    size_beside,
+    size_of_messages,
+)
+from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentCall, SentPart, WorkFailure
+from agentsvc_nb.wire.runs import Effort
+
+RECORDED_CHARS: Final = 500
+"""Of each part that is recorded."""
+_CUT_BY_LIMIT: Final = (
+    "The answer was cut: what was left of the run's limit paid for {tokens:,} tokens. Resume the run with a higher "
+    "`max_cents` to have it whole."
+)
+_LEAVES_MACHINE: Final = (
+    "Messages, the texts of attached files, columns and first rows of tables, and what tools find go to {provider} "
+    "({model}). This is said once; what each run sent: %agentsvc sent RUN, or the run's page."
+)
+
+
+class MeteredCalls(AbstractCapability[None]):
+    """Meters each call of one agent, within what the meter's limit of money still pays.
+
+    The input is counted first, by the most that any tokenizer makes of it. The rest of the limit buys the answer, and
+    the provider is told to write no more.
+
+    Args:
+        turn: gets the warning that data leaves the machine.
+        reserves: keep money for a closing answer.
+        prepare: may change the messages of a request in place.
+        begin: called once a call can be paid, before it is made.
+    """
+
+    def __init__(
+        self,
+        meter: Meter,
+        served: ServedModel,
+        budget: Budget,
+        *,
+        turn: RunContext | None = None,
+        effort: Effort | None = None,
+        reserves: bool = False,
+        prepare: Callable[[list[ModelMessage], Budget], Awaitable[None]] | None = None,
+        begin: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._meter = meter
+        self._served = served
+        self._budget = budget
+        self._turn = turn
+        self._effort = effort
+        self._reserves = reserves
+        self._prepare = prepare
+        self._begin = begin
+        self._longest_answer = 0
+        self._recorded = 0
+        self.messages: list[ModelMessage] = []
+        """Those of the last request that was held, or refused."""
+
+    async def before_model_request(
+        self, ctx: ModelContext[None], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        parameters = request_context.model_request_parameters
+        self.messages = list(request_context.messages)
+        self._budget = replace(self._budget, beside=_size_beside(parameters))
+        if self._prepare is not None:
+            await self._prepare(self.messages, self._budget)
+            request_context.messages = list(self.messages)
+            ctx.messages[:] = self.messages
+        await self._hold()
+        if self._begin is not None:
+            await self._begin()
+        await self._record(parameters)
+        settings = self._served.settings_of_call(self._longest_answer, self._effort)
+        request_context.model_settings = merge_model_settings(request_context.model_settings, settings)
+        return request_context
+
+    async def after_model_request(
+        self, ctx: ModelContext[None], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        return replace(response, parts=[_with_whole_characters(part) for part in response.parts])
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]
+    ) -> AsyncIterator[AgentStream[None, Any]]:
+        """Make a call, whose events the caller reads, and count it.
+
+        Raises `WorkFailure` for an answer that is not whole, and `limit_reached` for one that the limit of money cut.
+        """
+        try:
+            async with node.stream(run.ctx) as stream:
+                try:
+                    yield stream
+                    if is_lost(stream.response):
+                        raise ModelUnavailable(LOST)
+                except (asyncio.CancelledError, WorkFailure, ModelAPIError) as cut:
+                    if stream.response.parts or isinstance(cut, asyncio.CancelledError):
+                        self._count_cut(stream.response)
+                    raise
+        except UnexpectedModelBehavior as error:
+            raise ModelUnavailable(f"The model's server sent no answer: {error.message}") from error
+        except ModelAPIError as error:
+            if is_too_long(error):
+                message = f"The request was too long for the model: {reason(error)}"
+                raise ContextExceeded(message, self._usual_tokens() + self._budget.answer) from error
+            raise
+        usage = stream.response.usage
+        if not isinstance(usage, RequestUsage) or usage.unmeasured_requests:
+            self._meter.use_uncounted()
+        else:
+            self._count(stream.response)
+            self._budget.tokens.learn(size_of_messages(self.messages) + self._budget.beside, usage.input_tokens)
+        # After it was counted: an answer that is refused costs as much.
+        check(stream.response)
+        if stream.response.finish_reason == "length" and self._longest_answer < self._budget.answer:
+            raise WorkFailure(LIMIT_REACHED, _CUT_BY_LIMIT.format(tokens=self._longest_answer))
+
+    async def _hold(self) -> None:
+        """Hold the worst case of a call, and set its longest answer. Raises `WorkFailure("limit_reached")`."""
+        served, asked, answer, kept = self._served, self._most_tokens(), self._budget.answer, 0
+        if (room := await self._meter.room()) is not None:
+            if self._reserves:
+                kept = closing.reserve(served, room)
+            least = min(closing.ANSWER_LEAST if self._reserves else closing.CLOSING_LEAST, answer)
+            answer = max(served.affordable_answer(asked, answer, room - kept), least)
+        self._longest_answer = answer
+        await self._meter.hold(asked, answer, served.most_cost(asked, answer) + kept)
+
+    def _usual_tokens(self) -> int:
+        return self._budget.tokens.usual(size_of_messages(self.messages) + self._budget.beside)
+
+    def _most_tokens(self) -> int:
+        """Return the most tokens that the request can have: those that were reported of its beginning, and the most of
+        what is new since then."""
+        budget, messages = self._budget, self.messages
+        most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
+        answers = [(place, each.usage) for place, each in enumerate(messages) if isinstance(each, ModelResponse)]
+        if answers:
+            place, reported = answers[-1]
+            before, after = messages[:place], messages[place + 1 :]
+            has_new_tools = any(isinstance(part, ToolSearchReturnPart) for message in after for part in message.parts)
+            # A server that leaves out what it has cached reports too few.
+            if reported.input_tokens >= (size_of_messages(before) + budget.beside).least and not has_new_tools:
+                known = reported.input_tokens + reported.output_tokens
+                most = min(most, known + budget.tokens.most(size_of_messages(after)))
+        return min(most, budget.context)
+
+    def _count(self, response: ModelResponse) -> None:
+        usage = response.usage
+        self._meter.use(usage.input_tokens, usage.output_tokens, self._served.cost(response))
+
+    def _count_cut(self, response: ModelResponse) -> None:
+        """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the texts."""
+        asked = response.usage.input_tokens or self._usual_tokens()
+        usage = RequestUsage(input_tokens=asked, output_tokens=self._budget.tokens.messages([response]))
+        self._count(replace(response, usage=usage))
+
+    async def _record(self, parameters: ModelRequestParameters) -> None:
+        """Record what goes to the model now and was not sent before."""
+        parts = [part for message in self.messages[self._recorded :] for part in _sent_parts(message)]
+        if not self._recorded:
+            parts = [*_sent_beside(parameters), *parts]
+        self._recorded = len(self.messages)
+        model = self._served.model
+        address = urlsplit(model.base_url or "")
+        # Without a password, or a key in its query.
+        provider = urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
+        call = SentCall(provider or model.system, self._served.hosted, model.model_name, self._usual_tokens(), parts)
+        if await self._meter.sending(call) and self._turn is not None:
+            message = _LEAVES_MACHINE.format(provider=call.provider, model=call.model)
+            await self._turn.warn("leaves_machine", message)
+
+
+def _size_beside(parameters: ModelRequestParameters) -> Size:
+    instructions = [part.content for part in parameters.instruction_parts or ()]
+    shape = parameters.output_object
+    tools = [*_described_tools(parameters), *parameters.output_tools]
+    return size_beside(instructions, tools, shape.json_schema if shape else None)
+
+
+def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
+    """Return the tools that a request describes: all but those that the model has not loaded."""
+    loaded = parameters.revealed_tool_names
+    return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
+
+
+def _sent_beside(parameters: ModelRequestParameters) -> Iterator[SentPart]:
+    for part in parameters.instruction_parts or ():
+        said, head, skills = part.content.partition(briefing.SKILLS)
+        yield _sent("instructions", said)
+        if skills:
+            yield _sent("skills", head + skills)
+    if tools := _described_tools(parameters):
+        yield _sent("tools", ", ".join(tool.name for tool in tools))
+
+
+def _sent_parts(message: ModelMessage) -> Iterator[SentPart]:
+    for each in message.parts:
+        match each:
+            case UserPromptPart(content=content):
+                items = [content] if isinstance(content, str) else content
+                yield from (_sent("message", item) for item in items if isinstance(item, str))
+                pictures = [item for item in items if isinstance(item, BinaryContent)]
+                yield from (SentPart("picture", item.media_type, len(item.data)) for item in pictures)
+            case TextPart(content=text):
+                yield _sent("answer", text)
+            case ToolCallPart(tool_name=name):
+                yield _sent("call", f"{name} {each.args_as_json_str()}")
+            case ToolSearchReturnPart() if each.discovered_tools:
+                yield _sent("tools", ", ".join(match["name"] for match in each.discovered_tools))
+            case _ if found := getattr(each, "content", None):
+                yield _sent("result", str(found))
+
+
+def _sent(what: str, text: str) -> SentPart:
+    return SentPart(what, text[:RECORDED_CHARS], len(text))
+
+
+def whole_characters(text: str) -> str:
+    """Join surrogate pairs that two events of a stream split, and replace a lone half, which can't be stored or sent.
+
+    >>> whole_characters(chr(0xD83C) + chr(0xDF75)) == chr(0x1F375)
+    True
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _with_whole_characters(part: Any) -> Any:
+    texts = {name: getattr(part, name, None) for name in ("content", "args")}
+    return replace(part, **{name: whole_characters(text) for name, text in texts.items() if isinstance(text, str)})

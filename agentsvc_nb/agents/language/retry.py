@@ -1,0 +1,71 @@
+"""Wait for a model that does not answer, and ask it again
+(docs/decisions/0058-a-model-that-is-away-is-waited-for.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from agentsvc_nb.tools.port import WorkFailure
+
+T = TypeVar("T")
+FIRST_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 120.0
+TOTAL_SECONDS: Final = 600.0
+"""How long a run waits in all for one answer."""
+
+
+class ModelUnavailable(WorkFailure):
+    """The model did not answer, or not to the end, for a reason that may pass. `retry_after`: the seconds that its
+    provider asks to wait."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__("model_unavailable", message)
+        self.retry_after = retry_after
+
+
+class ContextExceeded(WorkFailure):
+    """The model's server refused a request as too long; `tokens` is its estimated length with the answer."""
+
+    def __init__(self, message: str, tokens: int) -> None:
+        super().__init__("context_exceeded", message)
+        self.tokens = tokens
+
+
+class RetryDelays:
+    """The growing waits for one answer, of at most `seconds` in all."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, because the model has answered."""
+        self._left, self._next = self._seconds, FIRST_SECONDS
+
+    def next(self, failure: ModelUnavailable) -> float:
+        """Return the seconds to wait before the next try. Raise `failure` when too few are left."""
+        # With jitter, so that runs that failed together do not come back together.
+        seconds = max(self._next * random.uniform(0.5, 1), failure.retry_after or 0)
+        if seconds > self._left:
+            raise failure
+        self._left -= seconds
+        self._next = min(2 * self._next, LONGEST_SECONDS)
+        return seconds
+
+
+async def retry(
+    ask: Callable[[], Awaitable[T]],
+    delays: RetryDelays,
+    before_wait: Callable[[ModelUnavailable, float], Awaitable[None]],
+) -> T:
+    """Return the answer of `ask`, which is called again while the model is unavailable."""
+    while True:
+        try:
+            return await ask()
+        except ModelUnavailable as failure:
+            seconds = delays.next(failure)
+            await before_wait(failure, seconds)
+            await asyncio.sleep(seconds)

@@ -1,0 +1,268 @@
+"""Models ready to be called, made from the operator's choice, and what calls of them cost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import partial
+from inspect import signature
+from typing import Any, Final, get_args
+
+import httpx2
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models import KnownModelName, Model, create_async_httpx2_client, infer_model
+from pydantic_ai.models.openai import (
+    OpenAIChatModel,
+    OpenAIChatModelSettings,
+    OpenAIResponsesModel,
+    OpenAIResponsesModelSettings,
+)
+from pydantic_ai.profiles import ModelProfile, merge_profile
+from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings, merge_model_settings
+from pydantic_ai.usage import RequestUsage
+
+from agentsvc_nb.agents.language.chat_templates import abilities
+from agentsvc_nb.agents.language.model_choice import (
+    CONTEXT_TOKENS,
+    MissingRequirement,
+    ModelChoice,
+    NotConfigured,
+    network_fault,
+    own_server,
+)
+from agentsvc_nb.agents.language.tokens import ANSWER_SHARE
+from agentsvc_nb.model_names import address_variable, key_variable
+from agentsvc_nb.wire.proxies import connection_options, settings_at_fault
+from agentsvc_nb.wire.runs import CENT, Effort
+
+NO_KEY: Final = "none"
+"""Sent to a server that wants no key: libraries want one."""
+SMALL_BYTES: Final = 1_000_000_000
+"""A model in a smaller file can't choose among tools, and is offered none."""
+SMALL_TEMPERATURE: Final = 0.2
+"""For small models, which lose the thread at higher temperatures."""
+FIRST_EVENT_SECONDS: Final = 300.0
+SILENCE_SECONDS: Final = 120.0
+"""How long a stream that has begun may be silent; the pings of some providers are no silence."""
+_ANSWER_TOKENS: Final = 32_000
+"""The largest answer of a hosted model that thinks, and does not say how long its answers may get."""
+_ANSWER_TOKENS_OLDER: Final = 8_000
+"""The same of older models, most of which refuse a call that asks for more."""
+_OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
+"""Providers whose libraries take no client of httpx2."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model that can be called.
+
+    Attributes:
+        context: tokens that a call may hold.
+        sees: it takes pictures.
+        tools: it can choose among tools.
+        hosted: it is a provider's, on its machines.
+        keyless: it is called without a key.
+        price: cents a million tokens of input and of output, when the published prices do not count.
+    """
+
+    model: Model
+    context: int
+    sees: bool
+    tools: bool
+    settings: ModelSettings | None = None
+    hosted: bool = False
+    keyless: bool = False
+    price: tuple[float, float] | None = None
+
+    @property
+    def largest_answer(self) -> int:
+        """The tokens kept free for an answer: the longest that the model gives, but a part of its context at most."""
+        profile = self.model.profile
+        known: object = (self.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
+        thinks = profile.get("supports_thinking") and "anthropic_max_output_tokens" not in profile
+        longest = known if isinstance(known, int) else _ANSWER_TOKENS if thinks else _ANSWER_TOKENS_OLDER
+        return min(longest, self.context // ANSWER_SHARE)
+
+    def settings_of_call(self, answer: int, effort: Effort | None = None) -> ModelSettings:
+        """Return the settings of one call. `answer`: the most tokens that the model may write, thinking included."""
+        # What is the same from call to call is marked for the provider to cache, where it takes marks.
+        found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(self.settings or {}))
+        found["max_tokens"] = answer
+        # Older Claudes refuse a call whose answer is shorter than the thinking that they are asked for.
+        adaptive = self.model.profile.get("anthropic_supports_adaptive_thinking", True)
+        if effort is not None and (adaptive or answer > ANTHROPIC_THINKING_BUDGET_MAP[effort]):
+            found["thinking"] = effort
+        if "timeout" not in self.model.unsupported_settings:
+            found["timeout"] = SILENCE_SECONDS
+        return merge_model_settings(found, _settings_of_openai(self.model)) or found
+
+    def cost(self, response: ModelResponse) -> int:
+        """Return what a call cost in micro-cents, by the operator's price or the published ones; 0 without a price."""
+        if self.price is not None:
+            usage = response.usage
+            return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
+        model = self.model
+        asked = replace(response, model_name=model.model_name, provider_name=model.system, provider_url=model.base_url)
+        # A provider or a gateway may answer by another name than was asked for, without a published price.
+        for named in (response, asked):
+            with contextlib.suppress(LookupError, ValueError, AssertionError):
+                return int(named.cost().total_price * 100 * CENT)
+        return 0
+
+    def cost_of_tokens(self, asked: int, answer: int, cache_write: int = 0) -> int:
+        """Return what a call of so many tokens costs, in micro-cents; `cache_write` of its input go into a cache."""
+        usage = RequestUsage(input_tokens=asked, output_tokens=answer, cache_write_tokens=cache_write)
+        return self.cost(ModelResponse(parts=[], usage=usage))
+
+    def most_cost(self, asked: int, answer: int) -> int:
+        """Return the most that a call of so many tokens may cost, in micro-cents: input that the provider writes into
+        its cache may cost more than other input."""
+        return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
+
+    def affordable_answer(self, asked: int, answer: int, room: int) -> int:
+        """Return the longest answer, up to `answer` tokens, that `room` micro-cents pay after `asked` tokens of
+        input."""
+        base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
+        if whole <= room or whole == base:
+            return answer
+        return max(int((room - base) * answer / (whole - base)) - 1, 0)  # less one: prices are rounded down
+
+    def published_price(self) -> tuple[float, float] | None:
+        """Return cents a million tokens of input and of output; None for a model without a published price."""
+        # Of a thousand tokens: longer calls cost more at some providers.
+        given, made = self.cost_of_tokens(1_000, 0), self.cost_of_tokens(0, 1_000)
+        return (given / 1_000, made / 1_000) if given or made else None
+
+
+def _settings_of_openai(model: Model) -> ModelSettings | None:
+    """Return settings of models that are asked in a form of OpenAI's."""
+    if isinstance(model, OpenAIResponsesModel):
+        return OpenAIResponsesModelSettings(openai_store=False)  # it would keep each request and answer for 30 days
+    if isinstance(model, OpenAIChatModel):
+        # Some servers repeat the usage so far in each chunk: the last one counts. The setting would also ask for that
+        # repetition, which OpenAI does not know, so the request has options of its own.
+        only_last = {"stream_options": {"include_usage": True}}
+        return OpenAIChatModelSettings(openai_continuous_usage_stats=True, extra_body=only_last)
+    return None
+
+
+def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
+    """Return the model of a self-hosted server that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp
+    do."""
+    provider, _, name = choice.model.partition(":")
+    profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
+    if provider == "ollama":  # it knows the older name alone, and ignores the newer one
+        profile["openai_chat_supports_max_completion_tokens"] = False
+    model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=_client(url)), profile=profile)
+    context = choice.context or CONTEXT_TOKENS
+    settings = ModelSettings(max_tokens=context // ANSWER_SHARE)
+    able = abilities(choice)
+    tools = able.tools is not False if choice.tools is None else choice.tools
+    sees = bool(able.sees if choice.sees is None else choice.sees)
+    return ServedModel(_unretried(model), context, sees, tools, settings, price=choice.price)
+
+
+def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
+    """Return the model of the local engine, which holds `context` tokens."""
+    assert choice.gguf is not None
+    found = at_url(replace(choice, context=context), url, key)
+    if choice.gguf.stat().st_size >= SMALL_BYTES:
+        return found
+    settings = ModelSettings(max_tokens=context // ANSWER_SHARE, temperature=SMALL_TEMPERATURE)
+    return replace(found, tools=found.tools and choice.tools is not None, settings=settings)
+
+
+def by_name(choice: ModelChoice) -> ServedModel:
+    """Return the model of a self-hosted server, if the choice names one; else of a provider that the agent library
+    knows, at the choice's address or the one in the provider's own environment variables, where the key is, too.
+
+    Raises `NotConfigured`, which says what to do, when the provider is unknown, or its key or package is missing.
+    """
+    provider = choice.model.partition(":")[0]
+    url = own_server(choice) or choice.url or choice.kept_url
+    elsewhere = os.environ.get(address_variable(provider))
+    if provider.partition("-")[0] == "openai":
+        url = url or elsewhere  # its servers may want no key, others' always do
+    key = choice.key or (None if choice.kept_url else os.environ.get(key_variable(provider)))
+    keyless = bool(url) and not key
+    if own_server(choice):
+        return replace(at_url(choice, str(url), key or NO_KEY), keyless=keyless)
+    at = {"base_url": url, "api_key": key or NO_KEY} if url else {"base_url": elsewhere} if elsewhere else {}
+    try:
+        model = _unretried(infer_model(choice.model, partial(_provider, at=at)))
+    except NotConfigured:
+        raise
+    except Exception as error:  # the library's own errors, and those of a provider's package, as for an empty key
+        for fault in settings_at_fault() if not isinstance(error, UserError) else ():
+            raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {fault}")) from None
+        raise NotConfigured(_missing(choice.model, str(error))) from None
+    context = choice.context or model.profile.get("context_window") or CONTEXT_TOKENS
+    sees = model.profile.get("supports_image_input", False) if choice.sees is None else choice.sees
+    return ServedModel(model, context, sees, choice.tools is not False, None, True, keyless, choice.price)
+
+
+def _unretried(model: Model) -> Model:
+    """Return the same model, whose library does not ask again by itself: nobody would see it wait."""
+    client: Any = getattr(model, "client", None)
+    if hasattr(client, "max_retries"):
+        client.max_retries = 0
+    return model
+
+
+def _client(url: str) -> httpx2.AsyncClient:
+    """Return a client that reaches the server as the environment says. Raises `NotConfigured` if that can't be done."""
+    if fault := network_fault(url):
+        raise NotConfigured(fault)
+    limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # the agent library's own
+    return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport(limits=limits, **connection_options(url)))
+
+
+def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
+    """Return the library's provider of this name; `at` another address and key, if some are given."""
+    if not at:
+        return _with_plain_tools(infer_provider(name))
+    try:
+        kind: Any = infer_provider_class(name)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    parameters = signature(kind).parameters.keys()
+    if at.keys() - parameters:
+        raise UserError(f"models of {name} are not asked at AGENTSVC_MODEL_URL; leave it out")
+    has_client = "http_client" in parameters and name not in _OLDER_HTTP
+    return _with_plain_tools(kind(**at, **({"http_client": _client(at["base_url"])} if has_client else {})))
+
+
+def _with_plain_tools(provider: Any) -> Provider[Any]:
+    """Return the provider, with models that are told a tool once it is loaded, in the same form by every provider."""
+    known = provider.model_profile
+    plain = ModelProfile(tool_deferral_mode=None, tool_addition_mode=None)
+    provider.model_profile = lambda name: merge_profile(known(name), plain)
+    found: Provider[Any] = provider
+    return found
+
+
+def _missing(model: str, said: str) -> MissingRequirement:
+    """Return what an operator can do about an error of the library, whose own message (`said`) is for programmers."""
+    if said.startswith("Unknown "):
+        given, _, name = model.partition(":")
+        providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})
+        near = [f"did you mean {one}:{name}? Name that" for one in get_close_matches(given, providers, 1, 0.8)]
+        known = near[0] if near else "https://ai.pydantic.dev/models/ names those that are"
+        return MissingRequirement(
+            f"The model {model} is of no known provider: {known}, or openai-chat:NAME for a server of your own."
+        )
+    if package := re.search('pip install "([^"]+)"', said):
+        return MissingRequirement(f"The model {model} needs a package: pip install '{package[1]}'.", package=package[1])
+    if found := re.search("`([A-Z][A-Z0-9_]+)`", said):
+        lacks = f"The model {model} needs its provider's key or address: set {found[1]}."
+        return MissingRequirement(lacks, variable=found[1] if found[1].endswith(("KEY", "TOKEN")) else "")
+    return MissingRequirement(f"The model {model} can't be used: {said}")

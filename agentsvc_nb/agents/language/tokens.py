@@ -1,0 +1,172 @@
+"""Estimate how many tokens a request has, and divide a model's context
+(docs/decisions/0064-lengths-are-learned.md)."""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic_ai import BinaryContent, ModelMessage
+from pydantic_ai.tools import ToolDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Tokens of a text: as most tokenizers count, and as those that make the fewest and the most of it."""
+
+    usual: float = 0
+    least: float = 0
+    most: float = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.usual + other.usual, self.least + other.least, self.most + other.most)
+
+    def __mul__(self, times: int) -> Size:
+        return Size(self.usual * times, self.least * times, self.most * times)
+
+
+_LETTER: Final = Size(0.28, 0.15, 0.6)
+"""An ASCII letter or blank: a word is one token to three."""
+_SIGN: Final = Size(1, 0.3, 1.1)
+"""A digit, punctuation or line break."""
+_FOREIGN_BYTE: Final = Size(0.55, 0.08, 1.05)
+"""A byte of a character beyond ASCII in UTF-8."""
+_SCHEMA_CHAR: Final = Size(0.34, 0.2, 0.7)
+"""A character of a JSON Schema, whose punctuation comes in known pairs."""
+_PICTURE: Final = Size(1_600, 250, 5_000)
+_MESSAGE: Final = Size(6, 2, 40)
+"""What a provider adds to each part of a message."""
+_LETTERS: Final = (string.ascii_letters + " \t").encode()
+_ASCII: Final = bytes(range(128))
+ADDED_MOST: Final = 1_000
+"""Tokens that providers and their libraries add to a request: how to call tools, and who may give orders."""
+
+
+def size_of_text(text: str) -> Size:
+    data = text.encode("utf-8", "surrogatepass")
+    others, foreign = (len(data.translate(None, known)) for known in (_LETTERS, _ASCII))
+    return _LETTER * (len(data) - others) + _SIGN * (others - foreign) + _FOREIGN_BYTE * foreign
+
+
+def size_of_schema(document: Mapping[str, Any]) -> Size:
+    return _SCHEMA_CHAR * len(json.dumps(document, ensure_ascii=False))
+
+
+def size_of_tool(tool: ToolDefinition) -> Size:
+    described = {"name": tool.name, "description": tool.description}
+    return size_of_schema({**described, "parameters": tool.parameters_json_schema})
+
+
+def size_beside(instructions: Iterable[str], tools: Iterable[ToolDefinition], schema: Mapping[str, Any] | None) -> Size:
+    """Return the size of what goes along with the messages of a request."""
+    size = sum(map(size_of_text, instructions), size_of_schema(schema or {}))
+    return sum(map(size_of_tool, tools), size)
+
+
+def size_of_messages(messages: Iterable[ModelMessage]) -> Size:
+    parts = [part for message in messages for part in message.parts]
+    contents = [_size_of_content(getattr(part, "content", None) or getattr(part, "args", "")) for part in parts]
+    return sum(contents, _MESSAGE * len(parts))
+
+
+def _size_of_content(content: object) -> Size:
+    if isinstance(content, list | tuple):
+        return sum(map(_size_of_content, content), Size())
+    return _PICTURE if isinstance(content, BinaryContent) else size_of_text(str(content))
+
+
+CUT: Final = "\n[... shortened ...]\n"
+
+
+class TokenCounter:
+    """Counts the tokens of one model. What its provider reports of each call corrects the estimates."""
+
+    def __init__(self) -> None:
+        self._scale = 1.1  # rather too many, until a provider has reported something
+
+    def usual(self, size: Size) -> int:
+        return math.ceil(size.usual * self._scale)
+
+    def most(self, size: Size) -> int:
+        """Return the most tokens that any tokenizer makes. Limits of money use it."""
+        return max(math.ceil(size.most), self.usual(size))
+
+    def text(self, text: str) -> int:
+        return self.usual(size_of_text(text))
+
+    def messages(self, messages: Iterable[ModelMessage]) -> int:
+        return self.usual(size_of_messages(messages))
+
+    def learn(self, size: Size, reported: int) -> None:
+        """Correct the estimates by a request of this size. Ignore a report below what any tokenizer gives: some servers
+        leave out what they have cached."""
+        if reported >= size.least:
+            self._scale = min(max(reported / size.usual, 0.5), 4)
+
+    def shorten(self, text: str, limit: int) -> str:
+        """Cut a text to about `limit` tokens: its beginning and a little of its end."""
+        needed = self.text(text)
+        if needed <= limit:
+            return text
+        room = max(int(len(text) * limit / needed) - len(CUT), 0)
+        # Its parts may be denser than the whole: numbers at its beginning.
+        while room and self.text(cut := _ends(text, room)) > limit:
+            room = int(room * min(0.95, limit / self.text(cut)))
+        return _ends(text, room)
+
+
+def _ends(text: str, room: int) -> str:
+    end = room // 5
+    return text[: room - end] + CUT + (text[-end:] if end else "")
+
+
+ANSWER_SHARE: Final = 4
+"""An answer may take a quarter of the context at most."""
+_MARGIN: Final = 0.95
+"""The part of the room for messages that is used, because estimates may be too low."""
+_MESSAGES_LEAST: Final = 300
+_RESULT_SHARE: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How the context of a call is divided, in tokens.
+
+    Attributes:
+        answer: kept free for the answer.
+        beside: the size of what goes along with the messages: instructions, tools, the schema of the answer.
+    """
+
+    tokens: TokenCounter
+    context: int
+    answer: int
+    beside: Size = Size()
+
+    @property
+    def messages(self) -> int:
+        left = self.context - self.answer - self.tokens.usual(self.beside)
+        return max(int(left * _MARGIN), _MESSAGES_LEAST)
+
+    @property
+    def earlier(self) -> int:
+        """For the turns before. They do not fill a large context, because each call pays for them."""
+        return min(self.messages // 2, 30_000)
+
+    def question(self, before: int) -> int:
+        """For the message with what is attached: a third, or what the turns `before` leave free."""
+        free = int(self.messages * (1 - _RESULT_SHARE)) - self.files - before
+        return min(max(int(self.messages * 0.35), free), 150_000)
+
+    @property
+    def files(self) -> int:
+        """For the list of files and the columns of tables."""
+        return min(int(self.messages * 0.15), 8_000)
+
+    @property
+    def result(self) -> int:
+        """For one result of a tool."""
+        return min(int(self.messages * _RESULT_SHARE), 20_000)
