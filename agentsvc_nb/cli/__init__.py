@@ -15,6 +15,7 @@ from agentsvc_nb import __version__
 from agentsvc_nb.cli import (
     accounts,
     ask,
+    check,
     completion,
     docs,
     doctor,
@@ -42,6 +43,7 @@ GROUPS: Final = (
     lab.add_parsers,
     mcp.add_parsers,
     ask.add_parsers,
+    check.add_parsers,
     runs.add_parsers,
     files.add_parsers,
     jobs.add_parsers,
@@ -57,7 +59,8 @@ EXIT_TIMEOUT: Final = 124  # as `timeout` reports it
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 EXIT_CODES: Final = {
     0: "it was done",
-    EXIT_ERROR: "it failed, as stderr says; a run did not complete; nothing was found, or no service runs",
+    EXIT_ERROR: "it failed, as stderr says; a run did not complete; `check` found a fault; nothing was found, or "
+    "no service runs",
     EXIT_USAGE: "an argument or a setting can't be used; nothing was done",
     75: "`serve`, `restore`: another service holds the data folder",
     EXIT_TIMEOUT: "`--timeout` passed; the run or job goes on",

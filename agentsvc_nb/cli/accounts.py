@@ -127,7 +127,9 @@ def _add_account(commands: Subparsers, data: Parser) -> None:
         ("throttle", "throttled", "refuse its requests for a while (429 user_throttled)"),
     ):
         command = actions.add_parser(name, parents=shown, help=description)
-        command.add_argument("--minutes", type=arguments.minutes, metavar="N", help="until then; else until `resume`")
+        command.add_argument(
+            "--minutes", type=arguments.at_least_one, metavar="N", help="until then; else until `resume`"
+        )
         command.set_defaults(run=_restrict, restriction=state)
     actions.add_parser("resume", parents=shown, help="take both back").set_defaults(run=_resume)
     plan = actions.add_parser("plan", parents=shown, help="whether it may use the Developer API (403 without)")

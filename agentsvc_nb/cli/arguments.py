@@ -99,9 +99,9 @@ def port(text: str) -> int:
     return int(text)
 
 
-def minutes(text: str) -> int:
+def at_least_one(text: str) -> int:
     if not (text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of minutes from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
 
 

@@ -16,9 +16,9 @@ from agentsvc_nb.cli.arguments import Parser
 from agentsvc_nb.cli.colours import BOLD, DIM, coloured, word_coloured
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
-    from agentsvc_nb.client.api import AgentService
+    from agentsvc_nb.client.api import AgentService, AsyncAgentService
 
 
 _Record = TypeVar("_Record")
@@ -59,20 +59,35 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
     ran.
     """
     from agentsvc_nb.client.api import AgentService
-    from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
-    from agentsvc_nb.embedded import EmbeddedError, local
+    from agentsvc_nb.embedded import local
 
-    url = os.environ.get(URL_VARIABLE)
-    if data is None and url:
+    if url := _address(data):
         return AgentService(base_url=url)
-    if data is None and os.environ.get(KEY_VARIABLE):
+    if existing:
+        arguments.existing_folder(data)
+    return local(data)
+
+
+def connected_async(data: Path | None) -> AbstractAsyncContextManager[AsyncAgentService]:
+    """`connected(data, existing=False)` for asyncio."""
+    from agentsvc_nb.client.api import AsyncAgentService
+    from agentsvc_nb.embedded import local
+
+    url = _address(data)
+    return AsyncAgentService(base_url=url) if url else local(data)
+
+
+def _address(data: Path | None) -> str | None:
+    from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
+    from agentsvc_nb.embedded import EmbeddedError
+
+    url = os.environ.get(URL_VARIABLE) if data is None else None
+    if data is None and not url and os.environ.get(KEY_VARIABLE):
         raise EmbeddedError(
             f"{KEY_VARIABLE} is set, but not the service it is for: set {URL_VARIABLE}, "
             f"or unset {KEY_VARIABLE} to use the service on this machine."
         )
-    if existing:
-        arguments.existing_folder(data)
-    return local(data)
+    return url
 
 
 def require_readable(file: Path) -> None:

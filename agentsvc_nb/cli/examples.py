@@ -58,6 +58,12 @@ EXAMPLES: Final = {
         'agentsvc ask "List the campaigns" --schema @campaigns.json --json | jq .structured_output',
         'agentsvc ask "And in one word?" --chat chat_1 --model offline',
     ),
+    "agentsvc check": (
+        "agentsvc check questions.yaml",
+        "agentsvc check questions.yaml --each offline --each ollama:llama3.2",
+        "agentsvc check questions.yaml --max-cents 50 --record answers",
+        "agentsvc check questions.yaml --replay answers --junit results.xml",
+    ),
     "agentsvc runs": ("agentsvc runs list --status failed", "agentsvc runs attach last"),
     "agentsvc runs list": ("agentsvc runs list --limit 5", "agentsvc runs list --status failed --json"),
     "agentsvc runs show": ("agentsvc runs show last", "agentsvc runs show last --json | jq -r .output"),

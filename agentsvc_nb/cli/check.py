@@ -1,0 +1,230 @@
+"""`agentsvc check`: asks the questions of a file, and compares the answers with what it expects (docs/check.md)."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import json
+import math
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsvc_nb import clock
+from agentsvc_nb.cli import arguments
+from agentsvc_nb.cli.arguments import Parser, Subparsers, named_model
+from agentsvc_nb.cli.colours import BOLD, RED, coloured
+from agentsvc_nb.cli.connection import connected_async, json_option, print_json, print_note, print_rows
+
+if TYPE_CHECKING:
+    from agentsvc_nb.cli.questions import Answer, Question, Questions
+    from agentsvc_nb.client.api import AsyncAgentService
+
+EXAMPLE: Final = "questions:\n  - ask: How many orders are there?\n    files: orders.csv\n    value: 1204"
+CANCELLED: Final = "Runs that had not ended were cancelled."
+INTERRUPTED: Final = f"Interrupted. {CANCELLED}"
+LEAST_CENTS: Final = 0.01
+ANSWER_CHARS: Final = 400
+
+
+@dataclass
+class Case:
+    """A question to one model, with its answer once there is one."""
+
+    question: Question
+    model: str | None
+    answer: Answer | None = None
+
+    def result(self) -> dict[str, Any]:
+        """Return the result as `--json` prints it."""
+        from agentsvc_nb.cli.questions import Answer, judge
+
+        answer = self.answer or Answer()
+        faults = judge(self.question, answer) if self.answer else []
+        return {
+            "question": self.question.name,
+            "model": (answer.run and answer.run.model) or self.model,
+            "status": "fail" if faults else "ok" if self.answer else "skipped",
+            "faults": faults,
+            "seconds": round(answer.seconds, 3),
+            "cents": answer.cents,
+            "run_id": answer.run and answer.run.run_id,
+            "output": answer.run and answer.run.output,
+        }
+
+
+def add_parsers(commands: Subparsers, data: Parser) -> None:
+    check = commands.add_parser(
+        "check",
+        parents=[data, json_option()],
+        help="ask the questions of a file and compare the answers, as tests do",
+        description=f"Ask questions, and compare the answers with what you expect. A file of questions:\n\n{EXAMPLE}",
+    )
+    check.add_argument("file", type=Path, metavar="FILE", help="questions, and what their answers must be, in YAML")
+    each = "ask this model; repeat it to compare models; default: the service's first"
+    check.add_argument("--each", type=named_model, action="append", metavar="MODEL", help=each)
+    at_once = "ask so many questions at once; default: 4"
+    check.add_argument("--parallel", type=arguments.at_least_one, default=4, metavar="N", help=at_once)
+    check.add_argument("--max-cents", type=arguments.cents, metavar="CENTS", help="the most that all may cost")
+    check.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, too")
+    kept = check.add_mutually_exclusive_group()
+    kept.add_argument("--record", type=Path, metavar="FOLDER", help="keep the answers in this folder")
+    kept.add_argument("--replay", type=Path, metavar="FOLDER", help="ask nothing: judge the answers of this folder")
+    check.set_defaults(run=_check)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from agentsvc_nb.cli.questions import UnusableQuestions, read_questions
+
+    try:
+        questions = read_questions(args.file)
+    except UnusableQuestions as error:
+        print_note(f"agentsvc: {error}", RED)
+        return 2
+    cases = [Case(question, model) for model in args.each or [None] for question in questions.questions]
+    if args.replay is None:
+        stopped = asyncio.run(_ask_all(cases, questions, args))
+    else:
+        stopped = ""
+        for case in cases:
+            case.answer = _recorded(args.replay, case)
+    results = [case.result() for case in cases]
+    if args.junit:
+        _write_junit(args.junit, args.file.stem, results)
+    if args.json:
+        print_json(results)
+    else:
+        _print_results(results)
+    if stopped:
+        print_note(f"agentsvc: {stopped}", RED)
+    if stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    return 0 if all(result["status"] == "ok" for result in results) else 1
+
+
+async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Namespace) -> str:
+    """Set the answers of the cases. Returns why some were not asked, or ""."""
+    async with connected_async(args.data) as client:
+        slots = asyncio.Semaphore(args.parallel)
+        asker = Asker(client, args.parallel, args.max_cents or questions.max_cents, args.record, slots)
+        try:
+            async with asyncio.timeout(questions.max_seconds), asyncio.TaskGroup() as group:
+                for case in cases:
+                    group.create_task(asker.ask(case))
+        except TimeoutError:
+            return f"The {questions.max_seconds:g} s for all questions have passed. {CANCELLED}"
+        except asyncio.CancelledError:  # by Ctrl-C: what is known is shown
+            return INTERRUPTED
+        return asker.stopped
+
+
+@dataclass
+class Asker:
+    """Asks questions, as many at once as there are slots, for at most `cents_left`, and keeps answers in `folder`."""
+
+    client: AsyncAgentService
+    parallel: int
+    cents_left: float
+    folder: Path | None
+    slots: asyncio.Semaphore
+    stopped: str = ""
+    """Why no more questions are asked."""
+
+    async def ask(self, case: Case) -> None:
+        """Set the answer of a case, unless the money is spent or the service is away."""
+        async with self.slots:
+            # Each run may spend its part of what is left, so that all together cannot spend more.
+            limit = min(case.question.max_cents, self.cents_left / self.parallel)
+            if limit < LEAST_CENTS:
+                self.stopped = self.stopped or "The other questions were not asked: the money for all of them is spent."
+            if self.stopped:
+                return
+            reserved = limit if math.isfinite(limit) else 0.0
+            self.cents_left -= reserved
+            answer = case.answer = await self._answer(case, reserved or None)
+            self.cents_left += reserved - answer.cents
+            if self.folder and not answer.error:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                _recording(self.folder, case).write_text(answer.model_dump_json(indent=1), encoding="utf-8")
+
+    async def _answer(self, case: Case, max_cents: float | None) -> Answer:
+        from agentsvc_nb.cli.questions import Answer
+        from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
+
+        question, answer, began, runs = case.question, Answer(), clock.monotonic(), self.client.runs
+        try:
+            async with asyncio.timeout(question.max_seconds):
+                answer.run = await runs.start(question.ask, files=question.files, model=case.model, max_cents=max_cents)
+                answer.run = await runs.wait(answer.run.run_id, timeout=None)
+        except (TimeoutError, asyncio.CancelledError) as ended:
+            answer.error = f"There was no answer within {question.max_seconds:g} s, so the run was cancelled."
+            if answer.run:
+                with contextlib.suppress(StefanBrainError):
+                    answer.run = await runs.cancel(answer.run.run_id, timeout=5, max_retries=0)
+            if isinstance(ended, asyncio.CancelledError):
+                raise
+        except StefanBrainError as error:
+            answer.error = error.message
+            if isinstance(error, APIConnectionError | AuthenticationError):
+                self.stopped = f"The other questions were not asked: {error.message}"
+        answer.seconds = clock.monotonic() - began
+        return answer
+
+
+def _recording(folder: Path, case: Case) -> Path:
+    """Return the file for an answer: another one for another question, another model or changed files."""
+    question = case.question
+    files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in question.files]
+    digest = hashlib.sha256(json.dumps([question.ask, case.model, files]).encode()).hexdigest()
+    return folder / f"{re.sub('[^0-9A-Za-z]+', '-', question.name)[:40]}-{digest[:12]}.json"
+
+
+def _recorded(folder: Path, case: Case) -> Answer:
+    from agentsvc_nb.cli.questions import Answer
+
+    try:
+        return Answer.model_validate_json(_recording(folder, case).read_bytes())
+    except (OSError, ValueError):
+        return Answer(error=f"{folder} has no answer to this question with these files: use --record")
+
+
+def _print_results(results: list[dict[str, Any]]) -> None:
+    from agentsvc_nb.wire.text import excerpt, label, plain
+
+    rows = [
+        (each["status"], label(each["question"], 60), each["model"], f"{each['seconds']:.1f}", f"{each['cents']:.2f}")
+        for each in results
+    ]
+    print_rows(("status", "question", "model", "seconds", "cents"), rows, "")
+    for each in results:
+        if each["faults"]:
+            print(coloured(f"\n{label(each['question'])}", BOLD, sys.stdout))
+            output = indent(excerpt((each["output"] or "").strip(), ANSWER_CHARS), "  | ", bool)
+            print(*(f"  {plain(fault)}" for fault in each["faults"]), *([output] if output else []), sep="\n")
+    counts = ", ".join(f"{count} {status}" for status, count in Counter(each["status"] for each in results).items())
+    print(f"\n{counts}; {sum(each['cents'] for each in results):,.2f} cents")
+
+
+def _write_junit(path: Path, suite: str, results: list[dict[str, Any]]) -> None:
+    from xml.etree import ElementTree
+
+    from agentsvc_nb.wire.text import plain
+
+    counts = Counter(each["status"] for each in results)
+    totals = {"tests": len(results), "failures": counts["fail"], "skipped": counts["skipped"]}
+    root = ElementTree.Element("testsuite", {"name": suite, **{name: str(total) for name, total in totals.items()}})
+    for each in results:
+        about = {"name": plain(each["question"]), "classname": f"{suite}.{each['model']}", "time": str(each["seconds"])}
+        case = ElementTree.SubElement(root, "testcase", about)
+        if each["faults"]:
+            message = plain("; ".join(each["faults"]))
+            ElementTree.SubElement(case, "failure", {"message": message}).text = plain(each["output"] or "")
+        elif each["status"] == "skipped":
+            ElementTree.SubElement(case, "skipped")
+    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

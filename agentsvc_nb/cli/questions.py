@@ -1,0 +1,300 @@
+"""The questions of `agentsvc check`: reads their file, and judges answers by it (docs/check.md).
+
+Imported only when `check` runs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple
+
+import yaml
+from markdown_it import MarkdownIt
+from pydantic import BaseModel, BeforeValidator, Field, PlainValidator, ValidationError, ValidationInfo, model_validator
+
+from agentsvc_nb.cli.check import EXAMPLE
+from agentsvc_nb.client.models import Run
+from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.text import label
+
+SHOWN: Final = 5
+"""The most faults, numbers or rows that a message lists."""
+_SCALES: Final = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9}
+_NUMBER: Final = re.compile(
+    r"(?<![\w.,])([-+\u2212]?)[€$£¥]?"
+    r"(\d{1,3}(?:[,'’\u00a0\u202f\u2009]\d{3})+(?!\d)|\d+)(?:\.(\d+))?"
+    rf"(?:\s?({'|'.join(_SCALES)})\b)?(?:\s?%)?"
+)
+_DATE: Final = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_OFFER: Final = re.compile(r"\W*(?:would you like|do you want|want me|shall i|should i|can i|anything else)\b", re.I)
+_REFUSAL: Final = re.compile(
+    r"\b(?:can(?:no|['’])t|could(?:n['’]| no)t|unable|not able|won['’]t|sorry|unfortunately"
+    r"|do(?:es)?(?:n['’]| no)t (?:have|contain|include|say|know)"
+    r"|(?:no|not) (?:data|column|information|rows?|available|possible|in the))\b",
+    re.I,
+)
+
+
+class UnusableQuestions(Exception):
+    """The file of questions cannot be used. The message says where, and what to write."""
+
+
+class Amount(NamedTuple):
+    """A number as it was written. `step` is the value of its last digit: 0.1 in `10.7`, 100,000 in `4.8M`."""
+
+    value: float
+    step: float
+    text: str
+
+    def agrees(self, found: Amount, tolerance: Amount | None) -> bool:
+        """Return True if a number of an answer is this one; without a tolerance, as exactly as this one is written."""
+        allowed = tolerance.value if tolerance else self.step / 2
+        if tolerance and tolerance.text.endswith("%"):
+            allowed *= abs(self.value) / 100
+        return abs(found.value - self.value) <= allowed + 1e-9 * abs(self.value)
+
+
+def amounts(text: str) -> list[Amount]:
+    """Return the numbers of a text, written as in English, without those of dates.
+
+    >>> [amount.value for amount in amounts("On 2026-05-01 it was €4.82M, or -3.5 % of 1,204.")]
+    [4820000.0, -3.5, 1204.0]
+    """
+    found = []
+    for match in _NUMBER.finditer(_DATE.sub("", text)):
+        sign, whole, decimals, scale = match.groups("")
+        factor = _SCALES.get(scale, 1.0)
+        value = float(f"{re.sub('[^0-9]', '', whole)}.{decimals}") * factor
+        found.append(Amount(-value if sign in ("-", "\u2212") else value, 10.0 ** -len(decimals) * factor, match[0]))
+    return found
+
+
+def _amount(value: object) -> Amount:
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        raise ValueError
+    return amounts(value)[0]
+
+
+def _existing(value: object, info: ValidationInfo) -> Path:
+    if not isinstance(value, str):
+        raise ValueError
+    path: Path = info.context["folder"] / value if info.context else Path(value)
+    if not path.is_file():
+        raise ValueError(f"There is no file {path}. Check the path; it is relative to the file of questions.")
+    return path
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+Text = Annotated[str, Field(min_length=1)]
+Words = Annotated[list[Text], BeforeValidator(_as_list)]
+Number = Annotated[Amount, PlainValidator(_amount)]
+Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Files = Annotated[list[Annotated[Path, PlainValidator(_existing)]], BeforeValidator(_as_list)]
+
+
+class Question(BaseModel, extra="forbid", frozen=True):
+    """A question, and what its answer must be. The descriptions complete "Write ..."."""
+
+    ask: Text = Field(description="the question")
+    name: str = Field("", description="a short name")
+    files: Files = Field([], description="the path of a file, or a list of paths")
+    value: Annotated[list[Number], BeforeValidator(_as_list)] = Field(
+        [], description="a number such as 1204.50, or a list of numbers"
+    )
+    tolerance: Number | None = Field(None, description="a number such as 0.5, or a share such as 1%")
+    table: dict[str, str | list[str]] | list[dict[str, str]] = Field(
+        [], description="rows such as {North: 120, South: 80}, or a list such as [{region: North, sales: 120}]"
+    )
+    contains: Words = Field([], description="words, or a list of words")
+    not_contains: Words = Field([], description="words, or a list of words")
+    asks_back: bool | None = Field(None, description="true or false")
+    refuses: bool | None = Field(None, description="true or false")
+    max_cents: Limit = Field(float("inf"), description="a number of cents over 0")
+    max_seconds: Limit = Field(300, description="a number of seconds over 0")
+
+    @model_validator(mode="after")
+    def _expects_something(self) -> Question:
+        if self.model_fields_set <= {"ask", "name", "files", "tolerance"}:
+            raise ValueError("Nothing is checked. Add `value`, `table`, `contains` or another expectation.")
+        return self
+
+
+class Questions(BaseModel, extra="forbid", frozen=True):
+    """A file of questions. `files` are for questions without files; the limits are for all questions together."""
+
+    questions: list[Question] = Field(min_length=1, description="a list, each with `- ask: ...` and what to check")
+    files: Files = Field([], description="the path of a file, or a list of paths")
+    max_cents: Limit = Field(float("inf"), description="a number of cents over 0")
+    max_seconds: Limit | None = Field(None, description="a number of seconds over 0")
+
+
+class _Loader(yaml.BaseLoader):
+    """Reads each scalar as text: `No` stays a word, `1.50` keeps its digits. Refuses a key that is there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        for (key, _), (following, _) in pairwise(sorted(node.value, key=lambda pair: str(pair[0].value))):
+            if key.value == following.value:
+                problem = f"`{key.value}` is there twice; does a question lack its `- `?"
+                raise yaml.constructor.ConstructorError(None, None, problem, following.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def read_questions(path: Path) -> Questions:
+    """Read a file of questions, and give each a name. Raises `UnusableQuestions`."""
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)
+        if not isinstance(data, dict):
+            raise UnusableQuestions(f"{path} {'has no `questions:`' if data else 'is empty'}. Begin with:\n{EXAMPLE}")
+        read = Questions.model_validate(data, context={"folder": path.parent})
+    except OSError as error:
+        raise UnusableQuestions(f"{path}: {error.strerror}. Check the path.") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        advice = " Put text with `: ` into quotes." if isinstance(error, yaml.scanner.ScannerError) else ""
+        raise UnusableQuestions(f"{path}:{line}: This is not YAML: {error.problem}.{advice}") from None
+    except ValidationError as error:
+        lines = dict.fromkeys(f"{path}: {_explain(data, fault)}" for fault in error.errors())
+        raise UnusableQuestions("\n".join(list(lines)[:SHOWN])) from None
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise UnusableQuestions(f"{path} is not YAML in UTF-8: {label(error)}.") from None
+    named: dict[str, Question] = {}
+    for question in read.questions:
+        name = label(question.name or question.ask)
+        if name in named:
+            raise UnusableQuestions(f'{path}: Two questions are called "{name}". Give one another `name`.')
+        named[name] = question.model_copy(update={"name": name, "files": question.files or read.files})
+    return read.model_copy(update={"questions": list(named.values())})
+
+
+def _explain(data: dict[str, Any], fault: Any) -> str:
+    """Return which field of which question cannot be used, and what to write."""
+    first, *rest = fault["loc"]
+    where, field, fields = "", str(first), Questions.model_fields
+    if first == "questions" and rest:
+        question = data["questions"][rest[0]]
+        ask = f' ("{label(question["ask"], 60)}")' if isinstance(question, dict) and question.get("ask") else ""
+        where, field, fields = f"question {rest[0] + 1}{ask}: ", str([*rest, ""][1]), Question.model_fields
+    write = f"Write {fields[field].description}." if field in fields else "Write each question as `- ask: ...`."
+    if fault["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(field, fields) or fields
+        return f"{where}`{field}` is not a field. Did you mean `{'`, `'.join(near)}`?"
+    problem = f"`{field}` {'is missing' if fault['type'] == 'missing' else 'cannot be used'}. " if field else ""
+    return where + (str(fault.get("ctx", {}).get("error", "")) or f"{problem}{write}")
+
+
+class Answer(BaseModel):
+    """An answer to judge, which `--record` keeps. `error` says why there is none."""
+
+    run: Run[Any] | None = None
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def cents(self) -> float:
+        return self.run.usage.cost_microcents / CENT if self.run else 0.0
+
+
+def judge(question: Question, answer: Answer) -> list[str]:
+    """Compare an answer with what its question expects. Returns each field that it fails, and why."""
+    run = answer.run
+    if run is None or answer.error:
+        return [answer.error]
+    declined = run.last_error in ("answer_refused", "content_filtered")
+    if run.status != "completed" and not (declined and question.refuses):
+        return [f"The run has {run.status}: {run.last_error_message or run.last_error or 'nobody knows why'}"]
+    output = run.output or ""
+    prose, tables = read_markdown(output)
+    text = _folded(f"{output}\n{prose}")
+    # The offline agent says which numbers are its answer; the others of its text say how it read the question.
+    says = run.basis if run.basis and run.basis.headline else None
+    numbers = (amounts("\n".join(says.values)) or amounts(says.headline or "")) if says else amounts(prose)
+    lacking = [each.text for each in question.value if not any(each.agrees(x, question.tolerance) for x in numbers)]
+    rows = min((_missing_rows(question, table) for table in tables), key=len, default=["any table"])
+    absent = [words for words in question.contains if _folded(words) not in text]
+    present = [words for words in question.not_contains if _folded(words) in text]
+    asks, refuses, how = _stance(run, prose, declined)
+    faults = {
+        "value": lacking and f"expected {_listed(lacking)}; the answer has {_listed([x.text for x in numbers])}",
+        "table": rows and f"the answer lacks {_listed(rows)}",
+        "contains": absent and f"the answer lacks {_listed(absent)}",
+        "not_contains": present and f"the answer has {_listed(present)}",
+        "asks_back": asks != question.asks_back and f"the answer {'asks' if asks else 'does not ask'} back, {how}",
+        "refuses": refuses != question.refuses and f"the answer {'refuses' if refuses else 'does not refuse'}, {how}",
+        "max_cents": answer.cents > question.max_cents and f"it cost {answer.cents:,.2f} cents",
+        "max_seconds": answer.seconds > question.max_seconds and f"it took {answer.seconds:,.1f} s",
+    }
+    return [f"{field}: {fault}" for field, fault in faults.items() if fault and field in question.model_fields_set]
+
+
+def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
+    """Return the text of an answer without markup and blocks of code, and its tables: rows of cells.
+
+    >>> read_markdown("**Two** of `a`.\\n\\n| a |\\n|---|\\n| 1 |\\n")
+    ('Two of a.\\na\\n1', [[['a'], ['1']]])
+    """
+    lines: list[str] = []
+    tables: list[list[list[str]]] = []
+    before = ""
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append([])
+        elif token.type == "inline":
+            parts = (" " if part.type.endswith("break") else part.content for part in token.children or [])
+            lines.append("".join(parts))
+            if before in ("th_open", "td_open"):
+                tables[-1][-1].append(lines[-1])
+        before = token.type
+    return "\n".join(lines), tables
+
+
+def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
+    """Return the expected rows that a table lacks. A cell whose column is not named may be anywhere in its row."""
+    if isinstance(question.table, dict):
+        expected = [[("", cell) for cell in [key, *_as_list(cells)]] for key, cells in question.table.items()]
+    else:
+        expected = [list(row.items()) for row in question.table]
+    head, *rows = table
+
+    def has(cells: list[str], column: str, wanted: str) -> bool:
+        named = zip(head, cells, strict=True)
+        return any(
+            _same(wanted, cell, question.tolerance) for name, cell in named if _folded(column) in ("", _folded(name))
+        )
+
+    missing = [row for row in expected if not any(all(has(cells, *pair) for pair in row) for cells in rows)]
+    return [" | ".join(wanted for _, wanted in row) for row in missing]
+
+
+def _same(wanted: str, cell: str, tolerance: Amount | None) -> bool:
+    if _folded(wanted) == _folded(cell):
+        return True
+    numbers = amounts(cell)
+    return len(numbers) == 1 and bool(_NUMBER.fullmatch(wanted)) and _amount(wanted).agrees(numbers[0], tolerance)
+
+
+def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
+    """Return whether an answer asks back, whether it refuses, and who says so: its agent, else its words."""
+    said = run.basis.basis if run.basis else ""
+    if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
+        return said == "asked_back", said in ("cannot", "nothing"), f"as the agent says (`{said}`)"
+    sentences = _SENTENCE_END.split(prose.strip())
+    asks = any(sentence.endswith("?") and not _OFFER.match(sentence) for sentence in sentences)
+    return asks, declined or _REFUSAL.search(" ".join(sentences[:2])) is not None, "judged by its words"
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _listed(texts: list[str]) -> str:
+    shown = [label(text, 60) for text in texts[:SHOWN]] + ["..."] * (len(texts) > SHOWN)
+    return ", ".join(shown) or "no number"
