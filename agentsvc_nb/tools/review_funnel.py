@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel
 
 from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, ToolServices, WorkFailure
-from agentsvc_nb.tools.support import landing, pages
+from agentsvc_nb.tools.support import landing
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, resolve_link
 from agentsvc_nb.tools.support.landing import (
     FunnelPage,
@@ -18,6 +18,7 @@ from agentsvc_nb.tools.support.landing import (
     ReviewFunnelInput,
     Weight,
 )
+from agentsvc_nb.tools.support.untrusted import read_facts
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB
@@ -66,7 +67,7 @@ class ReviewFunnel(BaseTool):
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
         await context.progress(1, 3, "reading the page")
-        page = await pages.read_facts(fetched)
+        page = await read_facts(fetched)
         weight = await self._weight(fetcher, fetched, page, context, given.weigh)
         following = await self._follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages, context)
         review = FunnelReview(
@@ -139,7 +140,7 @@ async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[Fun
     if fetched.media_type not in _PAGES:
         looked.fault = f"It is {fetched.media_type[:100]}, not a page."
         return looked, None
-    page, size = await pages.read_facts(fetched), fetched.transferred
+    page, size = await read_facts(fetched), fetched.transferred
     weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
     looked.title, looked.hidden = page.title, landing.hidden(page)
     looked.actions = [action.text for action in page.actions[:ACTIONS_SHOWN]]

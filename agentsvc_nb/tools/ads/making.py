@@ -36,7 +36,7 @@ from agentsvc_nb.tools.ads.models import (
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import Fetcher
-from agentsvc_nb.tools.support.pictures import decode
+from agentsvc_nb.tools.support.untrusted import decode_picture
 from agentsvc_nb.tools.support.upstream import Upstream
 
 _SIDE: Final = 2_160
@@ -212,7 +212,7 @@ async def _opened(context: ToolContext, field: str, path: str) -> tuple[Image.Im
     `WorkFailure("invalid_tool_input")`, which names the `field`."""
     try:
         async with context.workspace.open(path) as file:
-            picture = (await decode(file, f"{field}: {path[:200]!r}", _SIDE)).image
+            picture = (await decode_picture(file, f"{field}: {path[:200]!r}", _SIDE)).image
             return picture, hashlib.sha256(await asyncio.to_thread(file.read_bytes)).hexdigest()
     except FileNotFoundError:
         raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
@@ -263,4 +263,4 @@ async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Imag
     with tempfile.NamedTemporaryFile(prefix="agentsvc-picture-") as held:
         await asyncio.to_thread(held.write, data)
         held.flush()
-        return _on_white((await decode(Path(held.name), "The image model's answer", _SIDE)).image)
+        return _on_white((await decode_picture(Path(held.name), "The image model's answer", _SIDE)).image)

@@ -136,7 +136,7 @@ class PageFacts(PageContents):
 
 
 def facts(html: str) -> PageFacts:
-    """Return the facts of a page's HTML; run it in a process with limits (`tools.support.pages`).
+    """Return the facts of a page's HTML; run it in a process with limits (`tools.support.untrusted`).
 
     Raises:
         ValueError: Elements are nested too deeply.

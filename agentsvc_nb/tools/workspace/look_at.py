@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
+from agentsvc_nb.tools.support.untrusted import decode_picture
 from agentsvc_nb.tools.workspace.files import file_not_found
 
 PDF: Final = "application/pdf"
@@ -39,10 +40,8 @@ class LookAt(BaseTool):
             raise file_not_found(given.path)
         if kind != PDF and not kind.startswith("image/"):
             raise WorkFailure("invalid_tool_input", f"{given.path} is neither a picture nor a PDF, but {kind}.")
-        from agentsvc_nb.tools.support.pictures import decode  # Pillow, which most services never need
-
         async with task.workspace.open(given.path) as file:
-            image, pages, has_text = await decode(file, given.path, SIDE, given.page if kind == PDF else None)
+            image, pages, has_text = await decode_picture(file, given.path, SIDE, given.page if kind == PDF else None)
         png = io.BytesIO()
         await asyncio.to_thread(image.save, png, "PNG")
         # A file of its own, so that what was seen can be seen by others, and again; scratch, which no search finds.

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, ToolServices, WebAddress, WorkFailure
-from agentsvc_nb.tools.support import pages
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
+from agentsvc_nb.tools.support.untrusted import read_text
 from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, excerpt
 
 READ_CHARS: Final = 20_000
@@ -52,7 +52,7 @@ async def _read(found: Fetched) -> tuple[str, str]:
     """The title and the text of what was fetched. Raises `WorkFailure("no_text")`."""
     kind = found.media_type
     if kind in _PAGES:
-        title, text = await pages.read_text(found)
+        title, text = await read_text(found)
     elif kind.startswith("text/") or kind in _TEXTS:
         title, text = "", found.decode()
     else:
