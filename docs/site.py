@@ -26,7 +26,7 @@ START = """\
 """
 """Leads from the top to the first page, which lies in docs/ as its source does."""
 IN_EACH_PAGE = ("sphinx", "furo", "sphinx-basic-ng", "myst-nb", "pygments")
-"""Whose scripts and styles the site has; their licences go along (docs/licences.md)."""
+"""Whose scripts and styles the site has; their licences go along (NOTICE)."""
 
 
 def build(out: Path = OUT, archive: Path = ARCHIVE) -> int:

@@ -22,8 +22,8 @@ SEARCHES = {
     "429": "docs/errors.html",
     "429 retry": "docs/errors.html",
     "CERTIFICATE_VERIFY_FAILED": "docs/questions.html",
-    "uninstall": "docs/questions.html",
-    "spending limit": "docs/questions.html",
+    "uninstall": "docs/backup.html",
+    "spending limit": "docs/costs.html",
 }
 
 
@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_link_and_anchor_leads_somewhere_and_nothing_is_loaded_from_the_net(site: Path) -> None:
     pages = {path: Page(path) for path in site.rglob("*.html")}
-    assert len(pages) > 150
+    assert len(pages) > 80
     assert not list(broken(pages))
     loaded = {each for page in pages.values() for each in page.loaded}
     assert not [each for each in loaded if urlsplit(each).netloc]
