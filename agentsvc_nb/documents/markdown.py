@@ -17,6 +17,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from agentsvc_nb.documents import number_marks
 from agentsvc_nb.documents.safe_text import FOLDED
 from agentsvc_nb.wire.text import plain
 
@@ -234,6 +235,9 @@ class SafeRenderer(RendererHTML):
         path, fragment = quote(tokens[idx].content, errors="replace"), place[1].replace(" ", "=").replace(",=", ",")
         return f"{_anchor(env['text_page'] + path + '#' + fragment)}{shown}</a>"
 
+    def number(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        return number_marks.mark(tokens[idx].meta["number"], tokens[idx].content)
+
     def list_item_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
@@ -264,17 +268,17 @@ def _anchor(url: str) -> str:
 
 def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
     """The place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
-    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 2]
+    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # the place has at most two numbers
     if not before or not after or not before[0].content.endswith("— "):
         return None
-    return _PLACE.match(after[0].content)
+    return _PLACE.match("".join(token.content for token in after))
 
 
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
-    """CommonMark with tables, strikethrough and formulas, without raw HTML."""
+    """CommonMark with tables, strikethrough, formulas and marked numbers, without raw HTML."""
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
     parser.core.ruler.after("inline", "computed", _take_details)
-    return parser.enable(["table", "strikethrough"]).use(mathematics)
+    return parser.enable(["table", "strikethrough"]).use(mathematics).use(number_marks.plugin)
 
 
 def _take_details(state: StateCore) -> None:
@@ -293,12 +297,12 @@ def _parser() -> MarkdownIt:
     return parser_with(SafeRenderer)
 
 
-def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, str] | None = None) -> str:
+def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, Any] | None = None) -> str:
     """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
 
     `parser` is one of `parser_with`; `rest` says where the whole of a longer text is, as plain words. With the `known`
     `text_page`, an address of ours that ends in `?path=`, the source of a quoted passage (`— file, line 12`) is a link
-    to that place on the file's page.
+    to that place on the file's page. With the known `numbers` of an answer, they are marked with their sources.
 
     >>> to_html("<script>x</script> **b**")
     '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
@@ -308,7 +312,9 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: 
     if _cells(shown) > CELLS:
         return f"<pre>{html.escape(shown)}</pre>{cut}"
     # Entities such as &#x202e; become characters only while rendering: strip again.
-    return plain((parser or _parser()).render(shown, dict(known or {}))) + cut
+    env = dict(known or {})
+    env["numbers"] = number_marks.find_numbers(text[:HTML_CHARS], env.get("numbers", ()))
+    return plain((parser or _parser()).render(shown, env)) + cut
 
 
 def _cells(text: str) -> int:

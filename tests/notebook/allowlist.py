@@ -18,14 +18,15 @@ CLASSES = (
     MEANT,
     *WORD.findall(
         """asvc-answer asvc-ask asvc-body asvc-chip asvc-chips asvc-dot asvc-failure asvc-fold asvc-going asvc-good
-        asvc-lead asvc-note asvc-plan asvc-progress asvc-python asvc-status asvc-step asvc-steps asvc-tablebox
-        asvc-wrong"""
+        asvc-lead asvc-note asvc-number asvc-plan asvc-progress asvc-python asvc-sources asvc-status asvc-step
+        asvc-steps asvc-tablebox asvc-wrong"""
     ),
     "asvc-body asvc-unanswered",
+    "asvc-number asvc-missing",
     "asvc-fold asvc-computed",
     *(f"asvc-dot asvc-{look}" for look in ("active", "done", "failed", "quiet")),
 )
-ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style target title value")
+ATTRIBUTES = WORD.findall("alt aria-label href max open rel role scope src start style tabindex target title value")
 STYLE = re.compile(
     r"[a-z-]+:(?:repeat\(auto-fit,minmax\((?:min|max|px|[0-9(),%])+,1fr\)\)"
     r"|var\(--jp-[a-z0-9-]+,(?:#[0-9a-f]+|transparent)\)|[a-zA-Z0-9#%. -])+"

@@ -11,7 +11,9 @@ import pytest
 from agentsvc_nb.notebook.display.markdown import to_html
 from agentsvc_nb.notebook.display.sources import sources_html
 from agentsvc_nb.testing import RunningService
+from agentsvc_nb.wire.runs import AnswerBasis
 from tests.notebook.allowlist import offences
+from tests.support.numbers import basis, script
 
 CHAT = "https://agents.example/app/chats/chat_1"
 
@@ -26,6 +28,35 @@ def test_steps_and_tool_calls_are_a_folded_timeline(kernel: Any) -> None:
     assert int(folded) == sum("no_such_tool" in row for row in rows) >= 1
     assert all(re.match(r'<span style="[^"]+">\+\d+\.\d s</span> ', row) for row in rows)
     assert offences(html) == []
+
+
+@pytest.mark.usefixtures("connected")
+def test_a_saved_answer_has_the_sources_of_its_numbers(kernel: Any) -> None:
+    """Without a script or style sheet: underlined, with the source as tooltip, and in a list that one line unfolds."""
+    kernel.cell(f"%%ask\n{script()}")
+    (shown,) = kernel.shown.outputs
+    marks = re.findall(
+        r'<span style="text-decoration:underline ([^;"]+)[^>]*title="([^"]+)">([^<]+)</span>', shown["text/html"]
+    )
+    assert [number for _, _, number in marks] == [number.text for number in basis().numbers]
+    assert marks[8] == ("1px", "From by_channel: Search, roas = 1.2", "1.2"), "in a table"
+    assert marks[-1] == ("dotted 2px #767676", "Not found in the results of this chat", "€5")
+    (listed,) = re.findall(
+        r"<summary[^>]*>11 of 12 numbers traced, 1 not found.</summary>(.*?)</details>", shown["text/html"]
+    )
+    assert listed.count("<li>") == 11, "the same number with the same source once"
+    assert "The &lt;b&gt;fee&lt;/b&gt; is 12 %. (line 41)" in listed
+    assert "11 of 12 numbers traced, 1 not found: €5." in shown["text/plain"]
+    assert offences(shown["text/html"]) == []
+
+
+@pytest.mark.usefixtures("connected")
+def test_an_answer_as_data_keeps_the_line_without_marks(kernel: Any) -> None:
+    said = AnswerBasis(basis="written", number_counts={"traced": 2})
+    kernel.cell(f'%%ask\nsay {{"total": 12}}\nbasis {said.model_dump_json()}')
+    html = kernel.shown.outputs[0]["text/html"]
+    assert "2 of 2 numbers traced." in html
+    assert "asvc-number" not in html
 
 
 def test_each_quoted_passage_is_linked_to_its_file_and_place(

@@ -13,6 +13,7 @@ import pexpect
 import pytest
 
 from agentsvc_nb.testing import RunningService
+from tests.support.numbers import script
 from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -48,3 +49,10 @@ def test_text_comes_as_it_is_written_and_tables_are_text(ipython: Any) -> None:
         ipython.expect(PROMPT)
         assert words in ipython.before
         assert not re.search(r"<(?:table|div|td)|IntProgress|HBox|text/html", ipython.before)
+
+
+def test_the_numbers_that_were_not_found_are_named(ipython: Any) -> None:
+    for line in ("%%ask", *script().split("\n"), "", ""):
+        ipython.sendline(line)
+    ipython.expect("11 of 12 numbers traced, 1 not found: €5.")
+    ipython.expect(PROMPT)

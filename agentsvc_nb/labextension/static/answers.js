@@ -29,6 +29,9 @@ export function dress(panel) {
     for (const table of all(".asvc-tablebox")) {
       widths.observe(table);
     }
+    for (const number of all(".asvc-number")) {
+      number.tabIndex = -1; // JupyterLab drops it in a notebook that is not trusted, where a click would show nothing
+    }
     for (const answer of all(".asvc-answer")) {
       const cell = notebook.widgets.find((each) => each.node.contains(answer));
       // A chat has buttons of its own.

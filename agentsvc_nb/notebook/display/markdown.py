@@ -17,8 +17,11 @@ from agentsvc_nb.client.cards import MUTED as MUTED
 from agentsvc_nb.client.cards import SMALL as SMALL
 from agentsvc_nb.documents import markdown
 from agentsvc_nb.documents.markdown import SafeRenderer, linkable, mathematics, parser_with, unclosed
+from agentsvc_nb.documents.number_marks import list_sources
 from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.notebook.display.code import highlighted
+from agentsvc_nb.wire.number_sources import summary
+from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
 from agentsvc_nb.wire.text import worded
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -75,6 +78,8 @@ CHIP: Final = (
 )
 _TICK: Final = '<span style="font-size:0px">`</span>'
 _NAME: Final = re.compile("`([^`]+)`")
+_NUMBER: Final = "text-decoration:underline 1px;text-underline-offset:3px"
+_MISSING: Final = "text-decoration:underline dotted 2px #767676;text-underline-offset:3px"
 _ASK: Final = f"{CHIP};font-family:inherit;background:none"
 
 
@@ -157,6 +162,10 @@ class _Renderer(SafeRenderer):
         is_python = tokens[idx].info.split()[:1] in (["python"], ["py"], ["python3"], ["ipython"])
         return shown.replace("<pre", '<pre class="asvc-python"', 1) if is_python else shown
 
+    def number(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
+        shown = super().number(tokens, idx, options, env)
+        return shown.replace("<span", f'<span style="{_MISSING if "asvc-missing" in shown else _NUMBER}"', 1)
+
     def folded(self, summary: str, block: str) -> str:
         return folded(summary, block, "asvc-fold asvc-computed")
 
@@ -172,15 +181,24 @@ def parser(coloured: bool = True) -> MarkdownIt:
     return parser_with(_ColouringRenderer if coloured else _Renderer)
 
 
-def to_html(text: str, app_url: str = "", *, coloured: bool = True, suggests: bool = False) -> str:
+def to_html(
+    text: str,
+    app_url: str = "",
+    *,
+    coloured: bool = True,
+    suggests: bool = False,
+    numbers: Sequence[AnswerNumber] = (),
+) -> str:
     """Convert Markdown to safe HTML, with tables, links and code styled for notebooks.
 
     Code is not `coloured` in a text that will be sent again and again, as it makes much HTML.
 
     With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that line of the file. Of an
-    answer that `suggests` questions, a list of them is shown as chips.
+    answer that `suggests` questions, a list of them is shown as chips. The `numbers` of the text are underlined.
     """
-    known = {"text_page": f"{app_url.partition('?')[0]}/text?path="} if linkable(app_url) else {}
+    known: dict[str, Any] = {"numbers": numbers}
+    if linkable(app_url):
+        known["text_page"] = f"{app_url.partition('?')[0]}/text?path="
     if suggests:
         known["suggests"] = "questions"
     shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
@@ -190,3 +208,12 @@ def to_html(text: str, app_url: str = "", *, coloured: bool = True, suggests: bo
 def line_html(line: str) -> str:
     """Return a line of our own text, with code in backticks, as small HTML."""
     return f'<div class="asvc-note" style="{SMALL}">{worded(line, LINE_CHARS)}</div>'
+
+
+def numbers_html(basis: AnswerBasis | None) -> str:
+    """Return a line that counts an answer's numbers and unfolds their sources; empty for an answer without numbers.
+
+    The keyboard reaches all sources with one Tab.
+    """
+    line = summary(basis)
+    return folded(line, list_sources(basis)) if basis and line else ""

@@ -16,12 +16,13 @@ from agentsvc_nb.client.cards import MUTED as MUTED
 from agentsvc_nb.client.cards import SMALL
 from agentsvc_nb.client.cards import Bundle as Bundle
 from agentsvc_nb.notebook.display import markdown
-from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, to_html
+from agentsvc_nb.notebook.display.markdown import LINE_CHARS, line_html, numbers_html, to_html
 from agentsvc_nb.notebook.display.timeline import seconds_between, timeline_html
 from agentsvc_nb.notebook.display.transcript import RunView
 from agentsvc_nb.notebook.display.waiting_calls import calls_bundle
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.codes import FAILURES, resume_command
+from agentsvc_nb.wire.number_sources import summary
 from agentsvc_nb.wire.runs import CENT, Run
 from agentsvc_nb.wire.text import escape, label, plain, worded
 from agentsvc_nb.wire.tools import Job
@@ -224,6 +225,7 @@ def answer_bundle(
         why: whether the output says why the run failed.
     """
     run = view.run if view.ended else None
+    basis = run.basis if run is not None else None
     lines = [label(line, LINE_CHARS) for line in (*notes, *_warnings(view))]
     failure = label(why_failed(view.run), LINE_CHARS) if why and view.run is not None and view.run.last_error else ""
     calls = [call.bundle() for call in view.kernel]
@@ -236,7 +238,7 @@ def answer_bundle(
         *(call["text/html"] for call in calls),
         f'<div class="{look}">{records["text/html"] if records else _body_html(view)}',
         charts["text/html"] if charts else "",
-        f"</div>{sources}",
+        f"</div>{numbers_html(basis)}{sources}",
         timeline_html(view),
         files["text/html"] if files else "",
     ]
@@ -244,6 +246,7 @@ def answer_bundle(
         *(call["text/plain"] for call in calls),
         records["text/plain"] if records else plain(view.text).rstrip(),
         charts["text/plain"] if charts else "",
+        summary(basis, named=True),
         files["text/plain"] if files else "",
         *lines,
         failure,
@@ -280,7 +283,8 @@ def _body_html(view: RunView) -> str:
     if view.run is not None and view.run.structured_output is not None:
         text = json.dumps(view.run.structured_output, indent=2, ensure_ascii=False)
         return f"{markdown.PRE}<code>{html.escape(plain(text))}</code></pre>"
-    return to_html(view.text, (view.run and view.run.app_url) or "", suggests=not _answered(view))
+    numbers = view.run.basis.numbers if view.run is not None and view.run.basis is not None else ()
+    return to_html(view.text, (view.run and view.run.app_url) or "", suggests=not _answered(view), numbers=numbers)
 
 
 def _answered(view: RunView) -> bool:

@@ -7,7 +7,7 @@ const TAGS = new Set(
    progress s span strong summary sub sup table tbody td th thead tr ul`.split(/\s+/),
 );
 const ATTRIBUTES = new Set(
-  "alt aria-label class href max min open rel role scope src start style target title value".split(" "),
+  "alt aria-label class href max min open rel role scope src start style tabindex target title value".split(" "),
 );
 const CLASS = /^(asvc-[a-z]+|mathjax_(process|ignore)|tex2jax_(process|ignore))$/;
 const UNSAFE_STYLE = /url|image|expression|[@\\]/i;

@@ -1,0 +1,129 @@
+"""The numbers of an answer: tokens of its Markdown, so that a page marks them where they stand, and their sources."""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline.text import text as parse_words
+
+from agentsvc_nb.wire.limits import BASIS_NUMBER_CHARS
+from agentsvc_nb.wire.number_sources import describe
+from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
+from agentsvc_nb.wire.text import escape, label, plain, worded
+
+if TYPE_CHECKING:
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
+
+_MARKUP: Final = re.compile(r"[*`\[\]<>&\\|~\n]")
+"""Characters that Markdown may not show as they are: a number with one is not marked."""
+_SOURCE_CHARS: Final = 700
+
+
+def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumber]:
+    """Return the numbers of `text` with their offsets in `plain(text)`, in order, without those that are not there."""
+    found: list[AnswerNumber] = []
+    shown = plain(text)
+    read = at = 0
+    for number in sorted(numbers, key=_start):
+        written = text[number.start : number.end]
+        is_there = number.start >= read and written and label(written, BASIS_NUMBER_CHARS) == number.text
+        if not is_there or _MARKUP.search(written) or not describe(number):
+            continue
+        start = at + len(plain(text[read : number.start]))
+        if shown.startswith(written, start):
+            at, read = start + len(written), number.end
+            found.append(number.model_copy(update={"start": start, "end": at}))
+    return found
+
+
+def plugin(parser: MarkdownIt) -> None:
+    """Make the numbers in `env["numbers"]` (of `find_numbers`) tokens `number`, with the number as `meta["number"]`.
+
+    Other rules read code, formulas and addresses, so that numbers in them stay as they are.
+    """
+    parser.core.ruler.at("inline", _parse_blocks)
+    parser.inline.ruler.at("text", _parse_text)
+
+
+def _parse_blocks(state: StateCore) -> None:
+    """Parse the inline content of each block, like markdown-it, and first find the numbers in it.
+
+    An inline rule does not know the lines of the text. The content of a paragraph or heading is at the end of its
+    lines, and the cells of a row follow each other.
+    """
+    numbers: Sequence[AnswerNumber] = state.env.get("numbers", ())
+    lines = [*accumulate((len(line) + 1 for line in state.src.split("\n")), initial=0)] if numbers else []
+    row_read = 0
+    for index, token in enumerate(state.tokens):
+        if token.type != "inline":
+            continue
+        inside: list[AnswerNumber] = []
+        offset = 0
+        for row, line in enumerate(token.content.split("\n"), token.map[0]) if numbers and token.map else ():
+            words = line.strip()
+            if state.tokens[index - 1].type in ("th_open", "td_open"):
+                found = state.src.find(words, max(row_read, lines[row]), lines[row + 1])
+                row_read = lines[row + 1] if found < 0 else found + len(words)
+            else:
+                found = state.src.rfind(words, lines[row], lines[row + 1])
+            first, last = (bisect_left(numbers, end, key=_start) for end in (found, found + len(words)))
+            for number in numbers[first:last] if found >= 0 else ():
+                shift = offset + line.index(words) - found
+                start = number.start + shift
+                # In `\$5` the backslash takes the dollar sign, so that the mark begins at the digit.
+                start += token.content[start - 1 : start] == "\\" and not token.content[start].isalnum()
+                inside.append(number.model_copy(update={"start": start, "end": number.end + shift}))
+            offset += len(line) + 1
+        state.env["inline_numbers"] = token.content, inside
+        token.children = token.children or []
+        state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def _start(number: AnswerNumber) -> int:
+    return number.start
+
+
+def _parse_text(state: StateInline, silent: bool) -> bool:
+    """Parse a number where one begins, else text up to the next number."""
+    content, inside = state.env.get("inline_numbers", ("", []))
+    begin, at = state.pos, bisect_left(inside, state.pos, key=_start)
+    # The text of a picture is parsed by itself, with other offsets.
+    if state.src != content or at == len(inside):
+        return parse_words(state, silent)
+    if inside[at].start == begin:
+        state.pos = inside[at].end
+        if not silent:
+            token = state.push("number", "", 0)
+            token.content, token.meta = content[begin : state.pos], {"number": inside[at]}
+        return True
+    if not parse_words(state, True):
+        return False
+    state.pos = min(state.pos, inside[at].start)
+    if not silent:
+        state.pending += content[begin : state.pos]
+    return True
+
+
+def mark(number: AnswerNumber, written: str) -> str:
+    """Return the HTML of a number: its source is the tooltip, and what a click shows (labextension/static/answer.css).
+
+    The keyboard reaches `list_sources` instead: an answer may have dozens of numbers, and each would be a stop.
+    """
+    look = "asvc-number asvc-missing" if number.status == "not_found" else "asvc-number"
+    source = escape(describe(number).replace("`", ""), _SOURCE_CHARS)
+    return f'<span class="{look}" tabindex="-1" title="{source}">{html.escape(written)}</span>'
+
+
+def list_sources(basis: AnswerBasis) -> str:
+    """Return the numbers and their sources as an HTML list, each pair once."""
+    rows = dict.fromkeys((escape(number.text), worded(describe(number), _SOURCE_CHARS)) for number in basis.numbers)
+    lines = "".join(f"<li><strong>{text}</strong> <span>{source}</span></li>" for text, source in rows if source)
+    rest = sum(basis.number_counts.values()) - len(basis.numbers)
+    return f'<ul class="asvc-sources">{lines}{f"<li>… and {rest:,} more</li>" if rest > 0 else ""}</ul>'

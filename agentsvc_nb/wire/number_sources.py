@@ -1,0 +1,52 @@
+"""The sources of an answer's numbers in words. A source is where a number was found: nobody verified the answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
+
+NAMED: Final = 8
+"""The most numbers without a source that `summary` names."""
+_KNOWN: Final = ("traced", "computed", "quoted", "given", "not_found")
+
+
+def describe(number: AnswerNumber) -> str:
+    """Return where a number is from, with names between backticks; an empty text for an unknown status.
+
+    >>> describe(AnswerNumber(start=0, end=2, text="12", status="not_found"))
+    'Not found in the results of this chat'
+    """
+    source = number.source or number.path or ""
+    if number.status == "traced" and number.strength == "row" and number.row and number.column:
+        found = f"Found under {number.row}, column {number.column}. The text does not name the column; please compare."
+        return f"{found} {source}".rstrip()
+    line = f" (line {number.line})" if number.line and f"line {number.line}" not in source else ""
+    return {
+        "traced": f"{source}{line}",
+        "computed": f"Computed again: {source}",
+        "quoted": f"In {source}{line}",
+        "given": "From your question",
+        "not_found": "Not found in the results of this chat",
+    }.get(number.status, "")
+
+
+def summary(basis: AnswerBasis | None, *, named: bool = False) -> str:
+    """Return how many numbers have a source, as one line; an empty text for an answer without numbers.
+
+    Numbers that were traced, computed again, quoted or given all have a source. With `named`, the line ends with the
+    numbers that were not found.
+
+    >>> summary(AnswerBasis(basis="written", number_counts={"traced": 20, "quoted": 3, "not_found": 4}))
+    '23 of 27 numbers traced, 4 not found.'
+    """
+    counts = [basis.number_counts.get(status, 0) for status in _KNOWN] if basis else [0]
+    total, missing = sum(counts), counts[-1]
+    if basis is None or total <= 0:
+        return ""
+    line = f"{total - missing} of {total} number{'s' * (total != 1)} traced"
+    if not missing:
+        return f"{line}."
+    texts = [each.text for each in basis.numbers if each.status == "not_found"][:NAMED] if named else []
+    more = ", …" * (missing > len(texts))
+    return f"{line}, {missing} not found" + (f": {', '.join(texts)}{more}." if texts else ".")
