@@ -19,9 +19,12 @@ from starlette.responses import HTMLResponse
 
 from agentsvc_nb.documents import markdown
 from agentsvc_nb.documents.kinds import called
+from agentsvc_nb.documents.number_marks import list_sources
 from agentsvc_nb.documents.table_edges import edge
 from agentsvc_nb.service.api_error import ApiError
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.service.runs.run_records import RunRecord
+from agentsvc_nb.wire.number_sources import summary
+from agentsvc_nb.wire.runs import CENT, AnswerBasis
 from agentsvc_nb.wire.text import editable, exact, plain
 
 _INPUT_CHARS: Final = 50_000
@@ -98,11 +101,25 @@ class _Renderer(markdown.SafeRenderer):
         return f"<td{_NUMBER}>" if edge(tokens, idx) == "right" else "<td>"
 
 
-def _markdown(text: str, chat: str) -> Markup:
-    """An answer's Markdown as HTML. Quoted passages link to the files of `chat`, and wide tables scroll in their own
-    box."""
-    shown = markdown.to_html(text, _parser(), known={"text_page": f"/app/chats/{quote(chat)}/text?path="})
+def _markdown(text: str, run: RunRecord) -> Markup:
+    """Return the answer of a run as HTML: its numbers are marked, quoted passages link to the files of the chat, and
+    wide tables scroll in their own box."""
+    basis = _basis(run)
+    known = {"text_page": f"/app/chats/{quote(run.chat)}/text?path=", "numbers": basis.numbers if basis else ()}
+    shown = markdown.to_html(text, _parser(), known=known)
     return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # its own `<` is escaped
+
+
+def _sources(run: RunRecord) -> Markup:
+    """Return the line that counts the numbers of an answer and unfolds their sources, as HTML."""
+    basis = _basis(run)
+    if basis is None or not (line := summary(basis)):
+        return Markup()
+    return Markup(f'<details class="asvc-fold"><summary>{line}</summary><div>{list_sources(basis)}</div></details>')
+
+
+def _basis(run: RunRecord) -> AnswerBasis | None:
+    return None if run.basis is None else AnswerBasis.model_validate_json(run.basis)
 
 
 def _harmless(value: object) -> object:
@@ -119,7 +136,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, called=called)
+    made.filters.update(when=when, size=size, cost=cost, markdown=_markdown, sources=_sources, called=called)
     made.filters["exact"] = lambda value: exact(value, 2, _INPUT_CHARS)
     made.filters["editable"] = editable
     return made

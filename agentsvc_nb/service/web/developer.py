@@ -27,6 +27,8 @@ from agentsvc_nb.wire.routes import ROUTES
 
 _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = frozenset({"base.css", "app.css", "follow.js", "reference.js", "icon.svg"})
+_ANSWERS: Final = _STATIC.parents[2] / "labextension" / "static" / "answer.css"
+"""The look of answers, which is that of notebooks."""
 # Named here because Windows may know others: browsers refuse a script with one of those.
 _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _VIEWER: Final = {"swagger-ui.css": "swagger_style.css", "swagger-ui.js": "swagger_bundle.js"}
@@ -196,6 +198,8 @@ async def static(context: RequestContext) -> Response:
         path, headers = _viewer_file(_VIEWER[name]), {"Cache-Control": "private, max-age=3600"}
     elif name in _FILES:
         path, headers = _STATIC / name, {}
+    elif name == _ANSWERS.name:
+        path, headers = _ANSWERS, {}
     else:
         raise ApiError("not_found")
     return FileResponse(path, headers=headers, media_type=_MEDIA_TYPES[path.suffix])

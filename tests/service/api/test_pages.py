@@ -13,6 +13,7 @@ import pytest
 from agentsvc_nb import AgentService
 from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Wire, page, signed_in
+from tests.support.numbers import script
 from tests.support.waiting import until
 
 HOSTILE = (
@@ -75,6 +76,16 @@ def test_the_address_of_a_run_leads_to_it_also_in_a_long_chat(wire: Wire, browse
     elsewhere = wire.finish("say elsewhere")
     page(browser, f"{chat}?run={elsewhere['run_id']}", 404)
     page(browser, f"/app/chats/chat_unknown?run={first['run_id']}", 404)
+
+
+def test_an_answer_has_the_sources_of_its_numbers(wire: Wire, browser: httpx.Client) -> None:
+    shown = page(browser, f"/app/chats/{wire.finish(script())['chat']}")
+    assert shown.count('<span class="asvc-number') == 12
+    assert 'title="From by_channel: Search, roas = 1.2">1.2</span></td>' in shown
+    assert "<summary>11 of 12 numbers traced, 1 not found.</summary>" in shown
+    assert "The &lt;b&gt;fee&lt;/b&gt; is 12 %. (line 41)" in shown
+    assert " style=" not in shown, "the policy of the pages forbids it"
+    assert ".asvc-number" in browser.get("/app/static/answer.css").text
 
 
 def test_a_chat_shows_its_turns_as_safe_markdown(wire: Wire, browser: httpx.Client) -> None:
