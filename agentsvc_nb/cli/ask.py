@@ -108,6 +108,7 @@ def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> 
 def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> int:
     from agentsvc_nb.client.plans import new_lines, planned
     from agentsvc_nb.wire.codes import resume_command
+    from agentsvc_nb.wire.number_sources import summary
     from agentsvc_nb.wire.text import exact, label, plain, reveal
 
     transcript = StreamedText()
@@ -142,6 +143,8 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
     else:
         sys.stdout.write(sanitize(transcript.finish(run)))
         sys.stdout.flush()
+        if sources := summary(run.basis, named=True):
+            print_note(sources)
     _print_run(run)
     if run.status != "completed":
         print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}", RED)

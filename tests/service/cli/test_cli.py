@@ -20,6 +20,7 @@ from agentsvc_nb.cli.connection import UnusableInput
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.testing import RunningService
 from agentsvc_nb.wire.runs import Event, Run
+from tests.support.numbers import ANSWER, basis, script
 
 ENV = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTSVC_", "SERVICE_API_KEY"))}
 
@@ -101,6 +102,15 @@ def test_ask_streams_the_answer(service: RunningService, tmp_path: Path, client:
     assert [entry.file_name for entry in client.files.list(chat)] == ["note.txt"]
     again = agentsvc("ask", "say three", "--chat", chat, "--data", service.data)
     assert chat in again.stderr
+
+
+def test_ask_says_which_numbers_have_no_source(service: RunningService) -> None:
+    """On stderr; the record has all of them."""
+    done = agentsvc("ask", script(), "--data", service.data)
+    assert done.stdout == f"{ANSWER}\n"
+    assert "11 of 12 numbers traced, 1 not found: €5." in done.stderr
+    record = json.loads(agentsvc("ask", script(), "--json", "--data", service.data).stdout)
+    assert [number["text"] for number in record["basis"]["numbers"]] == [number.text for number in basis().numbers]
 
 
 def test_ask_that_fails_says_why(service: RunningService) -> None:
