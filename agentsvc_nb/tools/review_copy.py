@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
+from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from pydantic import BaseModel
@@ -10,7 +12,15 @@ from pydantic import BaseModel
 from agentsvc_nb.tools.port import LIMIT_REACHED, BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
 from agentsvc_nb.tools.support import copy_facts
 from agentsvc_nb.tools.support.brand import brand
-from agentsvc_nb.tools.support.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput, language
+from agentsvc_nb.tools.support.copy_facts import (
+    WORD,
+    CopyReview,
+    Judgement,
+    PartFacts,
+    Reading,
+    ReviewCopyInput,
+    language,
+)
 
 EASE_MIN: Final = 50.0
 SENTENCE_WORDS_MAX: Final = 20.0
@@ -85,41 +95,34 @@ def _review(parts: dict[str, str], given: ReviewCopyInput) -> CopyReview:
         reading=reading,
         claims=copy_facts.claims(whole),
         repeated=copy_facts.repeated(whole),
-        checks=[*(check for part in measured for check in _length(part)), *_reading(reading), *_manner(whole)],
+        checks=[*_lengths(measured), *_manner(whole, reading)],
     )
 
 
-def _length(part: PartFacts) -> list[Check]:
-    found = []
-    if part.limit is not None:
-        said = f"{part.name}: {part.characters} of {part.limit} characters."
-        found.append(_check("limit", part.characters <= part.limit, "high", said))
-    if part.shown is not None:
-        said = f"{part.name}: {part.characters} characters, of which {part.shown} are shown at first."
-        found.append(_check("shown", part.characters <= part.shown, "medium", said))
-    return found
+def _lengths(parts: list[PartFacts]) -> Iterator[Check]:
+    for part in parts:
+        count, limit, shown = part.characters, part.limit, part.shown
+        if limit is not None:
+            said = f"{part.name}: {count} of {limit} characters."
+            yield Check(name="limit", passed=count <= limit, severity="high", message=said)
+        if shown is not None:
+            said = f"{part.name}: {count} characters, of which {shown} are shown at first."
+            yield Check(name="shown", passed=count <= shown, severity="medium", message=said)
 
 
-def _reading(reading: Reading) -> list[Check]:
-    long = f"{reading.words_per_sentence:g} words a sentence."
-    found = [_check("sentences", reading.words_per_sentence <= SENTENCE_WORDS_MAX, "medium", long)]
+def _manner(text: str, reading: Reading) -> Iterator[Check]:
+    length, marks = reading.words_per_sentence, text.count("!")
+    loud = [word for word in WORD.findall(text) if len(word) >= 4 and word.isupper()]
+    faces = sum(unicodedata.category(char) == "So" for char in text)
+    said = f"{length:g} words a sentence."
+    yield Check(name="sentences", passed=length <= SENTENCE_WORDS_MAX, severity="medium", message=said)
     if reading.ease is not None:
         said = f"Reading ease {reading.ease:g}; {EASE_MIN:g} or more is easy enough for an ad."
-        found.append(_check("ease", reading.ease >= EASE_MIN, "medium", said))
-    return found
-
-
-def _manner(text: str) -> list[Check]:
-    loud, marks, faces = copy_facts.shouted(text), text.count("!"), copy_facts.emoji(text)
-    return [
-        _check("capitals", not loud, "low", f"In capitals: {', '.join(loud[:5]) or 'nothing'}."),
-        _check("exclamations", marks <= 1, "low", f"{marks} exclamation marks."),
-        _check("emoji", faces <= EMOJI_MAX, "low", f"{faces} emoji."),
-    ]
-
-
-def _check(name: str, passed: bool, severity: str, message: str) -> Check:
-    return Check.model_validate({"name": name, "passed": passed, "severity": severity, "message": message})
+        yield Check(name="ease", passed=reading.ease >= EASE_MIN, severity="medium", message=said)
+    said = f"In capitals: {', '.join(loud[:5]) or 'nothing'}."
+    yield Check(name="capitals", passed=not loud, severity="low", message=said)
+    yield Check(name="exclamations", passed=marks <= 1, severity="low", message=f"{marks} exclamation marks.")
+    yield Check(name="emoji", passed=faces <= EMOJI_MAX, severity="low", message=f"{faces} emoji.")
 
 
 def _summary(review: CopyReview) -> str:

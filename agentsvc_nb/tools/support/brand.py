@@ -1,11 +1,10 @@
-"""The brand's files of a chat: what they are called, and what of them a language model is told."""
+"""Find the brand's files of a chat, and put them into the prompt of a language model."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace
 
@@ -20,8 +19,7 @@ _TOLD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Brand:
+class Brand(NamedTuple):
     """Paths of the files that were read, and what a prompt says of them; both empty without any."""
 
     files: tuple[str, ...] = ()
@@ -29,22 +27,12 @@ class Brand:
 
 
 async def brand(workspace: Workspace) -> Brand:
-    """The brand's files of the chat: those whose names say so, such as `BRAND.md` or `style-guide.pdf`, at most three.
-
-    >>> asyncio.run(brand(workspace)).files
-    ('BRAND.md',)
+    """Return the brand's files of the chat: those whose names say so, such as `BRAND.md` or `style-guide.pdf`, at most
+    three.
     """
-    given = [entry.path for entry in await workspace.list() if entry.output_type not in COMPUTED]
-    named = [path for path in given if _is_named(path)]
+    given = [PurePosixPath(entry.path) for entry in await workspace.list() if entry.output_type not in COMPUTED]
+    named = [str(path) for path in given if path.suffix.lower() in _ENDINGS and _NAMES.search(path.stem)]
     named.sort(key=lambda path: (path.count("/"), path))
     texts = {path: (await workspace.text(path)).strip()[:CHARS_MAX] for path in named[:FILES_MAX]}
-    read = {path: text for path, text in texts.items() if text}
-    if not read:
-        return Brand()
-    told = "\n".join(f"--- {path}\n{text}" for path, text in read.items())
-    return Brand(tuple(read), _TOLD.format(texts=told))
-
-
-def _is_named(path: str) -> bool:
-    name = PurePosixPath(path)
-    return name.suffix.lower() in _ENDINGS and _NAMES.search(name.stem) is not None
+    told = "\n".join(f"--- {path}\n{text}" for path, text in texts.items() if text)
+    return Brand(tuple(path for path, text in texts.items() if text), _TOLD.format(texts=told) if told else "")

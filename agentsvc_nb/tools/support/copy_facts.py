@@ -1,12 +1,11 @@
-"""What can be measured in an ad's text, and the platforms' limits on its length. Pure."""
+"""Measure the text of an ad, and hold its length against the limits of platforms. Pure."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints
 
@@ -92,7 +91,7 @@ _CHARS: Final = 4_000
 
 
 def language(text: str) -> str | None:
-    """The language with the most of its small words in the text; None when there are none, or two languages tie.
+    """Return the language with the most of its small words in the text; None when there are none, or two languages tie.
 
     >>> language("Die Zelte für die ganze Familie"), language("12 %")
     ('de', None)
@@ -103,7 +102,7 @@ def language(text: str) -> str | None:
     return best[1] if best[0] > second[0] else None
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)|[。！？]|\n+")
 _VOWELS: Final = {
     "en": re.compile(r"[aeiouy]+"),
@@ -168,31 +167,27 @@ _STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
 
 
 def reading(text: str, language: str | None) -> Reading:
-    """How easily the text reads. `ease` is None for a text without words, or in a language without a formula.
+    """Return how easily the text reads. `ease` is None for a text without words, or in a language without a formula.
 
     >>> reading("The cat sat on the mat.", "en").ease
     116.1
     """
-    words = _WORD.findall(text)
-    sentences = max(1, sum(bool(_WORD.search(part)) for part in _SENTENCE_END.split(text))) if words else 0
-    if not words:
-        return Reading(sentences=0, words=0, words_per_sentence=0, syllables_per_word=0, ease=None)
-    length, weight = len(words) / sentences, sum(syllables(word, language) for word in words) / len(words)
-    ease = None
-    if language in _EASE:
-        base, by_length, by_weight = _EASE[language]
-        ease = round(base - by_length * length - by_weight * weight, 1)
+    words = WORD.findall(text)
+    sentences = sum(bool(WORD.search(part)) for part in _SENTENCE_END.split(text))
+    length = len(words) / max(1, sentences)
+    weight = sum(syllables(word, language) for word in words) / max(1, len(words))
+    base, by_length, by_weight = _EASE.get(language or "", (0, 0, 0))
     return Reading(
         sentences=sentences,
         words=len(words),
         words_per_sentence=round(length, 1),
         syllables_per_word=round(weight, 2),
-        ease=ease,
+        ease=round(base - by_length * length - by_weight * weight, 1) if base and words else None,
     )
 
 
 def syllables(word: str, language: str | None) -> int:
-    """The number of syllables, by groups of vowels; in English and French an `e` at the end is silent.
+    """Return the number of syllables, by groups of vowels; in English and French an `e` at the end is silent.
 
     >>> [syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
     [1, 2, 1, 2, 2]
@@ -204,7 +199,7 @@ def syllables(word: str, language: str | None) -> int:
 
 
 def claims(text: str) -> list[Claim]:
-    """The claims of the text that an advertiser may have to prove, in order."""
+    """Return the claims of the text that an advertiser may have to prove, in order."""
     found = [
         (match.start(), Claim(text=" ".join(match[0].split()), kind=kind, advice=_CLAIMS[kind][1]))
         for kind, pattern in _CLAIM.items()
@@ -219,25 +214,15 @@ def claims(text: str) -> list[Claim]:
 
 
 def repeated(text: str) -> list[Repeated]:
-    """Words that occur three times or more, without small ones; the most frequent first."""
-    words = Counter(word for word in map(str.casefold, _WORD.findall(text)) if len(word) > 2 and word not in _STOP)
+    """Return words that occur three times or more, without small ones; the most frequent first."""
+    words = Counter(word for word in map(str.casefold, WORD.findall(text)) if len(word) > 2 and word not in _STOP)
     often = [(word, count) for word, count in words.most_common(REPEATED_MAX) if count >= REPEATED_MIN]
     return [Repeated(word=word, count=count) for word, count in often]
 
 
-def shouted(text: str) -> list[str]:
-    """Words of four letters or more that are written in capitals."""
-    return [word for word in _WORD.findall(text) if len(word) >= 4 and word.isupper()]
-
-
-def emoji(text: str) -> int:
-    return sum(unicodedata.category(char) == "So" for char in text)
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """The characters that a platform allows for a part of an ad. A longer text than `limit` is refused; of a longer one
-    than `shown`, the rest is hidden at first. None: no such limit."""
+class Room(NamedTuple):
+    """The characters that a platform allows for a part of an ad: it refuses more than `limit`, and hides more than
+    `shown` at first. None: no such limit."""
 
     limit: int | None = None
     shown: int | None = None
@@ -279,29 +264,23 @@ _GSM = frozenset(
 
 
 def part(name: str, text: str, platform: Platform | None) -> PartFacts:
-    """The length of a part of an ad, and the platform's limits for it.
+    """Return the length of a part of an ad, and the platform's limits for it.
 
     >>> part("headline_2", "Pack light", "google_search").limit
     30
     """
-    room = _room(name, platform)
+    plain = re.sub(r"[\s_-]*[0-9]+$", "", name.strip().lower()).replace(" ", "_")
+    rooms = ROOMS[platform] if platform else {}
+    room = next((rooms[each] for each in (plain, *_SAME.get(plain, ())) if each in rooms), Room())
     shown = SMS_CHARS[1] if platform == "sms" and not set(text) <= _GSM else room.shown
     count = characters(text, platform)
     return PartFacts(name=name, characters=count, words=len(text.split()), limit=room.limit, shown=shown)
 
 
 def characters(text: str, platform: Platform | None) -> int:
-    """Characters as the platform counts them: some count wide characters twice, and X counts every link the same."""
+    """Return how many characters the platform counts: some count wide characters twice, and X counts every link the
+    same."""
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0
     return len(text) + wide
-
-
-def _room(name: str, platform: Platform | None) -> Room:
-    if platform is None:
-        return Room()
-    plain = re.sub(r"[\s_-]*[0-9]+$", "", name.strip().lower()).replace(" ", "_")
-    rooms = ROOMS[platform]
-    known = next((each for each in (plain, *_SAME.get(plain, ())) if each in rooms), None)
-    return rooms[known] if known else Room()
