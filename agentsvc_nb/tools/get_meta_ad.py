@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import re
@@ -10,7 +11,7 @@ from html import unescape
 from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from agentsvc_nb.settings import variable
 from agentsvc_nb.tools.port import (
@@ -48,20 +49,35 @@ class GetMetaAdInput(ToolInput):
     media: bool = Field(default=True, description="Whether pictures and videos of the ads are stored as ad media.")
 
 
+_TEXT_CHARS: Final = 5_000
+Text = Annotated[str, AfterValidator(lambda text: text[:_TEXT_CHARS])]
+
+
 class MetaAd(ToolOutput):
-    id: str
-    page_id: str
-    page_name: str
-    bodies: list[str]
-    titles: list[str]
-    descriptions: list[str]
-    captions: list[str]
-    languages: list[str]
-    platforms: list[str]
-    started: str | None
-    stopped: str | None
-    snapshot_url: str = Field(description="The ad as people see it, without the token.")
-    media_ids: list[str] = Field(description="Stored ad media.")
+    """An ad. Its fields have other names in the library's answer, which is read as this model."""
+
+    model_config = ConfigDict(populate_by_name=True, coerce_numbers_to_str=True)
+
+    id: Text
+    page_id: Text = ""
+    page_name: Text = ""
+    bodies: list[Text] = Field(default=[], validation_alias="ad_creative_bodies")
+    titles: list[Text] = Field(default=[], validation_alias="ad_creative_link_titles")
+    descriptions: list[Text] = Field(default=[], validation_alias="ad_creative_link_descriptions")
+    captions: list[Text] = Field(default=[], validation_alias="ad_creative_link_captions")
+    languages: list[Text] = Field(default=[])
+    platforms: list[Text] = Field(default=[], validation_alias="publisher_platforms")
+    started: Text | None = Field(default=None, validation_alias="ad_delivery_start_time")
+    stopped: Text | None = Field(default=None, validation_alias="ad_delivery_stop_time")
+    snapshot_url: Text = Field(
+        default="", validation_alias="ad_snapshot_url", description="The ad as people see it, without the token."
+    )
+    media_ids: list[str] = Field(default=[], description="Stored ad media.")
+
+
+class LibraryAnswer(BaseModel):
+    data: list[MetaAd] = []
+    paging: dict[str, Any] = {}
 
 
 class MetaAds(ToolOutput):
@@ -72,82 +88,45 @@ class MetaAds(ToolOutput):
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
 """Keys of media in the JSON of a snapshot page, the best quality first; each may occur several times."""
-_IN_DATA = {key: re.compile(rf'"{key}"\s*:\s*("(?:[^"\\]|\\.)*+")') for key in _KEYS}
+_IN_DATA = re.compile(rf'"({"|".join(_KEYS)})"\s*:\s*("(?:[^"\\]|\\.)*+")')
 _IN_TAGS = re.compile(
     r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
     r"""<meta\b[^<>]{0,500}?property=["']og:(?:image|video)["'][^<>]{0,500}?content=["']([^"'>]+)""",
     re.I,
 )
-_TEXT_CHARS: Final = 5_000
 
 
 def media_addresses(page: str, base: str) -> list[str]:
-    """The addresses of videos and pictures in a snapshot page: from its JSON, else from its tags."""
-    found = [_unquoted(match[1]) for key in _KEYS for match in _IN_DATA[key].finditer(page)]
+    """Return the addresses of videos and pictures in a snapshot page: from its JSON, else from its tags."""
+    found = []
+    for match in sorted(_IN_DATA.finditer(page), key=lambda match: _KEYS.index(match[1])):
+        with contextlib.suppress(ValueError):
+            found.append(str(json.loads(match[2], strict=False)))
     if not any(found):
         found = [unescape(match[1] or match[2]) for match in _IN_TAGS.finditer(page)]
     return [url for url in dict.fromkeys(resolve_link(base, one) for one in found if one) if is_web_address(url)]
 
 
-def _unquoted(text: str) -> str:
-    """A JSON string of the page, decoded; empty when it is malformed."""
-    try:
-        return str(json.loads(text, strict=False))
-    except ValueError:
-        return ""
-
-
 def without_token(url: str) -> str:
-    """The address without the access token that the ad library puts into it.
+    """Return the address without the access token that the ad library puts into it; empty if it is no address.
 
     >>> without_token("https://www.facebook.com/ads/archive/render_ad/?id=7&access_token=EAAB")
     'https://www.facebook.com/ads/archive/render_ad/?id=7'
     """
+    if not is_web_address(url):
+        return ""
     parts = urlsplit(url)
     query = [(name, value) for name, value in parse_qsl(parts.query) if name != "access_token"]
     return urlunsplit(parts._replace(query=urlencode(query)))
-
-
-def ad(one: dict[str, Any], media: list[str]) -> MetaAd:
-    """An ad from an entry of the library's answer; `media` are the ids of its stored media."""
-    return MetaAd(
-        id=_text(one.get("id")),
-        page_id=_text(one.get("page_id")),
-        page_name=_text(one.get("page_name")),
-        bodies=_texts(one.get("ad_creative_bodies")),
-        titles=_texts(one.get("ad_creative_link_titles")),
-        descriptions=_texts(one.get("ad_creative_link_descriptions")),
-        captions=_texts(one.get("ad_creative_link_captions")),
-        languages=_texts(one.get("languages")),
-        platforms=_texts(one.get("publisher_platforms")),
-        started=_text(one.get("ad_delivery_start_time")) or None,
-        stopped=_text(one.get("ad_delivery_stop_time")) or None,
-        snapshot_url=without_token(_text(one.get("ad_snapshot_url"))),
-        media_ids=media,
-    )
-
-
-def listed(answer: Any, name: str) -> list[dict[str, Any]]:
-    found = answer.get(name) if isinstance(answer, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _text(value: Any) -> str:
-    return str(value)[:_TEXT_CHARS] if isinstance(value, str | int) else ""
-
-
-def _texts(value: Any) -> list[str]:
-    return [_text(one) for one in value if _text(one)] if isinstance(value, list) else []
 
 
 PAGE_BYTES: Final = 5 * MB
 MEDIA_BYTES: Final = 100 * MB
 MEDIA_SECONDS: Final = 60.0
 MEDIA_PER_AD: Final = 4
-FIELDS: Final = (
-    "id,page_id,page_name,ad_creative_bodies,ad_creative_link_titles,ad_creative_link_descriptions,"
-    "ad_creative_link_captions,ad_delivery_start_time,ad_delivery_stop_time,ad_snapshot_url,languages,publisher_platforms"
-)
+FIELDS: Final = [
+    str(field.validation_alias or name) for name, field in MetaAd.model_fields.items() if name != "media_ids"
+]
 
 
 class GetMetaAd(BaseTool):
@@ -170,38 +149,35 @@ class GetMetaAd(BaseTool):
 
     def __init__(self, services: ToolServices) -> None:
         super().__init__(services)
-        settings = services.settings
-        self._token = settings.meta_token
-        self._fetcher = Fetcher(settings.fetch_allow)
-        headers = {"Authorization": f"Bearer {self._token}"}
-        self._library = Upstream("The Meta Ad Library", settings.meta_url, headers)
+        self._fetcher = Fetcher(services.settings.fetch_allow)
+        headers = {"Authorization": f"Bearer {services.settings.meta_token}"}
+        self._library = Upstream("The Meta Ad Library", services.settings.meta_url, headers)
 
     def available(self) -> bool:
-        return self._token is not None
+        return self.services.settings.meta_token is not None
 
     async def run(self, given: GetMetaAdInput, context: ToolContext) -> Outcome:
-        if self._token is None:
+        if self.services.settings.meta_token is None:
             said = f"No token for the Meta Ad Library: set {variable('meta_token')} to one of a confirmed account."
             raise WorkFailure("not_configured", said)
         if not given.search_terms and not given.page_ids:
             raise WorkFailure("invalid_tool_input", "search_terms: give words to search for, or page_ids.")
         await context.progress(0, None, "asking the library")
-        answer = await self._library.get("/ads_archive", **_query(given))
-        found = listed(answer, "data")[: given.count]
-        ads = []
-        for number, one in enumerate(found):
-            await context.progress(number, len(found), f"ad {number + 1} of {len(found)}")
-            ads.append(await self._ad(one, given.media, context))
-        more = isinstance(answer, dict) and bool(listed(answer, "data")[given.count :] or _next(answer))
-        bare = [ad.id for ad in ads if given.media and not ad.media_ids]
-        data = MetaAds(ads=ads, more=more, without_media=bare)
-        await context.progress(len(found), len(found), "done")
-        return Outcome(content=[{"type": "text", "text": _told(data)}], data=data.model_dump())
-
-    async def _ad(self, one: dict[str, Any], media: bool, context: ToolContext) -> MetaAd:
-        snapshot = str(one.get("ad_snapshot_url") or "")
-        kept = await self._media(snapshot, context) if media and snapshot else []
-        return ad(one, kept)
+        try:
+            answer = LibraryAnswer.model_validate(await self._library.get("/ads_archive", **_query(given)))
+        except ValidationError:
+            raise WorkFailure("upstream_failed", "The Meta Ad Library's answer has an unknown form.") from None
+        ads = answer.data[: given.count]
+        for number, ad in enumerate(ads, 1):
+            await context.progress(number - 1, len(ads), f"ad {number} of {len(ads)}")
+            ad.media_ids = await self._media(ad.snapshot_url, context) if given.media and ad.snapshot_url else []
+            ad.snapshot_url = without_token(ad.snapshot_url)
+        more = len(answer.data) > given.count or bool(answer.paging.get("next"))
+        data = MetaAds(ads=ads, more=more, without_media=[ad.id for ad in ads if given.media and not ad.media_ids])
+        await context.progress(len(ads), len(ads), "done")
+        lines = [f"{ad.page_name or ad.page_id}: {[*ad.titles, *ad.bodies, '(no text)'][0][:200]}" for ad in ads]
+        text = "\n".join(lines) or "The library has no such ads."
+        return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
     async def _media(self, snapshot: str, context: ToolContext) -> list[str]:
         """Store the media of a snapshot page. Returns their ids; media that can't be fetched are left out."""
@@ -224,29 +200,14 @@ class GetMetaAd(BaseTool):
 
 
 def _query(given: GetMetaAdInput) -> dict[str, str | int]:
-    query: dict[str, str | int] = {
-        "fields": FIELDS,
-        "ad_reached_countries": _array(given.countries),
+    words = {"search_terms": given.search_terms} if given.search_terms else {}
+    pages = {"search_page_ids": json.dumps(given.page_ids)} if given.page_ids else {}
+    return {
+        "fields": ",".join(FIELDS),
+        "ad_reached_countries": json.dumps(given.countries),
         "ad_active_status": given.active,
         "ad_type": given.ad_type,
         "limit": given.count,
+        **words,
+        **pages,
     }
-    if given.search_terms:
-        query["search_terms"] = given.search_terms
-    if given.page_ids:
-        query["search_page_ids"] = _array(given.page_ids)
-    return query
-
-
-def _array(values: list[str]) -> str:
-    return "[" + ",".join(f'"{value}"' for value in values) + "]"
-
-
-def _next(answer: dict[str, Any]) -> bool:
-    paging = answer.get("paging")
-    return isinstance(paging, dict) and bool(paging.get("next"))
-
-
-def _told(found: MetaAds) -> str:
-    lines = [f"{ad.page_name or ad.page_id}: {(ad.titles or ad.bodies or ['(no text)'])[0][:200]}" for ad in found.ads]
-    return "\n".join(lines) or "The library has no such ads."

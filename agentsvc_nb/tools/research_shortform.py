@@ -48,7 +48,7 @@ HOOK_SECONDS: Final = 3.0
 
 
 def facts(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
-    """The facts of a video by its transcript, whose segments are `{start_s, end_s, text}`, in order.
+    """Return the facts of a video by its transcript, whose segments are `{start_s, end_s, text}`, in order.
 
     >>> facts("m", 10.0, {"segments": [{"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}]}).words_per_minute
     18.0
@@ -109,8 +109,11 @@ class ResearchShortform(BaseTool):
             learned = "".join(f"\nA video that worked:\n{text[:TRANSCRIPT_CHARS]}\n" for _, text in read)
             prompt = PROMPT.format(count=given.count, topic=given.topic, learned=learned)
             ideas = (await ask(self.services.complete, prompt, _Ideas, context)).ideas[: given.count]
-        found = ShortformResearch(videos=videos, ideas=ideas)
-        return Outcome(content=[{"type": "text", "text": _told(found)}], data=found.model_dump())
+        lines = [f"{one.media_id}: {one.words} words; it opens with {one.hook[:200]!r}" for one in videos]
+        lines += [f"{idea.title}: {idea.hook}" for idea in ideas or []]
+        lines += ["No ideas: they take a language model."] if ideas is None else []
+        data = ShortformResearch(videos=videos, ideas=ideas).model_dump()
+        return Outcome(content=[{"type": "text", "text": "\n".join(lines)}], data=data)
 
 
 async def _read(context: ToolContext, media_id: str) -> tuple[VideoFacts, str]:
@@ -121,10 +124,3 @@ async def _read(context: ToolContext, media_id: str) -> tuple[VideoFacts, str]:
         said = f"media_ids: {media_id} has no transcript yet: ask for it with `media.transcribe`."
         raise WorkFailure("invalid_tool_input", said)
     return facts(media_id, media.duration_s, media.transcript), str(media.transcript.get("text", ""))
-
-
-def _told(found: ShortformResearch) -> str:
-    videos = [f"{one.media_id}: {one.words} words; it opens with {one.hook[:200]!r}" for one in found.videos]
-    ideas = [f"{idea.title}: {idea.hook}" for idea in found.ideas or []]
-    missing = ["No ideas: they take a language model."] if found.ideas is None else []
-    return "\n".join([*videos, *ideas, *missing])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,13 @@ def ads(outcome: Outcome) -> list[dict[str, Any]]:
 def test_the_library_is_asked_as_its_documentation_has_it(site: Site, tmp_path: Path) -> None:
     outcome = ask(tmp_path, site, search_terms="tents", page_ids=["77"], count=2, media=False)
     query = parse_qs(urlsplit(site.asked[0].path).query)
-    assert query["ad_reached_countries"] == ['["DE","AT"]']
+    assert json.loads(query["ad_reached_countries"][0]) == ["DE", "AT"]
     assert (query["search_terms"], query["search_page_ids"], query["limit"]) == (["tents"], ['["77"]'], ["2"])
+    assert "ad_creative_link_titles" in query["fields"][0].split(",")
     assert site.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
-    assert [one["id"] for one in ads(outcome)] == ["1", "2"]
+    first, second = ads(outcome)
+    assert (first["titles"], first["platforms"]) == (["Tents"], ["facebook", "instagram"])
+    assert (second["id"], second["started"], second["stopped"]) == ("2", "2026-05-01", None)
     assert outcome.data is not None
     assert (outcome.data["more"], len(site.asked)) == (True, 1)
 
@@ -78,6 +82,13 @@ def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
     site.pages["/v21.0/ads_archive"] = as_json({"error": {"message": f"Bad token {TOKEN}"}}, 400)
     outcome = ask(tmp_path, site, search_terms="tents")
     assert outcome.error == ("upstream_failed", "The Meta Ad Library answered 400: Bad token ....")
+
+
+def test_an_answer_of_another_form_is_the_librarys_fault(site: Site, tmp_path: Path) -> None:
+    site.pages["/v21.0/ads_archive"] = as_json({"data": "none"})
+    assert ask(tmp_path, site, search_terms="tents").error == (
+        "upstream_failed", "The Meta Ad Library's answer has an unknown form.",
+    )  # fmt: skip
 
 
 def test_a_snapshot_in_a_private_network_is_not_fetched(site: Site, tmp_path: Path) -> None:
