@@ -6,7 +6,7 @@ catalog is made, and not before. `ask_stefanbrain` stands here, as it has no wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -109,26 +109,21 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
 
 
 def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
-    """The tools of a package, those for tests last, without the groups that the settings leave out."""
-    settings = services.settings
-    scripted = "scripted" in settings.offered
-    classes = [tool for tool in _discovered(package) if scripted or not tool.scripted_only]
-    classes = [tool for tool in classes if tool.group not in settings.tools_off]
-    classes.sort(key=lambda tool: tool.scripted_only)
-    return {tool.name: tool(services) for tool in classes}
-
-
-def _discovered(package: str) -> Iterator[type[BaseTool]]:
-    """The tool classes that the modules of a package define, by module name, then in the order of the module.
+    """Return the tools that the modules of a package define, by module, then in the order of the module; those for
+    tests last. Leave out the groups that the settings turn off.
 
     A base class that several tools share has no `name`, and so is no tool. A module `*_child` is the program of a child
     process, with imports that the service must not make.
     """
-    for module_info in iter_modules(import_module(package).__path__):
-        if module_info.ispkg or module_info.name.endswith("_child"):
+    settings, found = services.settings, []
+    for info in iter_modules(import_module(package).__path__):
+        if info.ispkg or info.name.endswith("_child"):
             continue
-        module = import_module(f"{package}.{module_info.name}")
+        module = import_module(f"{package}.{info.name}")
         for value in vars(module).values():
             is_tool = isinstance(value, type) and issubclass(value, BaseTool) and hasattr(value, "name")
-            if is_tool and value.__module__ == module.__name__:
-                yield value
+            if is_tool and value.__module__ == module.__name__ and value.group not in settings.tools_off:
+                found.append(value)
+    scripted = "scripted" in settings.offered
+    found.sort(key=lambda tool: tool.scripted_only)
+    return {tool.name: tool(services) for tool in found if scripted or not tool.scripted_only}

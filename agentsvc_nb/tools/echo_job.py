@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, Field
 
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext
 
 EFFECTS: Final = "effects.log"
 
@@ -20,16 +21,6 @@ class EchoJobInput(BaseModel):
     files: dict[str, str] = Field(default_factory=dict, description="Text by path.")
     output: tuple[str, str] | None = Field(default=None, description="Id and type of the typed output of the files.")
     fail: bool | str | None = Field(default=None, description="Fail in the end: true, or the message.")
-
-
-class EchoLine(BaseModel):
-    """One line of `effects.log`."""
-
-    tool: str
-    input_sha256: str
-    files: list[str]
-    key: str
-    """The key of the work (`ToolContext.key`): a repeated call does not write its line again."""
 
 
 class EchoJob(BaseTool):
@@ -45,10 +36,6 @@ class EchoJob(BaseTool):
 
     Input: ClassVar[type[BaseModel]] = EchoJobInput
 
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._data = services.settings.data
-
     async def run(self, given: EchoJobInput, context: ToolContext) -> Outcome:
         for step in range(1, given.steps + 1):
             await asyncio.sleep(given.seconds / given.steps)
@@ -57,22 +44,21 @@ class EchoJob(BaseTool):
             await asyncio.sleep(given.seconds)
         for path, text in given.files.items():
             await context.write(path, text.encode("utf-8", "replace"), output=given.output)
+        files = sorted(given.files)
         digest = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
-        line = EchoLine(tool=self.name, input_sha256=digest, files=sorted(given.files), key=context.key)
-        await asyncio.to_thread(self._log, line.model_dump_json() + "\n")
-        return self._outcome(given)
-
-    def _log(self, line: str) -> None:
-        self._data.mkdir(parents=True, exist_ok=True)
-        with (self._data / EFFECTS).open("a+", encoding="utf-8") as log:
-            log.seek(0)
-            if line not in log:
-                log.write(line)
-
-    def _outcome(self, given: EchoJobInput) -> Outcome:
+        line = {"tool": self.name, "input_sha256": digest, "files": files, "key": context.key}
+        await asyncio.to_thread(self._log, json.dumps(line) + "\n")
         if given.fail:
             message = given.fail if isinstance(given.fail, str) else "The job was told to fail."
             return Outcome(error=("echo_failed", message))
-        data = {"steps": given.steps, "files": sorted(given.files)}
-        said = f"{given.steps} steps, {len(given.files)} files"
-        return Outcome(content=[{"type": "text", "text": said}], data=data, inline=not given.files)
+        content = [{"type": "text", "text": f"{given.steps} steps, {len(files)} files"}]
+        return Outcome(content=content, data={"steps": given.steps, "files": files}, inline=not files)
+
+    def _log(self, line: str) -> None:
+        """Write the line, unless a repeated call has: its `key` is the same."""
+        folder = self.services.settings.data
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / EFFECTS).open("a+", encoding="utf-8") as log:
+            log.seek(0)
+            if line not in log:
+                log.write(line)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, ToolServices, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.wire.limits import TRANSCRIPT_SEGMENTS
 from agentsvc_nb.wire.resources import Segment, Transcript
@@ -43,10 +43,6 @@ class MediaTranscript(BaseTool):
     Input: ClassVar[type[BaseModel]] = MediaTranscriptInput
     Output: ClassVar[type[BaseModel] | None] = Transcript
 
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._model = services.settings.whisper_model
-
     def available(self) -> bool:
         return self._missing() is None
 
@@ -62,7 +58,7 @@ class MediaTranscript(BaseTool):
                 raise WorkFailure("invalid_tool_input", "media_id: a picture says nothing.")
             await context.progress(0, None, "listening")
             async with media.open() as file:
-                stored = await asyncio.to_thread(_heard, self._model, file)
+                stored = await asyncio.to_thread(_transcribe, self.services.settings.whisper_model, file)
             await context.keep_transcript(media.id, stored)
         found = Transcript(media_id=media.id, **stored)
         return Outcome.of_text(found.text, data=found)
@@ -70,26 +66,25 @@ class MediaTranscript(BaseTool):
     def _missing(self) -> str | None:
         if find_spec("faster_whisper") is None:
             return f"No speech recogniser is installed: {pip_install('transcripts')}."
-        if self._model is None or not self._model.is_dir():
+        model = self.services.settings.whisper_model
+        if model is None or not model.is_dir():
             return f"Set {variable('whisper_model')} to the folder of a faster-whisper model."
         return None
 
 
-def _heard(model: Path | None, file: Path) -> dict[str, Any]:
-    """Language, text and segments of the speech in a file. The model is loaded for each file: that takes seconds, but
-    keeping it would take much memory. Raises `WorkFailure("transcript_failed")`."""
+def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
+    """Return language, text and segments of the speech in a file. The model is loaded for each file: that takes
+    seconds, but keeping it would take much memory. Raises `WorkFailure("transcript_failed")`."""
     whisper: Any = import_module("faster_whisper")
+    segments = []
     try:
-        listener = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
-        heard, about = listener.transcribe(str(file))
-        segments = []
-        for one in islice(heard, TRANSCRIPT_SEGMENTS):  # each is recognised when it is taken
+        recogniser = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
+        found, about = recogniser.transcribe(str(file))
+        for one in islice(found, TRANSCRIPT_SEGMENTS):  # each is recognised when it is taken
             stopping.check()
             segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
     except Exception as error:  # codecs and model files fail in ways of their own
-        said = (
-            f"The speech could not be recognised ({type(error).__name__}): is it a sound or video, and {model} a model?"
-        )
+        said = f"Speech recognition failed ({type(error).__name__}): is this sound or video, and {model} a model?"
         raise WorkFailure("transcript_failed", said) from None
     text = " ".join(segment.text for segment in segments)
     return {"language": about.language, "text": text, "segments": [segment.model_dump() for segment in segments]}

@@ -12,7 +12,12 @@ from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
 
 
 class WorkspaceEntry(Protocol):
-    """A file of a chat, as agents and tools see it."""
+    """A file of a chat, as agents and tools see it.
+
+    Attributes:
+        output_type: the type of the typed output that it belongs to.
+        unreadable: why its text, or a part of it, could not be read, as far as it was tried; empty if it could.
+    """
 
     @property
     def path(self) -> str: ...
@@ -25,25 +30,18 @@ class WorkspaceEntry(Protocol):
     @property
     def kind(self) -> str: ...
     @property
-    def output_type(self) -> str | None:
-        """The type of the typed output that it belongs to."""
-        ...
-
+    def output_type(self) -> str | None: ...
     @property
-    def unreadable(self) -> str:
-        """Why its text, or a part of it, could not be read, as far as it was tried; empty if it could."""
-        ...
+    def unreadable(self) -> str: ...
 
 
 COMPUTED: Final = ("table", "chart")
 """The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
-
-
 RULES: Final = ("AGENTS.md", "BRAND.md")
 """Names of files in which a chat's members give an agent rules."""
 SUMMARY: Final = "logs/chat-summary.md"
-"""What an agent is told of the first turns of a long chat, which it writes itself; its tools can't. Scratch: it is
-listed among the chat's files, and not found by searches."""
+"""What an agent is told of the first turns of a long chat. It writes the file itself, its tools can't. Searches do not
+find it."""
 
 
 class Workspace(Protocol):

@@ -4,7 +4,6 @@ time to time; and what must not be left half done is done to its end."""
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 import threading
 import time
@@ -32,11 +31,6 @@ def begin() -> threading.Event:
     return event
 
 
-def present() -> threading.Event | None:
-    """The event of the present work; None for work that is never cancelled."""
-    return _event.get()
-
-
 def check() -> None:
     """Raise `Stopped` when the present work is to stop."""
     event = _event.get()
@@ -61,34 +55,32 @@ class ReadTime:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._seconds = math.inf if seconds is None else seconds
-        # The clocks of threads are system calls, which the many short reads without a limit need not pay for.
-        self._began = 0.0 if seconds is None else time.thread_time()
-        self._used = float if seconds is None else _time_used_by_this_thread()
-        self._look = 0.0
-        self._stop = present()
+        self._clock: Callable[[], float] | None = None
+        if seconds is not None:  # the clocks of threads are system calls, which the many short reads need not pay for
+            self._clock = _clock_of_this_thread()
+            self._end = self._clock() + seconds
+        self._next_look = 0.0
+        self._stop = _event.get()
 
     def is_over(self) -> bool:
-        return self._used() > self._seconds or (self._stop is not None and self._stop.is_set())
+        is_stopped = self._stop is not None and self._stop.is_set()
+        return is_stopped or (self._clock is not None and self._clock() > self._end)
 
     def check(self) -> None:
-        """Raise `ReadTooLong` when the time is used up. The processor's clock, a system call, is looked at 50 times a
-        second at most, however often this is called."""
-        if clock.monotonic() >= self._look:
-            self._look = clock.monotonic() + _LOOK_SECONDS
-            if time.thread_time() - self._began > self._seconds or self.is_over():
+        """Raise `ReadTooLong` when the time is used up. The clock, a system call, is looked at 50 times a second at
+        most, however often this is called."""
+        if (now := clock.monotonic()) >= self._next_look:
+            self._next_look = now + _LOOK_SECONDS
+            if self.is_over():
                 raise ReadTooLong
 
 
-def _time_used_by_this_thread() -> Callable[[], float]:
-    """The processor time of the calling thread from now on, in seconds, which any thread may ask for. Where the system
-    does not tell it to others, a share of the time on the wall, so that a busy machine fails no ordinary read."""
+def _clock_of_this_thread() -> Callable[[], float]:
+    """Return a clock of the calling thread's processor time in seconds, for any thread. Where the system does not tell
+    it to others, it is a share of the time on the wall, so that a busy machine fails no ordinary read."""
     if sys.platform in ("win32", "darwin"):
-        began = clock.monotonic()
-        return lambda: (clock.monotonic() - began) * WALL_SHARE
-    used = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
-    before = used()
-    return lambda: used() - before
+        return lambda: clock.monotonic() * WALL_SHARE
+    return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:

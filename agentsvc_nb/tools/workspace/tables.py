@@ -35,9 +35,6 @@ class ProfileTableInput(BaseModel):
 class QueryTablesInput(BaseModel):
     sql: str = Field(max_length=10_000, description=_SQL)
     paths: list[str] = Field(default_factory=list, max_length=PATHS_MAX, description="The files; none: all tables.")
-
-
-class QueryInput(QueryTablesInput):
     save_as: str = Field(
         default="",
         max_length=500,
@@ -56,20 +53,19 @@ class ProfileTable(ReadingTool):
 
     async def run(self, given: ProfileTableInput, task: ToolContext) -> Outcome:
         tables = task.workspace.tables
-        (found,) = await _checked(tables, [given.path])
-        first = next((table for table in found.tables if table.name == given.table), found.tables[0])
-        if given.table not in ("", first.name):
-            said = f"table: {given.path} has {', '.join(table.name for table in found.tables)}."
-            raise WorkFailure("invalid_tool_input", said)
-        others = [table for table in found.tables if table is not first]
+        (file,) = await _checked(tables, [given.path])
+        by_name = {table.name: table for table in file.tables}
+        shown = by_name.pop(given.table or file.tables[0].name, None)
+        if shown is None:
+            raise WorkFailure("invalid_tool_input", f"table: {given.path} has {', '.join(by_name)}.")
         columns = "column_name, column_type, min, max, approx_unique, null_percentage"
-        about = await tables.query(f'SELECT {columns} FROM (SUMMARIZE "{first.name}")', [given.path])
-        rows = await tables.query(f'SELECT * FROM "{first.name}" LIMIT 5', [given.path])
-        head = f"Table {first.name}: {first.rows} rows." + (f" The file is {first.form}." if first.form else "")
-        said = f"{head}\n{_table(about)}\n\nFirst rows:\n{_table(rows)}{_notes(rows)}"
-        if others:
-            said += f"\n\nFurther tables of the file: {', '.join(table.name for table in others)}."
-        return Outcome.of_text(said)
+        summary = await tables.query(f'SELECT {columns} FROM (SUMMARIZE "{shown.name}")', [given.path])
+        rows = await tables.query(f'SELECT * FROM "{shown.name}" LIMIT 5', [given.path])
+        text = f"Table {shown.name}: {shown.rows} rows." + (f" The file is {shown.form}." if shown.form else "")
+        text += f"\n{_table(summary)}\n\nFirst rows:\n{_table(rows)}{_notes(rows)}"
+        if by_name:
+            text += f"\n\nFurther tables of the file: {', '.join(by_name)}."
+        return Outcome.of_text(text)
 
 
 class QueryTables(ReadingTool):
@@ -78,13 +74,17 @@ class QueryTables(ReadingTool):
         f"Asks the tables in the chat's files a question in DuckDB's SQL: {_FILES}, every sheet, in any encoding. "
         f"Shows the first {ROWS_MAX} rows; to hand out a result as a file, or to go on with more rows, give `save_as`."
     )
-    Input: ClassVar[type[BaseModel]] = QueryInput
+    Input: ClassVar[type[BaseModel]] = QueryTablesInput
 
     def reads(self, given: Mapping[str, Any]) -> bool:
         return not given.get("save_as")
 
-    async def run(self, given: QueryInput, task: ToolContext) -> Outcome:
-        found = await _asked(task.workspace.tables, given, save=bool(given.save_as))
+    async def run(self, given: QueryTablesInput, task: ToolContext) -> Outcome:
+        files = await _checked(task.workspace.tables, given.paths)
+        try:
+            found = await task.workspace.tables.query(given.sql, given.paths, save=bool(given.save_as))
+        except WorkFailure as failure:
+            raise WorkFailure(failure.code, "\n".join([failure.message, *_too_large(files)])) from None
         if not given.save_as:
             return Outcome.of_text(_table(found) + _notes(found))
         output = (f"table_{hashlib.sha256(found.saved).hexdigest()[:16]}", "table")
@@ -92,20 +92,13 @@ class QueryTables(ReadingTool):
         if len(set(found.columns)) == len(found.columns):
             await task.write(given.save_as.removesuffix(".csv") + SCHEMA, _schema(found), output=output)
         head = replace(found, rows=found.rows[:5], more=False)
-        said = f"Wrote {found.saved_rows:,} rows to {given.save_as}. The first:\n\n{_table(head)}{_notes(found)}"
-        return Outcome.of_text(said)
-
-
-async def _asked(tables: WorkspaceTables, given: QueryTablesInput, *, save: bool = False) -> QueryAnswer:
-    files = await _checked(tables, given.paths)
-    try:
-        return await tables.query(given.sql, given.paths, save=save)
-    except WorkFailure as failure:
-        raise WorkFailure(failure.code, "\n".join([failure.message, *_too_large(files)])) from None
+        count = f"Wrote {found.saved_rows:,} rows to {given.save_as}."
+        return Outcome.of_text(f"{count} The first:\n\n{_table(head)}{_notes(found)}")
 
 
 async def _checked(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
-    """The tables of these files, or of all. Raises `WorkFailure` if a file is missing or has none, or if none has."""
+    """Return the tables of these files, or of all. Raises `WorkFailure` if a file is missing or has none, or there are
+    none."""
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
