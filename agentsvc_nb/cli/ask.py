@@ -129,7 +129,7 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
         elif event.type == "plan.changed":
             before, plan = plan, planned(event)
             print_note(f"\n{new_lines(before, plan)}")
-        elif event.type == "warning" and event.code == "day_budget_near":
+        elif event.type == "warning" and event.code in ("day_budget_near", "tools_not_used"):
             print_note(f"\n{label(event.message)}", YELLOW)
         elif event.type == "limit.near":
             spent = f"{event.spent_cents:,.2f} of {event.max_cents:,.2f} cents are spent"
@@ -146,6 +146,10 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
         if sources := summary(run.basis, named=True):
             print_note(sources)
     _print_run(run)
+    if run.basis is not None and run.basis.basis == "not_computed":
+        from agentsvc_nb.wire.runs import NOT_COMPUTED
+
+        print_note(NOT_COMPUTED, YELLOW)
     if run.status != "completed":
         print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}", RED)
         if again := resume_command("agentsvc runs resume", run.run_id, run.last_error, run.last_error_message):

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import __version__, clock, embedded
-from agentsvc_nb.agents.language.model_choice import ONLY_READS
 from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 from agentsvc_nb.language_models.catalog import current_model
@@ -34,7 +33,7 @@ from agentsvc_nb.model_names import (
 from agentsvc_nb.service.config import MODEL, load_config, restart_command
 from agentsvc_nb.service.folder import DataFolder
 from agentsvc_nb.setting_types import check_key
-from agentsvc_nb.wire.runs import CENT
+from agentsvc_nb.wire.runs import CENT, ONLY_READS
 
 if TYPE_CHECKING:
     from agentsvc_nb.service.runs.run_records import RunRecord

@@ -79,29 +79,46 @@ def _service_address(url: str) -> str:
 def status(session: Session, chosen: str = "") -> PrintedText:
     """Describe the service, the origin of the key, the model, the chat and the journal in use.
 
-    Shows no secret. Asks a service that this notebook has asked before what was used today, and sends nothing else.
+    Shows no secret. Asks a service that this notebook has asked before for its models and for what was used today, and
+    sends nothing else.
     `chosen` is the notebook's own default of a model.
     """
     lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
+    at_hand = _is_at_hand(session)
+    lines += _only_reads(session, chosen) if at_hand else []
     lines += [f"data     {data_folder(session.environ)}"] if session.base_url == EMBEDDED else []
     lines += [f"project  {session.project}"] if session.project else []
     lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; the first ask begins one'}")
     count = len(session.journal.runs(session.name))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
-    lines += _today(session)
+    lines += _today(session) if at_hand else []
     if spent := session.journal.spent(clock.now().strftime("%Y-%m")):
         lines.append(f"month    {cost(spent)} for language models, by the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
 
 
-def _today(session: Session) -> list[str]:
-    """Return what the account used of its budget of today; nothing without a budget, or a service in use."""
+def _is_at_hand(session: Session) -> bool:
+    """Return True if this notebook has asked the service before, and can ask it without starting it."""
     from agentsvc_nb import embedded  # here, because it takes a moment to load
 
-    stopped = session.base_url == EMBEDDED and embedded.status(data_folder(session.environ)) is None
-    if stopped or not session.in_use:
+    return session.in_use and (
+        session.base_url != EMBEDDED or embedded.status(data_folder(session.environ)) is not None
+    )
+
+
+def _only_reads(session: Session, chosen: str) -> list[str]:
+    """Return what to say of the model if it can't call tools."""
+    try:
+        models = session.client().models.list(timeout=KNOCK_SECONDS, max_retries=0)
+    except (StefanBrainError, AskError):
         return []
+    asked = [model for model in models if (model.id == chosen if chosen else model.default)]
+    return [f"         {label(model.only_reads, 300)}" for model in asked if model.only_reads]
+
+
+def _today(session: Session) -> list[str]:
+    """Return what the account used of its budget of today; nothing without a budget."""
     try:
         today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):

@@ -89,7 +89,8 @@ def choose_model(session: Session, name: str) -> PrintedText:
         raise AskError(f"{session.base_url} does not offer {label(name, 80)}, but {', '.join(known)}.", rest)
     if not known[name].available:
         raise AskError(f"{name} can't answer at {session.base_url} now ({known[name].reason}).", rest)
-    return PrintedText(f"{name} answers in this notebook from now on (`%config Ask.model`). {rest}")
+    said = f"{name} answers in this notebook from now on (`%config Ask.model`). {rest}"
+    return PrintedText(" ".join(filter(None, (said, known[name].only_reads))))
 
 
 def switch_model(

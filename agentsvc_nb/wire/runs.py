@@ -332,6 +332,14 @@ Basis = Literal[
 ]
 
 
+NOT_COMPUTED: Final = "Not computed: this model has no tools. It reads and quotes."
+"""What viewers say of an answer whose basis is `not_computed`."""
+ONLY_READS: Final = (
+    "{model} can't call tools. It reads and quotes, and computes nothing: check its numbers, or choose a model with "
+    "tools."
+)
+
+
 class AnswerBasis(Model):
     """What an answer is based on, as its agent reports it (docs/api/models.md "What an answer rests on").
 
@@ -519,6 +527,11 @@ class ModelInfo(Model):
     uses_tools: bool = False
     input_cents_per_million: float | None = None
     output_cents_per_million: float | None = None
+
+    @property
+    def only_reads(self) -> str:
+        """What to say of a language model that can't call tools; empty for any other."""
+        return ONLY_READS.format(model=self.id) if ":" in self.id and not self.uses_tools else ""
 
 
 class ModelList(Model):

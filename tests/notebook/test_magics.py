@@ -15,6 +15,7 @@ from agentsvc_nb.notebook.display.results import ResultTable
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.testing import RunningService, running_service
 from tests.notebook.allowlist import offences
+from tests.unit.agents.chat_server import Reply, chat_server
 
 pytestmark = pytest.mark.usefixtures("connected")
 
@@ -104,6 +105,21 @@ def test_the_budget_of_a_day_is_told(
         terminal.cell("%%ask\nusage 20000 0\nsay x")
         terminal.cell("%agentsvc")
     assert "2.00 of 5.00 cents billed" in capsys.readouterr().out
+
+
+def test_a_model_without_tools_is_named_with_the_service(
+    terminal: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with chat_server(Reply(("Hello.",))) as server:
+        settings = {"model_url": server.url, "model_tools": "no"}
+        with running_service(model="openai-chat:small", **settings) as service:
+            monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
+            monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
+            terminal.cell("%%ask\nHow are you?")
+            for command in ("%agentsvc", "%agentsvc model openai-chat:small"):
+                capsys.readouterr()
+                terminal.cell(command)
+                assert "openai-chat:small can't call tools. It reads and quotes" in capsys.readouterr().out
 
 
 def test_the_key_is_nowhere(

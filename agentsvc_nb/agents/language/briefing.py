@@ -9,7 +9,6 @@ from typing import Final
 
 from agentsvc_nb import clock
 from agentsvc_nb.agents.language.history import shorten_line
-from agentsvc_nb.agents.language.model_choice import ONLY_READS
 from agentsvc_nb.agents.language.served_models import ServedModel
 from agentsvc_nb.agents.language.tokens import Budget
 from agentsvc_nb.agents.port import RunContext
@@ -17,7 +16,7 @@ from agentsvc_nb.documents.media_types import table_ending
 from agentsvc_nb.documents.tables.profiles import ColumnProfile, TableProfile
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import COMPUTED, RULES, WorkspaceEntry
-from agentsvc_nb.wire.runs import CENT, AnswerBasis
+from agentsvc_nb.wire.runs import CENT, ONLY_READS, AnswerBasis
 
 WHO: Final = (
     "You are an analyst in a chat that has a workspace of files: data, documents, pictures. Answer in the language of "

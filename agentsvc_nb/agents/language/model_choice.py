@@ -21,10 +21,6 @@ from agentsvc_nb.wire.reading import read_json
 
 CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
-ONLY_READS: Final = (
-    "{model} can't call tools. It reads and quotes, and computes nothing: check its numbers, or choose a model with "
-    "tools."
-)
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 

@@ -23,7 +23,7 @@ from agentsvc_nb.notebook.display.waiting_calls import calls_bundle
 from agentsvc_nb.wire import ids
 from agentsvc_nb.wire.codes import FAILURES, resume_command
 from agentsvc_nb.wire.number_sources import summary
-from agentsvc_nb.wire.runs import CENT, Run
+from agentsvc_nb.wire.runs import CENT, NOT_COMPUTED, Run
 from agentsvc_nb.wire.text import escape, label, plain, worded
 from agentsvc_nb.wire.tools import Job
 
@@ -90,7 +90,6 @@ _DOT: Final = (
     "margin-right:6px;vertical-align:middle"
 )
 _FAILURE: Final = "margin:6px 0;padding:4px 10px;border-left:3px solid var(--jp-error-color1,#d32f2f)"
-NOT_COMPUTED: Final = "Not computed: this model has no tools. It reads and quotes."
 _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
 """What an answer rests on if it is no answer, but says why, and what else to ask."""
 

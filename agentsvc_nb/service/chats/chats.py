@@ -19,7 +19,7 @@ from agentsvc_nb.service.runs import call_records, event_records, run_records
 from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire import ids
-from agentsvc_nb.wire.runs import TERMINAL, Event, PlanStep
+from agentsvc_nb.wire.runs import NOT_COMPUTED, TERMINAL, Event, PlanStep
 
 NEW: Final = "new"
 
@@ -142,6 +142,8 @@ class TurnView:
     """The plan of an active run."""
     raise_to: int | None = None
     """What an active run that is near its limit can be raised to, in cents."""
+    note: str = ""
+    """What readers must know of its answer: that it comes from a model without tools."""
 
     @property
     def active(self) -> bool:
@@ -211,13 +213,15 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
         message = f"{message[:_MESSAGE_CHARS]} …"
     changes = file_records.changed_by(tx, run.run_id)
     diffs = call_records.diffs(tx, run.run_id, _DIFFS) if changes else []
+    only_reads = run.basis_kind == "not_computed" or event_records.warned_of(tx, run.run_id, "tools_not_used")
+    note = NOT_COMPUTED if only_reads else ""
     if run.status in TERMINAL:
-        return TurnView(run, message, run.output or "", changes=changes, diffs=diffs)
+        return TurnView(run, message, run.output or "", changes=changes, diffs=diffs, note=note)
     text = text_so_far(event_records.said(tx, run.run_id))
     near = event_records.warned_of_limit(tx, run.run_id)
     raise_to = money.suggested_cents(run.max_microcents) if near and run.max_microcents else None
     waiting, plan = call_records.waiting(tx, run.run_id), event_records.plan(tx, run.run_id)
-    return TurnView(run, message, text, waiting, changes, diffs, plan, raise_to)
+    return TurnView(run, message, text, waiting, changes, diffs, plan, raise_to, note)
 
 
 def text_so_far(events: Iterable[Event]) -> str:

@@ -143,7 +143,7 @@ class LiveRunContext:
                 message,
                 run.output or "",
                 run.status,
-                runs.basis_of(run),
+                run.basis_kind,
                 run.run_id,
                 [path for path in run.attachments if replaced.get(path, -1) < run.created_at],
                 ": ".join(filter(None, (run.last_error, run.last_error_message))),

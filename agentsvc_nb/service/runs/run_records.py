@@ -91,6 +91,11 @@ class RunRecord:
     row: Row = field(repr=False)
     """All columns, of which the wire model is made."""
 
+    @property
+    def basis_kind(self) -> str:
+        """What kind of basis the run's answer has (`wire.runs.Basis`); empty if its agent did not say it."""
+        return "" if self.basis is None else str(json.loads(self.basis)["basis"])
+
     def document(self, origin: str) -> dict[str, Any]:
         """Return the wire form of the run."""
         return document(self.row, origin)

@@ -362,11 +362,6 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
     return await context.read_long(use)
 
 
-def basis_of(run: RunRecord) -> str:
-    """The first field of what the run's answer rests on; empty if its agent did not say it."""
-    return "" if run.basis is None else str(json.loads(run.basis)["basis"])
-
-
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
     """End a run: its record, its last events (with `answer.basis` if its agent said it), its bill and its ask job. None
     when `attempt` is no longer the run's."""

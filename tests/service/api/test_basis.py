@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agentsvc_nb.testing import RunningService
-from tests.service.api.conftest import Wire
+from tests.service.api.conftest import Wire, page, signed_in
 from tests.service.api.service_fixture import ServiceFixture
 from tests.support.waiting import until
 
@@ -61,3 +61,11 @@ def test_a_resumed_run_says_it_anew(offline_service: RunningService, priced: Wir
 
 def types(wire: Wire, run_id: str) -> list[str]:
     return [event["type"] for event in wire.events(run_id)]
+
+
+def test_the_page_says_that_an_answer_was_not_computed(service: RunningService, wire: Wire) -> None:
+    computed = wire.finish("say 7")
+    run = wire.finish('say 7\nbasis {"basis": "not_computed"}')
+    with signed_in(service) as browser:
+        assert "Not computed: this model has no tools." in page(browser, f"/app/chats/{run['chat']}")
+        assert "Not computed" not in page(browser, f"/app/chats/{computed['chat']}")
