@@ -1,7 +1,7 @@
 """The service's settings: one class, whose fields are the `AGENTSVC_*` variables and the rows of docs/settings.md.
 
 A new setting is a field of a section below. `repr=False` hides its value in logs, tracebacks and errors; the data
-folder does not store the value of a field with `exclude=True` (docs/decisions/0029).
+folder does not store the value of a field with `exclude=True` (docs/decisions/03).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The site's settings for Sphinx (docs/decisions/0086-the-site.md)."""
+"""The site's settings for Sphinx."""
 
 import re
 from importlib import import_module

@@ -1,5 +1,4 @@
-"""Build the site into build/site, and pack it into agentsvc_nb/docs.tar.xz, which wheels take along
-(docs/decisions/0086-the-site.md).
+"""Build the site into build/site, and pack it into agentsvc_nb/docs.tar.xz, which wheels take along.
 
     python -m docs.site [FOLDER [ARCHIVE]]
 

@@ -1,4 +1,4 @@
-"""`agentsvc docs`: the documentation of this version, without network (docs/decisions/0086-the-site.md)."""
+"""`agentsvc docs`: the documentation of this version, without network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool calls of a run that wait for approval (docs/decisions/0020-effects-wait.md)."""
+"""The tool calls of a run that wait for approval (docs/decisions/09)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Files made searchable: their text read and split into the tokens of the full-text index, in limited child processes.
 
-A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`; it is used when too many files match to rank
-(docs/decisions/0011-search-at-scale.md).
+A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`; it is used when too many files match to rank.
 
-`DocumentReader` asks child processes, whatever a file holds (docs/decisions/0035-costly-work-in-lanes.md):
+`DocumentReader` asks child processes, whatever a file holds (docs/decisions/10):
 `documents.reading` reads there; a child that takes too much memory or does not answer is killed.
 """
 

@@ -1,5 +1,5 @@
 """An agent's Markdown as safe HTML. A single dollar sign is money; formulas begin with `$$`, a bracket behind a
-backslash, or a `math` block (docs/decisions/0027).
+backslash, or a `math` block.
 """
 
 from __future__ import annotations

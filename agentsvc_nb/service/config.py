@@ -1,5 +1,4 @@
-"""The settings that a data folder keeps between services, and the configuration of its next service
-(docs/decisions/0029)."""
+"""Store the settings of a data folder, and configure its next service with them (docs/decisions/03)."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ PAGE_MAX: Final = 1_000  # entries of a page, and events
 INTEGER_MAX: Final = 2**63 - 1  # ours: the largest integer that the database stores
 EVENT_ID_MAX: Final = INTEGER_MAX  # ours: of an event
 
-# What events hold (ours, docs/decisions/0031-large-payloads.md)
+# What events hold (ours)
 EVENT_PAYLOAD_BYTES: Final = 256_000  # a larger payload is shortened
 EVENT_MAX_BYTES: Final = 16 * MIB  # the largest event that a client accepts
 ANSWER_BYTES: Final = 64 * MIB  # the largest response that a client accepts, except the content of a file

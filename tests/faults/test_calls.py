@@ -1,5 +1,4 @@
-"""kill -9 around a tool's effect: what was done is done once, what had ended is not asked again
-(docs/decisions/0014-calls-are-kept.md)."""
+"""kill -9 around a tool's effect: what was done is done once, what had ended is not asked again (docs/decisions/07)."""
 
 from __future__ import annotations
 

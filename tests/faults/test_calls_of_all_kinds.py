@@ -1,5 +1,5 @@
 """kill -9 in a run that has a program, a call of another server's tool, and an effect, both approved: nothing happens
-twice, nothing is lost, and what nobody can know is said (docs/decisions/0014-calls-are-kept.md)."""
+twice, nothing is lost, and what nobody can know is said (docs/decisions/07)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """kill -9 between the effect of a real tool and its record: it happened once. Mails are counted by a real mail server,
-files by their hashes (docs/decisions/0014-calls-are-kept.md)."""
+files by their hashes (docs/decisions/07)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a cell asks and when it shows a known run again (docs/decisions/0007), on the same day and the next."""
+"""When a cell asks and when it shows a known run again (docs/decisions/06), on the same day and the next."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What the model is told with the conversation: how to work, the rules of the project and of the chat, the date, and
-the files with the schema of tables (docs/decisions/0067-what-a-model-is-told-first.md)."""
+the files with the schema of tables."""
 
 from __future__ import annotations
 

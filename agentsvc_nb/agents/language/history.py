@@ -1,5 +1,5 @@
 """The earlier turns of a chat: the latest in full with the work on them in short, and those of a long chat as a
-summary, which is a file of the chat (docs/decisions/0064-lengths-are-learned.md)."""
+summary, which is a file of the chat."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Wait for a model that does not answer, and ask it again
-(docs/decisions/0058-a-model-that-is-away-is-waited-for.md)."""
+"""Wait for a model that does not answer, and ask it again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Estimate how many tokens a request has, and divide a model's context
-(docs/decisions/0064-lengths-are-learned.md)."""
+"""Estimate how many tokens a request has, and divide a model's context."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The limited child process of tables. Each question has an engine of its own, into which only the tables that it names
 are attached, and those can't be changed; before SQL of somebody else is run, the file system, the network and
-extensions are switched off, and that is locked (docs/decisions/0041-tables-in-a-warm-process.md)."""
+extensions are switched off, and that is locked (docs/decisions/11)."""
 
 from __future__ import annotations
 

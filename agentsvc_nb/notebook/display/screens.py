@@ -1,4 +1,4 @@
-"""Screens that display a running run: live, as one static output, or as text in a terminal (docs/decisions/0006).
+"""Screens that display a running run: live, as one static output, or as text in a terminal (docs/decisions/05).
 
 The live screen leaves each settled Markdown block as an output of its own and renders only the open tail again; at the
 end `clear_output(wait=True)` and ONE bundle replace them all. So the bytes sent grow linearly with the text rather than

@@ -140,8 +140,10 @@ class JobFollower:
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
-        """Cancel the jobs after an interrupt, and wait for their ends, unless the kernel is being restarted or closed
-        (docs/decisions/0017). Return a result for each job."""
+        """Cancel the jobs after an interrupt, and wait for their ends, unless the kernel is being restarted or closed.
+
+        Return a result for each job.
+        """
         patience = CANCEL_SECONDS
         try:
             # An interrupt may be the first sign of a restart: only a moment later is it known (`SHUTDOWN_SECONDS`).

@@ -1,7 +1,7 @@
 """Comms whose messages arrive in the subshell that a page addressed.
 
 ipykernel 7.4 asks each comm of its own for the subshell of the last message that was sent through it. After a reload
-that one may be gone, and each click would be lost (docs/decisions/0025-a-widget-hears-what-the-page-addressed.md).
+that one may be gone, and each click would be lost (docs/decisions/18).
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""A change of a cell that the agent proposes: what it becomes, how it is shown, and what came of it. The page writes it
-(docs/decisions/0089)."""
+"""Show a change of a cell that the agent proposes, and report its outcome. The page writes it (docs/decisions/17)."""
 
 from __future__ import annotations
 

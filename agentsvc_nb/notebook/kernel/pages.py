@@ -1,5 +1,4 @@
-"""The pages of JupyterLab and Notebook that have our extension, and show the notebook of this kernel
-(docs/decisions/0088).
+"""Talk to the pages of JupyterLab and Notebook that show this kernel's notebook with our extension (docs/decisions/18).
 
 The kernel says by a message that the magics are there; a page with the extension answers by opening a comm. Where there
 is no extension, nobody answers, and nothing else happens.

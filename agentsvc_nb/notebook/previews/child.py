@@ -1,4 +1,4 @@
-"""The process that decodes files which may be hostile (docs/decisions/0022): `python -m ...child`.
+"""The process that decodes files which may be hostile (docs/decisions/10): `python -m ...child`.
 
 For each line `[decoder, path]` as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Each decoder
 imports its library itself, so the process loads what it needs and no more.

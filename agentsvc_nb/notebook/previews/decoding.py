@@ -1,6 +1,6 @@
-"""Decode files that may be hostile in a process of their own (docs/decisions/0022): the parent's side of `child`.
+"""Decode files that may be hostile in a process of their own (docs/decisions/10): the parent's side of `child`.
 
-Also files on this machine as DataFrames, read as the agent reads them (docs/decisions/0050-where-tables-are-read.md).
+Also files on this machine as DataFrames, read as the agent reads them (docs/decisions/10).
 """
 
 from __future__ import annotations

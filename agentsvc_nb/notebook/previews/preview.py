@@ -2,7 +2,7 @@
 
 The kind of a file is what its bytes say, because its name and media type may be wrong; the name decides between kinds
 of text. Pictures, PDF, documents and tables are decoded in another process, whose answers are trusted no more than the
-file (docs/decisions/0022).
+file (docs/decisions/10).
 """
 
 from __future__ import annotations

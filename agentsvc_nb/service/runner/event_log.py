@@ -1,5 +1,5 @@
 """The events of a run: written in order, fenced by the attempt, with text deltas coalesced (docs/api/events.md) and
-payloads limited in size (docs/decisions/0031-large-payloads.md)."""
+payloads limited in size."""
 
 from __future__ import annotations
 

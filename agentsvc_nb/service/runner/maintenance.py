@@ -1,6 +1,6 @@
 """Maintenance of the data folder while the service runs: garbage is collected at start and every hour (expired uploads,
 old idempotency keys, unreferenced blobs), and all blobs are slowly checked, so that none is served that was
-altered on the disk (docs/decisions/0038). Requires the folder's lock."""
+altered on the disk. Requires the folder's lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work of processes that share a database (docs/decisions/0102-procrastinate.md): the queue gives each its runs and
+"""Work of processes that share a database (docs/decisions/14): the queue gives each its runs and
 jobs, and each looks at what others change of those that it executes or that somebody follows here."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Storage for workers: blobs, the description of stored content, and the documents that wait to be read.
 
 The rows of those are written with the files and go when their text is indexed, so that none is lost when the service is
-killed (docs/decisions/0035-costly-work-in-lanes.md).
+killed (docs/decisions/10).
 """
 
 from __future__ import annotations

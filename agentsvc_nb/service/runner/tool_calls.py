@@ -1,5 +1,5 @@
 """Makes the tool calls of one attempt at a run. Each is recorded, so that a takeover does not repeat a finished call or
-one with an effect (docs/decisions/0014-calls-are-kept.md).
+one with an effect (docs/decisions/07).
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class ToolCalls:
             await self.budget.hold_charges(worst)
         if not repeatable(tool):
             # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
-            # (docs/decisions/0014-calls-are-kept.md).
+            # (docs/decisions/07).
             call = await self._move(call, "begun")
         run, key = self.run, f"{call.run_id}/{call.key}"
         task = LiveToolContext(
@@ -270,7 +270,7 @@ class ToolCalls:
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.log.file_written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
-        # What a limit of money ends is the run, too, and not only this call (docs/decisions/0037).
+        # What a limit of money ends is the run, too, and not only this call (docs/decisions/08).
         if error and error[0] == LIMIT_REACHED:
             raise WorkFailure(*error)
         if error is None and job.status == "cancelled":

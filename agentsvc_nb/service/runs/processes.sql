@@ -1,5 +1,5 @@
 -- For PostgreSQL alone. The time is the database's: a process whose clock is wrong neither lives too long nor takes over
--- too early (docs/decisions/0102-procrastinate.md).
+-- too early (docs/decisions/14).
 
 -- name: live
 INSERT INTO process (id, works, models, contents, sign_in, lives_until)

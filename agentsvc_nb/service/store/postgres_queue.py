@@ -1,5 +1,7 @@
-"""The queue of a database in PostgreSQL: procrastinate, whose jobs say which run or job to execute
-(docs/decisions/0102-procrastinate.md). The SQL function `queued` adds one, in the transaction that needs it."""
+"""Dispatch the runs and jobs of a PostgreSQL database with procrastinate (docs/decisions/14).
+
+The SQL function `queued` adds a queue job in the transaction that needs it.
+"""
 
 from __future__ import annotations
 

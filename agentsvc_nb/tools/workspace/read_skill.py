@@ -1,4 +1,4 @@
-"""A tool that reads the skills of the chat's project (docs/decisions/0071-skills.md)."""
+"""A tool that reads the skills of the chat's project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that runs a model's Python programs on the chat's files, in a sandbox (docs/decisions/0063)."""
+"""The tool that runs a model's Python programs on the chat's files, in a sandbox (docs/decisions/15)."""
 
 from __future__ import annotations
 

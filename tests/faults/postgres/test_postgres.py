@@ -1,5 +1,5 @@
 """A service's data in PostgreSQL: one writer at a time among all processes, and what a server that is away
-does (docs/decisions/0052-postgresql.md). What it holds is tested by the other modules, with `--database postgres`."""
+does (docs/decisions/13). What it holds is tested by the other modules, with `--database postgres`."""
 
 from __future__ import annotations
 

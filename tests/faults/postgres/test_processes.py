@@ -1,5 +1,5 @@
 """Processes that share a database: the queue carries each run and job to one of them, what a dead one had goes on in
-another, and each sees what others write (docs/decisions/0102-procrastinate.md)."""
+another, and each sees what others write (docs/decisions/14)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Clients of a cluster that do all that clients do while its parts are killed, frozen and cut off. What they were
-answered, and what the database has in the end, is a history (docs/decisions/0059-a-history-is-checked.md)."""
+answered, and what the database has in the end, is a history."""
 
 from __future__ import annotations
 

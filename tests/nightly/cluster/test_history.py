@@ -1,5 +1,4 @@
-"""What must be true of eight minutes in which clients did all that they do, whatever was killed, frozen or cut off
-(docs/decisions/0059-a-history-is-checked.md)."""
+"""What must be true of eight minutes in which clients did all that they do, whatever was killed, frozen or cut off."""
 
 from __future__ import annotations
 

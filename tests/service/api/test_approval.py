@@ -1,4 +1,4 @@
-"""A tool with an effect waits for a yes, when the operator wants that (docs/decisions/0020-effects-wait.md)."""
+"""A tool with an effect waits for a yes, when the operator wants that (docs/decisions/09)."""
 
 from __future__ import annotations
 

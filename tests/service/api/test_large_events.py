@@ -1,4 +1,4 @@
-"""However much a run says, calls or gets, every reader reads it to its end (docs/decisions/0031-large-payloads.md)."""
+"""However much a run says, calls or gets, every reader reads it to its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables asked in runs of a real service: of one's own files, in a process of their own (decision 41)."""
+"""Tables asked in runs of a real service: of one's own files, in a process of their own."""
 
 from __future__ import annotations
 

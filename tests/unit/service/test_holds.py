@@ -1,5 +1,5 @@
 """Money in mid-run, as a state machine on SQLite: starts, calls of models and priced tools, endings, cancels and
-crashes in any order (docs/decisions/0037-each-call-is-held-first.md).
+crashes in any order (docs/decisions/08).
 
 Held: a wallet is never billed more than its credit, a key's budget and the plan's pool at most one call more; what is
 held covers what is being spent; nothing stays held in the end.

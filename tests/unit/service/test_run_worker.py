@@ -244,7 +244,7 @@ def test_a_run_goes_on_from_its_checkpoint(
     assert len(calls) > 2
 
 
-# -- attempts that count (docs/decisions/0070-cut-off-without-progress.md) ------------------------------------------
+# -- attempts that count (docs/decisions/07) ------------------------------------------
 
 
 async def waits_for_approval(storage: Storage, run: RunRecord, time: int) -> None:

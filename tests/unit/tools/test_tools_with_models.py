@@ -59,7 +59,7 @@ def test_without_a_model_it_says_what_to_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["review_copy", "find_angles"])
 def test_a_limit_of_money_ends_the_work(name: str, tmp_path: Path) -> None:
-    """Whatever rules found: who set the limit is to see that it was reached (docs/decisions/0037)."""
+    """Whatever rules found: who set the limit is to see that it was reached (docs/decisions/08)."""
     model = Model(WorkFailure("limit_reached", "That is all."))
     outcome = call(with_model(tmp_path, name, model), task(tmp_path), text="A tent", product="A tent")
     assert outcome.error == ("limit_reached", "That is all.")

@@ -2,7 +2,7 @@
 
 `Front` holds the state of a view as named parts and sends what changes; the page renders them (`common.js`, the modules
 of the view, `front.css`, the view's own style sheet). A page that is opened or loaded again says hello, and is sent all
-parts. So no text stands in a trait, which would be sent whole with each change (docs/decisions/0090-one-front-end.md).
+parts. So no text stands in a trait, which would be sent whole with each change (docs/decisions/18).
 """
 
 from __future__ import annotations
