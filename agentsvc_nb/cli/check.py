@@ -23,7 +23,7 @@ from agentsvc_nb.cli.colours import BOLD, RED, coloured
 from agentsvc_nb.cli.connection import connected_async, json_option, print_json, print_note, print_rows
 
 if TYPE_CHECKING:
-    from agentsvc_nb.cli.questions import Answer, Question, Questions
+    from agentsvc_nb.cli.questions import Case, Questions
     from agentsvc_nb.client.api import AsyncAgentService
 
 EXAMPLE: Final = "questions:\n  - ask: How many orders are there?\n    files: orders.csv\n    value: 1204"
@@ -31,32 +31,6 @@ CANCELLED: Final = "Runs that had not ended were cancelled."
 INTERRUPTED: Final = f"Interrupted. {CANCELLED}"
 LEAST_CENTS: Final = 0.01
 ANSWER_CHARS: Final = 400
-
-
-@dataclass
-class Case:
-    """A question to one model, with its answer once there is one."""
-
-    question: Question
-    model: str | None
-    answer: Answer | None = None
-
-    def result(self) -> dict[str, Any]:
-        """Return the result as `--json` prints it."""
-        from agentsvc_nb.cli.questions import Answer, judge
-
-        answer = self.answer or Answer()
-        faults = judge(self.question, answer) if self.answer else []
-        return {
-            "question": self.question.name,
-            "model": (answer.run and answer.run.model) or self.model,
-            "status": "fail" if faults else "ok" if self.answer else "skipped",
-            "faults": faults,
-            "seconds": round(answer.seconds, 3),
-            "cents": answer.cents,
-            "run_id": answer.run and answer.run.run_id,
-            "output": answer.run and answer.run.output,
-        }
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -80,20 +54,21 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from agentsvc_nb.cli.questions import UnusableQuestions, read_questions
+    from agentsvc_nb.cli.questions import Case, UnusableQuestions, read_questions
 
     try:
         questions = read_questions(args.file)
     except UnusableQuestions as error:
         print_note(f"agentsvc: {error}", RED)
         return 2
-    cases = [Case(question, model) for model in args.each or [None] for question in questions.questions]
+    models = dict.fromkeys(args.each or [None])
+    cases = [Case(question=question, model=model) for model in models for question in questions.questions]
     if args.replay is None:
         stopped = asyncio.run(_ask_all(cases, questions, args))
     else:
         stopped = ""
         for case in cases:
-            case.answer = _recorded(args.replay, case)
+            _replay(case, args.replay)
     results = [case.result() for case in cases]
     if args.junit:
         _write_junit(args.junit, args.file.stem, results)
@@ -137,47 +112,51 @@ class Asker:
     """Why no more questions are asked."""
 
     async def ask(self, case: Case) -> None:
-        """Set the answer of a case, unless the money is spent or the service is away."""
+        """Ask a case, unless the money is spent or the service is away."""
         async with self.slots:
             # Each run may spend its part of what is left, so that all together cannot spend more.
-            limit = min(case.question.max_cents, self.cents_left / self.parallel)
-            if limit < LEAST_CENTS:
+            share = self.cents_left / self.parallel
+            if share < LEAST_CENTS:
                 self.stopped = self.stopped or "The other questions were not asked: the money for all of them is spent."
             if self.stopped:
                 return
+            limit = min(case.question.max_cents, share)
             reserved = limit if math.isfinite(limit) else 0.0
             self.cents_left -= reserved
-            answer = case.answer = await self._answer(case, reserved or None)
-            self.cents_left += reserved - answer.cents
-            if self.folder and not answer.error:
+            await self._answer(case, reserved or None)
+            if case.run is None or case.run.ended:  # else it may still spend what it was given
+                self.cents_left += reserved - case.cents
+            if self.folder and not case.error:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                _recording(self.folder, case).write_text(answer.model_dump_json(indent=1), encoding="utf-8")
+                _recording(case, self.folder).write_text(
+                    case.model_dump_json(include={"run", "seconds"}, indent=1), "utf-8"
+                )
 
-    async def _answer(self, case: Case, max_cents: float | None) -> Answer:
-        from agentsvc_nb.cli.questions import Answer
+    async def _answer(self, case: Case, max_cents: float | None) -> None:
         from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
 
-        question, answer, began, runs = case.question, Answer(), clock.monotonic(), self.client.runs
+        question, began, runs = case.question, clock.monotonic(), self.client.runs
         try:
             async with asyncio.timeout(question.max_seconds):
-                answer.run = await runs.start(question.ask, files=question.files, model=case.model, max_cents=max_cents)
-                answer.run = await runs.wait(answer.run.run_id, timeout=None)
+                run = await runs.start(question.ask, files=question.files, model=case.model, max_cents=max_cents)
+                case.run = run
+                case.run = await runs.wait(run.run_id, timeout=None)
         except (TimeoutError, asyncio.CancelledError) as ended:
-            answer.error = f"There was no answer within {question.max_seconds:g} s, so the run was cancelled."
-            if answer.run:
+            case.error = f"There was no answer after {clock.monotonic() - began:.1f} s, and the run was cancelled."
+            if case.run:
                 with contextlib.suppress(StefanBrainError):
-                    answer.run = await runs.cancel(answer.run.run_id, timeout=5, max_retries=0)
+                    case.run = await runs.cancel(case.run.run_id, timeout=5, max_retries=0)
             if isinstance(ended, asyncio.CancelledError):
                 raise
         except StefanBrainError as error:
-            answer.error = error.message
+            case.error = error.message
             if isinstance(error, APIConnectionError | AuthenticationError):
                 self.stopped = f"The other questions were not asked: {error.message}"
-        answer.seconds = clock.monotonic() - began
-        return answer
+        finally:
+            case.seconds = clock.monotonic() - began
 
 
-def _recording(folder: Path, case: Case) -> Path:
+def _recording(case: Case, folder: Path) -> Path:
     """Return the file for an answer: another one for another question, another model or changed files."""
     question = case.question
     files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in question.files]
@@ -185,13 +164,15 @@ def _recording(folder: Path, case: Case) -> Path:
     return folder / f"{re.sub('[^0-9A-Za-z]+', '-', question.name)[:40]}-{digest[:12]}.json"
 
 
-def _recorded(folder: Path, case: Case) -> Answer:
-    from agentsvc_nb.cli.questions import Answer
+def _replay(case: Case, folder: Path) -> None:
+    """Set the recorded answer of a case."""
+    from agentsvc_nb.client.models import Run
 
     try:
-        return Answer.model_validate_json(_recording(folder, case).read_bytes())
-    except (OSError, ValueError):
-        return Answer(error=f"{folder} has no answer to this question with these files: use --record")
+        kept = json.loads(_recording(case, folder).read_bytes())
+        case.run, case.seconds = Run.model_validate(kept["run"]), float(kept["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        case.error = f"{folder} has no answer to this question with these files: use --record"
 
 
 def _print_results(results: list[dict[str, Any]]) -> None:

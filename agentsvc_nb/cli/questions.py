@@ -189,9 +189,11 @@ def _explain(data: dict[str, Any], fault: Any) -> str:
     return where + (str(fault.get("ctx", {}).get("error", "")) or f"{problem}{write}")
 
 
-class Answer(BaseModel):
-    """An answer to judge, which `--record` keeps. `error` says why there is none."""
+class Case(BaseModel):
+    """A question to one model, with its run once it has ended. `error` says why there is no answer to judge."""
 
+    question: Question
+    model: str | None
     run: Run[Any] | None = None
     error: str = ""
     seconds: float = 0.0
@@ -200,12 +202,26 @@ class Answer(BaseModel):
     def cents(self) -> float:
         return self.run.usage.cost_microcents / CENT if self.run else 0.0
 
+    def result(self) -> dict[str, Any]:
+        """Return the result as `--json` prints it. A case without a run and an error was skipped."""
+        faults = judge(self)
+        return {
+            "question": self.question.name,
+            "model": (self.run and self.run.model) or self.model,
+            "status": "fail" if faults else "ok" if self.run else "skipped",
+            "faults": faults,
+            "seconds": round(self.seconds, 3),
+            "cents": self.cents,
+            "run_id": self.run and self.run.run_id,
+            "output": self.run and self.run.output,
+        }
 
-def judge(question: Question, answer: Answer) -> list[str]:
+
+def judge(case: Case) -> list[str]:
     """Compare an answer with what its question expects. Returns each field that it fails, and why."""
-    run = answer.run
-    if run is None or answer.error:
-        return [answer.error]
+    question, run = case.question, case.run
+    if run is None or case.error:
+        return [case.error] if case.error else []
     declined = run.last_error in ("answer_refused", "content_filtered")
     if run.status != "completed" and not (declined and question.refuses):
         return [f"The run has {run.status}: {run.last_error_message or run.last_error or 'nobody knows why'}"]
@@ -227,8 +243,8 @@ def judge(question: Question, answer: Answer) -> list[str]:
         "not_contains": present and f"the answer has {_listed(present)}",
         "asks_back": asks != question.asks_back and f"the answer {'asks' if asks else 'does not ask'} back, {how}",
         "refuses": refuses != question.refuses and f"the answer {'refuses' if refuses else 'does not refuse'}, {how}",
-        "max_cents": answer.cents > question.max_cents and f"it cost {answer.cents:,.2f} cents",
-        "max_seconds": answer.seconds > question.max_seconds and f"it took {answer.seconds:,.1f} s",
+        "max_cents": case.cents > question.max_cents and f"it cost {case.cents:,.2f} cents",
+        "max_seconds": case.seconds > question.max_seconds and f"it took {case.seconds:,.1f} s",
     }
     return [f"{field}: {fault}" for field, fault in faults.items() if fault and field in question.model_fields_set]
 

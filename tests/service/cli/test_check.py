@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from agentsvc_nb.cli import main
-from agentsvc_nb.cli.questions import Answer, UnusableQuestions, judge, read_questions
+from agentsvc_nb.cli.questions import Case, UnusableQuestions, judge, read_questions
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.models import Run
 from agentsvc_nb.testing import RunningService
@@ -32,7 +32,7 @@ def faults(file: Path, expected: str, output: str, **fields: object) -> list[str
     run = Run.model_validate(
         {"object": "agent_run", "run_id": "1", "status": "completed", "model": "m", "output": output, **fields}
     )
-    return judge(read_questions(file).questions[0], Answer(run=run, seconds=2))
+    return judge(Case(question=read_questions(file).questions[0], model=None, run=run, seconds=2))
 
 
 TABLE = """Here it is:
@@ -218,7 +218,7 @@ def test_answers_are_recorded_and_judged_again_without_a_service(service: Runnin
 def test_limits_of_time_and_money_end_runs_and_leave_the_rest(service: RunningService, file: Path) -> None:
     file.write_text('questions:\n  - {ask: "wait 60", value: 1, max_seconds: 0.2}\n  - {ask: say 1, value: 1}')
     done = agentsvc("check", file, "--data", service.data, "--parallel", 1)
-    assert "There was no answer within 0.2 s, so the run was cancelled." in done.stdout
+    assert "There was no answer after 0.2 s, and the run was cancelled." in done.stdout
     assert "1 fail, 1 ok" in done.stdout
     file.write_text('questions:\n  - {ask: "usage 9000 0\\nstep 1\\nsay 1", value: 1}\n  - {ask: say 1, value: 1}')
     done = agentsvc("check", file, "--data", service.data, "--parallel", 1, "--max-cents", 0.905)
@@ -226,7 +226,7 @@ def test_limits_of_time_and_money_end_runs_and_leave_the_rest(service: RunningSe
     assert "the money for all of them is spent" in done.stderr
     file.write_text('max_seconds: 0.5\nquestions:\n  - {ask: "wait 60", value: 1}')
     done = agentsvc("check", file, "--data", service.data)
-    assert (done.returncode, "1 skipped" in done.stdout) == (1, True)
+    assert (done.returncode, "1 fail" in done.stdout) == (1, True)
     assert "The 0.5 s for all questions have passed." in done.stderr
 
 
@@ -255,7 +255,7 @@ def test_ctrl_c_cancels_what_runs_and_prints_what_is_known(
     press_once(waiting)
     assert main(["check", str(file), "--data", str(service.data)]) == 130
     printed = capsys.readouterr()
-    assert "1 ok, 1 skipped" in printed.out
+    assert "1 ok, 1 fail" in printed.out
     assert "Interrupted. Runs that had not ended were cancelled." in printed.err
     (run,) = [run for run in client.runs.list() if run.run_id not in begun and run.message.startswith("wait")]
     assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"
