@@ -37,6 +37,8 @@ from agentsvc_nb.notebook.connection import (
     feedback,
     feedback_send,
     project,
+    rules,
+    rules_remove,
     status,
 )
 from agentsvc_nb.notebook.display.render import note_bundle

@@ -14,17 +14,19 @@ from agentsvc_nb.data_folder import data_folder
 from agentsvc_nb.key_forms import LOOKS_LIKE_KEY, looks_like_key, without_keys
 from agentsvc_nb.notebook.ask.answer import CellAnswer
 from agentsvc_nb.notebook.display.render import Bundle, cost, moment
-from agentsvc_nb.notebook.display.results import PrintedText, ResultTable, code, grid
+from agentsvc_nb.notebook.display.results import PrintedText, QuotedText, ResultTable, code, grid
 from agentsvc_nb.notebook.errors import AskError, RunFailed
 from agentsvc_nb.notebook.jobs.follower import JobResult
 from agentsvc_nb.notebook.state.session import EMBEDDED, Session, errors_as_cells
 from agentsvc_nb.wire import ids
+from agentsvc_nb.wire.files import Project
 from agentsvc_nb.wire.limits import FEEDBACK_FIELD_CHARS
 from agentsvc_nb.wire.resources import FeedbackReport
 from agentsvc_nb.wire.text import label
 
 LOCAL: Final = "local"
 KNOCK_SECONDS: Final = 3.0
+RULE_CHARS: Final = 1_000
 """How long to wait for any response of a new address."""
 REPORTS: Final = 100
 """How many reports `%feedback` lists."""
@@ -177,6 +179,48 @@ def project(session: Session, named: str | None = None, *, create: bool = False)
     """
     session.turn_to(None if named is None else _find(session, named, create))
     return status(session)
+
+
+def rules(session: Session) -> QuotedText:
+    """List the rules (the instructions) of this notebook's project, with their numbers.
+
+    Raises `AskError` when the notebook asks in no project, or the service fails.
+    """
+    found = _project(session)
+    lines = [f"{number:>3}  {label(line, RULE_CHARS)}" for number, line in _rules(found)]
+    said = [f"The agent gets these rules in all chats of project {label(found.name, 80)}:", *lines]
+    none = [f"Project {label(found.name, 80)} has no rules. Ask the agent to remember one."]
+    return QuotedText("\n".join([*said, "`%agentsvc rules remove NUMBER` removes one."] if lines else none))
+
+
+def rules_remove(session: Session, number: str) -> QuotedText:
+    """Remove the rule of this number from those of this notebook's project, and list the others.
+
+    Raises `AskError` when there is no such rule or no project, or the service fails.
+    """
+    found = _project(session)
+    if number not in [str(each) for each, _ in _rules(found)]:
+        raise AskError(f"There is no rule {label(number, 40)}; nothing was removed.", "`%agentsvc rules` lists them.")
+    lines = found.instructions.splitlines()
+    del lines[int(number) - 1]
+    with errors_as_cells(session):
+        session.client().projects.update(found.id, instructions="\n".join(lines))
+    return rules(session)
+
+
+def _project(session: Session) -> Project:
+    with errors_as_cells(session):
+        found = [each for each in session.client().projects.list() if each.id == session.project]
+    if not found:
+        raise AskError(
+            "This notebook asks in no project, and rules belong to one.", "`%agentsvc project NAME` chooses."
+        )
+    return found[0]
+
+
+def _rules(found: Project) -> list[tuple[int, str]]:
+    """Return the lines of a project's instructions that have words, each with its number."""
+    return [(number, line) for number, line in enumerate(found.instructions.splitlines(), 1) if line.strip()]
 
 
 def _find(session: Session, named: str, create: bool) -> str:

@@ -95,6 +95,24 @@ def test_a_project_is_found_by_its_name_or_made(terminal: Any, client: AgentServ
     assert terminal.cell("%%ask\nsay x").run.project is None
 
 
+@pytest.mark.usefixtures("connected")
+def test_rules_of_the_project_are_listed_and_removed(
+    terminal: Any, client: AgentService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AskError, match="in no project"):
+        terminal.cell("%agentsvc rules")
+    project = client.projects.create("Rules", "Be kind.\n\n- Revenue means gross.")
+    terminal.cell(f"%agentsvc project {project.id}")
+    capsys.readouterr()
+    terminal.cell("%agentsvc rules")
+    assert "  1  Be kind.\n  3  - Revenue means gross.\n" in capsys.readouterr().out
+    for wrong in ("2", "4", "x"):
+        with pytest.raises(AskError, match=f"no rule {wrong}"):
+            terminal.cell(f"%agentsvc rules remove {wrong}")
+    terminal.cell("%agentsvc rules remove 3")
+    assert [each.instructions.strip() for each in client.projects.list() if each.id == project.id] == ["Be kind."]
+
+
 KEY = "svc_sk_" + "secret" * 7
 NOWHERE = "http://127.0.0.1:9"
 

@@ -62,18 +62,18 @@ class ConnectionMagics(MagicsGroup):
         arg(
             "action",
             nargs="?",
-            choices=["open", "connect", "chat", "project", "model", "sent", "mcp"],
+            choices=["open", "connect", "chat", "project", "model", "rules", "sent", "mcp"],
             help="open: a link to the chat's page, signed in; connect: use the service at URL, or `local`; chat,"
-            " project: ask there from now on; model: list the models, or choose one; sent: what a run sent to models;"
-            " mcp: servers whose tools the embedded service may use",
+            " project: ask there from now on; model: list the models, or choose one; rules: list those of the project,"
+            " or remove one; sent: what a run sent to models; mcp: servers whose tools the embedded service may use",
         ),
         arg(
             "where",
             nargs="*",
             metavar="WHERE",
             help="connect: such as https://agents.example.com; chat: an id; project: an id or name, nothing for none;"
-            " model: such as anthropic:claude-sonnet-4-6; sent: a run; mcp: list, remove NAME, add NAME URL, or"
-            " add NAME -- COMMAND",
+            " model: such as anthropic:claude-sonnet-4-6; rules: remove NUMBER; sent: a run; mcp: list, remove NAME,"
+            " add NAME URL, or add NAME -- COMMAND",
         ),
         arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
         arg("--create", action="store_true", help="project: make it if there is none of that name"),
@@ -96,6 +96,13 @@ class ConnectionMagics(MagicsGroup):
         session = self.session
         if args.action == "mcp":
             return self._servers(args)
+        if args.action == "rules":
+            match args.where:
+                case []:
+                    return commands.rules(session)
+                case ["remove", number]:
+                    return commands.rules_remove(session, number)
+            raise AskError("Give nothing, or the rule to remove.", "For example: `%agentsvc rules remove 2`")
         if len(args.where) > 1 or args.command:
             raise AskError("Too many arguments: expected one name; nothing was changed.", "Quote a name with spaces.")
         where: Any = args.where[0] if args.where else None
