@@ -49,7 +49,7 @@ def errors() -> str:
             STATED,
             "*Transient* codes are sent again by the client where that is safe.",
             "By the HTTP status of the answer; the code stands in the error's text, in brackets. What else to do about",
-            "the commonest: [questions](questions.md).",
+            "the most common ones: [troubleshooting](troubleshooting.md).",
             "",
             *_by_status(),
             "## Why a run or job failed",

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(900)
 SEARCHES = {
     "429": "docs/errors.html",
     "429 retry": "docs/errors.html",
-    "CERTIFICATE_VERIFY_FAILED": "docs/questions.html",
+    "CERTIFICATE_VERIFY_FAILED": "docs/troubleshooting.html",
     "uninstall": "docs/backup.html",
     "spending limit": "docs/costs.html",
 }

@@ -1,4 +1,4 @@
-"""A model is reached as the environment says; on loopback no variable is needed (docs/questions.md)."""
+"""A model is reached as the environment says; on loopback no variable is needed (docs/troubleshooting.md)."""
 
 from __future__ import annotations
 
