@@ -11,19 +11,10 @@ from html import unescape
 from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.port import (
-    BaseTool,
-    Filled,
-    Outcome,
-    ToolContext,
-    ToolInput,
-    ToolOutput,
-    ToolServices,
-    WorkFailure,
-)
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetcher, is_web_address, resolve_link
 from agentsvc_nb.tools.support.upstream import Upstream
 from agentsvc_nb.wire.limits import MB
@@ -147,30 +138,24 @@ class GetMetaAd(BaseTool):
     Input: ClassVar[type[BaseModel]] = GetMetaAdInput
     Output: ClassVar[type[BaseModel] | None] = MetaAds
 
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._fetcher = Fetcher(services.settings.fetch_allow)
-        headers = {"Authorization": f"Bearer {services.settings.meta_token}"}
-        self._library = Upstream("The Meta Ad Library", services.settings.meta_url, headers)
-
     def available(self) -> bool:
         return self.services.settings.meta_token is not None
 
     async def run(self, given: GetMetaAdInput, context: ToolContext) -> Outcome:
-        if self.services.settings.meta_token is None:
+        settings = self.services.settings
+        if settings.meta_token is None:
             said = f"No token for the Meta Ad Library: set {variable('meta_token')} to one of a confirmed account."
             raise WorkFailure("not_configured", said)
         if not given.search_terms and not given.page_ids:
             raise WorkFailure("invalid_tool_input", "search_terms: give words to search for, or page_ids.")
         await context.progress(0, None, "asking the library")
-        try:
-            answer = LibraryAnswer.model_validate(await self._library.get("/ads_archive", **_query(given)))
-        except ValidationError:
-            raise WorkFailure("upstream_failed", "The Meta Ad Library's answer has an unknown form.") from None
+        key = {"Authorization": f"Bearer {settings.meta_token}"}
+        library, fetcher = Upstream("The Meta Ad Library", settings.meta_url, key), Fetcher(settings.fetch_allow)
+        answer = await library.ask(LibraryAnswer, "GET", "/ads_archive", params=_query(given))
         ads = answer.data[: given.count]
         for number, ad in enumerate(ads, 1):
             await context.progress(number - 1, len(ads), f"ad {number} of {len(ads)}")
-            ad.media_ids = await self._media(ad.snapshot_url, context) if given.media and ad.snapshot_url else []
+            ad.media_ids = await _media(fetcher, ad.snapshot_url, context) if given.media and ad.snapshot_url else []
             ad.snapshot_url = without_token(ad.snapshot_url)
         more = len(answer.data) > given.count or bool(answer.paging.get("next"))
         data = MetaAds(ads=ads, more=more, without_media=[ad.id for ad in ads if given.media and not ad.media_ids])
@@ -179,35 +164,34 @@ class GetMetaAd(BaseTool):
         text = "\n".join(lines) or "The library has no such ads."
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
-    async def _media(self, snapshot: str, context: ToolContext) -> list[str]:
-        """Store the media of a snapshot page. Returns their ids; media that can't be fetched are left out."""
-        kept = []
-        shown = without_token(snapshot)
-        try:
-            page = await self._fetcher.get(snapshot, max_bytes=PAGE_BYTES)
-        except WorkFailure:
-            return []
+
+async def _media(fetcher: Fetcher, snapshot: str, context: ToolContext) -> list[str]:
+    """Store the media of a snapshot page. Returns their ids; media that can't be fetched are left out."""
+    kept, shown = [], without_token(snapshot)
+    try:
+        page = await fetcher.get(snapshot, max_bytes=PAGE_BYTES)
         named = await asyncio.to_thread(lambda: media_addresses(page.decode(), page.url))
-        for url in named[:MEDIA_PER_AD]:
-            try:
-                found = await self._fetcher.get(url, max_bytes=MEDIA_BYTES, seconds=MEDIA_SECONDS)
-            except WorkFailure:
-                continue
-            name = hashlib.sha256(found.body).hexdigest()[:16]
-            if found.status == 200 and (media := await context.keep_media(name, found.body, "meta_ad_library", shown)):
-                kept.append(media)
-        return list(dict.fromkeys(kept))
+    except WorkFailure:
+        return []
+    for url in named[:MEDIA_PER_AD]:
+        try:
+            found = await fetcher.get(url, max_bytes=MEDIA_BYTES, seconds=MEDIA_SECONDS)
+        except WorkFailure:
+            continue
+        name = hashlib.sha256(found.body).hexdigest()[:16]
+        if found.status == 200 and (media := await context.keep_media(name, found.body, "meta_ad_library", shown)):
+            kept.append(media)
+    return list(dict.fromkeys(kept))
 
 
 def _query(given: GetMetaAdInput) -> dict[str, str | int]:
-    words = {"search_terms": given.search_terms} if given.search_terms else {}
-    pages = {"search_page_ids": json.dumps(given.page_ids)} if given.page_ids else {}
-    return {
+    query = {
         "fields": ",".join(FIELDS),
+        "search_terms": given.search_terms,
+        "search_page_ids": json.dumps(given.page_ids) if given.page_ids else None,
         "ad_reached_countries": json.dumps(given.countries),
         "ad_active_status": given.active,
         "ad_type": given.ad_type,
         "limit": given.count,
-        **words,
-        **pages,
     }
+    return {name: value for name, value in query.items() if value is not None}

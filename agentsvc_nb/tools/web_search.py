@@ -8,20 +8,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AliasChoices, AliasPath, BaseModel, Field, StringConstraints
 
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.port import (
-    BaseTool,
-    Filled,
-    Outcome,
-    ToolContext,
-    ToolInput,
-    ToolOutput,
-    ToolServices,
-    WorkFailure,
-)
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
 from agentsvc_nb.tools.support.fetching import is_web_address
 from agentsvc_nb.tools.support.upstream import Upstream
 
@@ -45,6 +36,12 @@ class WebResults(ToolOutput):
     results: list[WebResult]
 
 
+class _Answer(BaseModel):
+    """The results of SearXNG or Brave."""
+
+    results: list[Any] = Field(default=[], validation_alias=AliasChoices("results", AliasPath("web", "results")))
+
+
 BRAVE: Final = "https://api.search.brave.com"
 _TITLE_CHARS: Final = 200
 _SNIPPET_CHARS: Final = 500
@@ -65,12 +62,6 @@ class WebSearch(BaseTool):
     Input: ClassVar[type[BaseModel]] = WebSearchInput
     Output: ClassVar[type[BaseModel] | None] = WebResults
 
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._provider = services.settings.web_search
-        self._url = services.settings.web_search_url
-        self._key = services.settings.web_search_key
-
     def available(self) -> bool:
         return self._missing() is None
 
@@ -80,34 +71,39 @@ class WebSearch(BaseTool):
     async def run(self, given: WebSearchInput, context: ToolContext) -> Outcome:
         if missing := self._missing():
             raise WorkFailure("not_configured", missing)
-        found = await self._ask(given.query, given.count)
+        found = await self._search(given.query, given.count)
         context.charge("web_search")
         results = [made for one in found if (made := _result(one))][: given.count]
-        data = WebResults(query=given.query, provider=str(self._provider), results=results)
+        data = WebResults(query=given.query, provider=str(self.services.settings.web_search), results=results)
         text = "\n\n".join(f"{one.title}\n{one.url}\n{one.snippet}" for one in results) or "Nothing was found."
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
     def _missing(self) -> str | None:
-        """The missing configuration and how to supply it; None when nothing is missing."""
-        if self._provider is None:
-            return f"No web search is configured: set {variable('web_search')} to searxng, brave or ddgs."
-        if self._provider == "searxng" and not self._url:
-            return f"Set {variable('web_search_url')} to the address of your SearXNG."
-        if self._provider == "brave" and not self._key:
-            return f"Set {variable('web_search_key')} to your Brave Search API key."
-        if self._provider == "ddgs" and find_spec("ddgs") is None:
-            return f"The search package is missing: {pip_install('agents')}."
+        """Return the missing configuration and how to supply it; None when nothing is missing."""
+        settings = self.services.settings
+        match settings.web_search:
+            case None:
+                return f"No web search is configured: set {variable('web_search')} to searxng, brave or ddgs."
+            case "searxng" if not settings.web_search_url:
+                return f"Set {variable('web_search_url')} to the address of your SearXNG."
+            case "brave" if not settings.web_search_key:
+                return f"Set {variable('web_search_key')} to your Brave Search API key."
+            case "ddgs" if find_spec("ddgs") is None:
+                return f"The search package is missing: {pip_install('agents')}."
         return None
 
-    async def _ask(self, query: str, count: int) -> list[Any]:
-        if self._provider == "ddgs":
+    async def _search(self, query: str, count: int) -> list[Any]:
+        settings = self.services.settings
+        if settings.web_search == "ddgs":
             return await asyncio.to_thread(_ddgs, query, count)
-        if self._provider == "searxng":
-            searxng = Upstream("SearXNG (with `json` among its search.formats)", str(self._url))
-            return _list(await searxng.get("/search", q=query, format="json"), "results")
-        brave = Upstream("Brave Search", self._url or BRAVE, {"X-Subscription-Token": str(self._key)})
-        answer = await brave.get("/res/v1/web/search", q=query, count=count)
-        return _list(answer.get("web") if isinstance(answer, dict) else None, "results")
+        if settings.web_search == "searxng":
+            service = Upstream("SearXNG (with `json` among its search.formats)", str(settings.web_search_url))
+            path, params = "/search", {"q": query, "format": "json"}
+        else:
+            key = {"X-Subscription-Token": str(settings.web_search_key)}
+            service = Upstream("Brave Search", settings.web_search_url or BRAVE, key)
+            path, params = "/res/v1/web/search", {"q": query, "count": str(count)}
+        return (await service.ask(_Answer, "GET", path, params=params)).results
 
 
 def _ddgs(query: str, count: int) -> list[Any]:
@@ -122,13 +118,8 @@ def _ddgs(query: str, count: int) -> list[Any]:
         raise WorkFailure("upstream_failed", said) from None
 
 
-def _list(answer: Any, name: str) -> list[Any]:
-    found = answer.get(name) if isinstance(answer, dict) else None
-    return found if isinstance(found, list) else []
-
-
 def _result(one: Any) -> WebResult | None:
-    """A result with its parts under any provider's names; None for an entry without a web address."""
+    """Return a result with its parts under any provider's names; None for an entry without a web address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import contextlib
 import hashlib
 import io
@@ -18,7 +16,7 @@ from typing import Any, Final
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from pydantic import ValidationError
+from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.ads.colors import PALETTES, Palette
@@ -245,6 +243,15 @@ def _model(settings: Settings) -> dict[str, str]:
     return {"model": settings.image_model} if settings.image_model else {}
 
 
+class _Picture(BaseModel):
+    b64_json: Base64Bytes | None = None
+    url: str | None = None
+
+
+class _Made(BaseModel):
+    data: list[_Picture] = Field(min_length=1)
+
+
 async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Image:
     """Return the picture that the image model answers with. Raises `WorkFailure`."""
     if settings.image_url is None:
@@ -252,14 +259,8 @@ async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Imag
         raise WorkFailure("not_configured", said)
     headers = {"Authorization": f"Bearer {settings.image_key}"} if settings.image_key else {}
     model = Upstream("The image model", settings.image_url, headers, _MODEL_SECONDS)
-    answer = await model.post(f"/images/{route}", **parts)
-    try:
-        found = answer["data"][0]
-        data, url = base64.b64decode(found.get("b64_json") or ""), str(found.get("url") or "")
-    except (LookupError, TypeError, AttributeError, binascii.Error):
-        raise WorkFailure("upstream_failed", "The image model answered without a picture.") from None
-    if not data:
-        data = (await Fetcher(settings.fetch_allow).get(url)).body
+    (made,) = (await model.ask(_Made, "POST", f"/images/{route}", **parts)).data[:1]
+    data = made.b64_json or (await Fetcher(settings.fetch_allow).get(made.url or "")).body
     with tempfile.NamedTemporaryFile(prefix="agentsvc-picture-") as held:
         await asyncio.to_thread(held.write, data)
         held.flush()

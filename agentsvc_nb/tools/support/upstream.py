@@ -6,10 +6,11 @@ The address is trusted, the answers are not: size and time are limited, and our 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentsvc_nb.tools.port import WorkFailure
+from agentsvc_nb.tools.port import M, WorkFailure
 from agentsvc_nb.wire.limits import MB
 from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options
 from agentsvc_nb.wire.reading import read_json
@@ -28,60 +29,50 @@ class Upstream:
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     seconds: float = SECONDS
 
-    async def get(self, path: str, **params: str | int) -> Any:
-        """The JSON answer to a GET. Raises `WorkFailure("upstream_failed")`."""
-        return await self._ask("GET", path, params=params)
+    async def ask(self, shape: type[M], method: str, path: str, **parts: Any) -> M:
+        """Return the JSON answer to a request.
 
-    async def post(self, path: str, **parts: Any) -> Any:
-        """The JSON answer to a POST; `parts` as httpx takes them: `json`, or `data` and `files`. Raises as `get`."""
-        return await self._ask("POST", path, **parts)
+        Args:
+            shape: The model of the answer.
+            parts: As httpx takes them: `params`, `json`, or `data` and `files`.
 
-    async def _ask(self, method: str, path: str, **parts: Any) -> Any:
+        Raises:
+            WorkFailure: `upstream_failed`.
+        """
         import httpx  # 6 MB that most services never need
 
+        body, found = bytearray(), None
         try:
-            async with asyncio.timeout(self.seconds):
-                status, body = await self._sent(method, path, parts)
+            async with (
+                asyncio.timeout(self.seconds),
+                httpx.AsyncClient(headers=self.headers, timeout=None, **connection_options(self.url)) as client,
+                client.stream(method, self.url + path, **parts) as answer,
+            ):
+                async for piece in answer.aiter_bytes():
+                    body += piece
+                    if len(body) > ANSWER_BYTES:
+                        raise self._failed(f"answered with more than {ANSWER_BYTES:,} bytes")
         except TimeoutError:
             raise self._failed(f"did not answer within {self.seconds:g} s") from None
         except NetworkSettingError as error:
-            raise WorkFailure("upstream_failed", f"{self.name} can't be reached. {error}") from None
+            raise self._failed(f"can't be reached. {str(error).rstrip('.')}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failed(f"can't be reached ({type(error).__name__})") from None
-        try:
-            found = read_json(body)
-        except ValueError:
-            found = None
-        if status >= 400 or found is None:
-            said = _said(found) or ("what is no JSON" if status < 400 else "")
-            raise self._failed(f"answered {status}{': ' if said else ''}{self._without_key(said)}")
-        return found
-
-    async def _sent(self, method: str, path: str, parts: dict[str, Any]) -> tuple[int, bytes]:
-        import httpx
-
-        body = bytearray()
-        async with (
-            httpx.AsyncClient(headers=self.headers, timeout=None, **connection_options(self.url)) as client,
-            client.stream(method, self.url + path, **parts) as answer,
-        ):
-            async for piece in answer.aiter_bytes():
-                body += piece
-                if len(body) > ANSWER_BYTES:
-                    raise self._failed(f"answered with more than {ANSWER_BYTES:,} bytes")
-        return answer.status_code, bytes(body)
-
-    def _without_key(self, text: str) -> str:
+        with contextlib.suppress(ValueError):
+            found = read_json(bytes(body))
+            if answer.status_code < 400:
+                return shape.model_validate(found)
+        said = _error_message(found) if answer.status_code >= 400 else "this is not the expected JSON"
         for value in self.headers.values():
-            text = text.replace(value.removeprefix("Bearer "), "...")
-        return text
+            said = said.replace(value.removeprefix("Bearer "), "...")
+        raise self._failed(f"answered {answer.status_code}{': ' if said else ''}{said}")
 
     def _failed(self, why: str) -> WorkFailure:
         return WorkFailure("upstream_failed", f"{self.name} {why}.")
 
 
-def _said(found: Any) -> str:
-    """The message in an error's answer, in any of the places where services put it; empty when there is none."""
+def _error_message(found: Any) -> str:
+    """Return the message in an error's answer, in any of the places where services put it; empty if there is none."""
     for name in ("error", "message", "detail", "error_message"):
         if isinstance(found, dict) and found.get(name):
             found = found[name]

@@ -313,7 +313,7 @@ def test_without_an_image_model_it_says_what_to_set(tmp_path: Path) -> None:
 
 def test_an_image_model_paints_the_background(site: Site, tmp_path: Path) -> None:
     painted = base64.b64encode(encoded(Image.new("RGB", (64, 64), (30, 90, 160)))).decode()
-    site.pages["/v1/images/generations"] = as_json({"data": [{"b64_json": painted}]})
+    site.pages["/v1/images/generations"] = as_json({"data": [{"b64_json": painted, "url": None}]})
     tool = made(tmp_path, "create_images", image_url=f"{site.url}/v1/", image_key="k-1", image_model="flux")
     outcome = call(tool, task(tmp_path), request={"brief": PLAIN, "background": "model"})
     assert [one["layout"] for one in images(outcome)] == ["photo"]

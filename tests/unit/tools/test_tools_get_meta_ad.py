@@ -74,6 +74,8 @@ def test_the_library_is_asked_as_its_documentation_has_it(site: Site, tmp_path: 
     assert (second["id"], second["started"], second["stopped"]) == ("2", "2026-05-01", None)
     assert outcome.data is not None
     assert (outcome.data["more"], len(site.asked)) == (True, 1)
+    ask(tmp_path, site, search_terms="tents", media=False)
+    assert "search_page_ids" not in site.asked[1].path
 
 
 def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
@@ -87,7 +89,7 @@ def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
 def test_an_answer_of_another_form_is_the_librarys_fault(site: Site, tmp_path: Path) -> None:
     site.pages["/v21.0/ads_archive"] = as_json({"data": "none"})
     assert ask(tmp_path, site, search_terms="tents").error == (
-        "upstream_failed", "The Meta Ad Library's answer has an unknown form.",
+        "upstream_failed", "The Meta Ad Library answered 200: this is not the expected JSON.",
     )  # fmt: skip
 
 
