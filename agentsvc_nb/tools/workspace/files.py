@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from difflib import get_close_matches, unified_diff
+from heapq import nlargest
+from itertools import islice, takewhile
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents import search_query
+from agentsvc_nb.documents.decoding import decode
 from agentsvc_nb.documents.snippets import snippets
 from agentsvc_nb.documents.texts import is_cut
 from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.stopping import ReadTime, ReadTooLong
-from agentsvc_nb.tools.support.text_edits import EDITED_BYTES, diff_block, exact_text, replace
 from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES, MB, SEARCH_SECONDS
 
 LISTED_MAX: Final = 200
@@ -22,6 +26,15 @@ FOUND_MAX: Final = 10
 READ_CHARS: Final = 8_000
 READ_CHARS_MAX: Final = 40_000
 SNIPPETS: Final = 2
+EDITED_BYTES: Final = 1_000_000
+DIFF_LINES: Final = 60
+_LINE_CHARS: Final = 300
+_COMPARED_LINES: Final = 4_000
+"""More changed lines are not compared: it takes seconds."""
+_CONTEXT: Final = 3
+_LIKELY: Final = 50
+_SIMILARITY: Final = 0.4
+_PLACES: Final = 10
 
 
 class ListFilesInput(BaseModel):
@@ -118,7 +131,7 @@ class WriteFile(BaseTool):
         with contextlib.suppress(WorkFailure):  # a new file, or one without a diff
             before, _ = await _editable_text(context, given.path)
         await context.write(given.path, given.text.encode("utf-8", "replace"))
-        diff = await asyncio.to_thread(diff_block, given.path, before, given.text)
+        diff = await asyncio.to_thread(_diff_block, given.path, before, given.text)
         return Outcome.of_text(f"Wrote {given.path}.", *diff)
 
 
@@ -140,14 +153,14 @@ class EditFile(BaseTool):
 
     async def run(self, given: EditFileInput, context: ToolContext) -> Outcome:
         before, encoding = await _editable_text(context, given.path)
-        after, places = await asyncio.to_thread(replace, given.path, before, given.old, given.new, given.all)
+        after, places = await asyncio.to_thread(_replace, given.path, before, given.old, given.new, given.all)
         try:
             written = after.encode(encoding)
         except UnicodeEncodeError as error:
             why = f"new: {given.path} is in {encoding}, which has no {after[error.start]!r}: write it with write_file."
             raise WorkFailure("invalid_tool_input", why) from None
         await context.write(given.path, written)
-        diff = await asyncio.to_thread(diff_block, given.path, before, after)
+        diff = await asyncio.to_thread(_diff_block, given.path, before, after)
         return Outcome.of_text(f"Replaced {places} occurrence{'s' * (places > 1)} in {given.path}.", *diff)
 
 
@@ -158,7 +171,7 @@ async def _editable_text(context: ToolContext, path: str) -> tuple[str, str]:
             if file.stat().st_size > EDITED_BYTES:
                 why = f"{path} has more than {EDITED_BYTES // MB} MB: change it with run_python."
                 raise WorkFailure("too_much_work", why)
-            found = exact_text(await asyncio.to_thread(file.read_bytes))
+            found = _exact_text(await asyncio.to_thread(file.read_bytes))
     except FileNotFoundError:
         raise file_not_found(path) from None
     if found is None:
@@ -193,3 +206,94 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
     time = ReadTime(SEARCH_SECONDS)
     found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
+
+
+# ---- edits
+
+
+def _exact_text(data: bytes) -> tuple[str, str] | None:
+    """Return the text of a file and its encoding, with which it encodes to the same bytes. A byte order mark is part of
+    the text. None if there is no such encoding."""
+    found = decode(data, cut=False)
+    if found is None:
+        return None if data else ("", "utf-8")
+    encoding = found.encoding
+    if encoding in ("utf-16", "utf-32"):  # encoding with these adds a mark of this machine's byte order
+        encoding += "-le" if data[:1] == b"\xff" else "-be"
+    with contextlib.suppress(UnicodeError):
+        text = data.decode(encoding)
+        if text.encode(encoding) == data:
+            return text, encoding
+    return None
+
+
+def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str, int]:
+    """Return the text with `old` replaced by `new`, and how often it was. Line ends of both are those of the text.
+
+    Raises `WorkFailure("invalid_tool_input")` if `old` is not there, or is there several times without `every`.
+    """
+    if old == new:
+        raise WorkFailure("invalid_tool_input", "new: It is the same as `old`: nothing was changed.")
+    ends = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    wanted = old if old in text else _with_ends(old, ends)
+    places = text.count(wanted)
+    if not places:
+        raise WorkFailure("invalid_tool_input", f"old: It is not in {path}: nothing was changed. {_nearest(text, old)}")
+    if places > 1 and not every:
+        found = islice(re.finditer(re.escape(wanted), text), _PLACES)
+        lines = ", ".join(str(text.count("\n", 0, match.start()) + 1) for match in found)
+        more = ", ..." if places > _PLACES else ""
+        why = f"old: It is in {path} {places} times, on lines {lines}{more}: nothing was changed."
+        raise WorkFailure("invalid_tool_input", f"{why} Give more of the text around it, or set `all`.")
+    return text.replace(wanted, _with_ends(new, ends)), places
+
+
+def _with_ends(text: str, ends: str) -> str:
+    return re.sub("\r?\n", ends, text)
+
+
+def _nearest(text: str, old: str) -> str:
+    """Return a sentence with the lines of the text that look most like `old`."""
+    wanted = max(old.splitlines(), key=len, default="").strip()[:_LINE_CHARS]
+    words = set(wanted.split())
+    lines = [line.strip()[:_LINE_CHARS] for line in text.splitlines()]
+    likely = nlargest(_LIKELY, lines, key=lambda line: len(words.intersection(line.split())))
+    near = get_close_matches(wanted, likely, 1, _SIMILARITY)
+    if not near:
+        return "Read the file again."
+    at = lines.index(near[0])
+    shown = "\n".join(lines[max(at - 1, 0) : at + 2])
+    return f"The nearest lines, {max(at, 1)} to {min(at + 2, len(lines))}, are:\n{shown}"
+
+
+def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
+    """Return a content block with the unified diff of a file (docs/api/tools-and-jobs.md "Results"); none without a
+    change. A long diff is cut."""
+    if before == after:
+        return []
+    old, new = before.splitlines(), after.splitlines()
+    # Only what is between the first and the last change is compared: a comparison takes quadratic time.
+    start = max(_same(old, new) - _CONTEXT, 0)
+    end = max(_same(old[start:][::-1], new[start:][::-1]) - _CONTEXT, 0)
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
+    if max(len(old), len(new)) > _COMPARED_LINES:
+        lines = [f"[more than {_COMPARED_LINES:,} lines changed]"]
+    elif old == new:
+        lines = ["[only line ends changed]"]
+    else:
+        hunks = list(unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]
+        lines = [_moved(line, start) if line.startswith("@@") else line[:_LINE_CHARS] for line in hunks]
+    lines = [f"--- {path}", f"+++ {path}", *lines]
+    if (more := len(lines) - DIFF_LINES) > 0:
+        lines[DIFF_LINES:] = [f"[{more} more lines]"]
+    return [{"type": "text", "text": "\n".join(lines), "format": "diff"}]
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many of the first lines are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
+def _moved(head: str, by: int) -> str:
+    """Return the head of a hunk with line numbers that are higher by so many."""
+    return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), head)

@@ -17,8 +17,7 @@ from agentsvc_nb.documents import media_types
 from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
-from agentsvc_nb.tools.programs.interpreters import NEW_ATTEMPT, Interpreter
-from agentsvc_nb.tools.programs.running import Ending, InputFile, Program
+from agentsvc_nb.tools.programs.running import NEW_ATTEMPT, Ending, InputFile, Interpreter, Program
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 SHOWN_MAX: Final = 50

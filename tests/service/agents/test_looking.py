@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from agentsvc_nb.tools.workspace.look_at import SIDE
+from agentsvc_nb.tools.workspace.reading import SIDE
 from tests.service.agents.serving import Serving, language_service
 from tests.unit.agents.chat_server import Reply
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agentsvc_nb.tools.programs import confinement
-from agentsvc_nb.tools.programs.interpreters import NEW_ATTEMPT
+from agentsvc_nb.tools.programs.running import NEW_ATTEMPT
 from tests.service.agents.serving import language_service
 from tests.service.agents.test_looking import DONE, results, seen
 from tests.support.waiting import until

@@ -18,7 +18,7 @@ from PIL import Image
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools import catalog
 from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure
-from agentsvc_nb.tools.programs import confinement, interpreters
+from agentsvc_nb.tools.programs import confinement, running
 from tests.support.waiting import until
 from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
 from tests.unit.tools.test_program_escapes import living
@@ -157,12 +157,12 @@ def test_the_next_program_is_told_why_variables_are_gone(
 def test_variables_are_gone_in_another_attempt_at_the_run(tool: Tool, task: MemoryToolContext) -> None:
     task.was_called = True
     (outcome,) = runs(tool, task, "print('on')")
-    assert text(outcome) == f"on\n\nThe variables of earlier programs are gone: {interpreters.NEW_ATTEMPT}."
+    assert text(outcome) == f"on\n\nThe variables of earlier programs are gone: {running.NEW_ATTEMPT}."
 
 
 @needs_sandbox
 def test_the_sandbox_of_an_idle_run_ends(tool: Tool, task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreters, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(running, "IDLE_SECONDS", 0.0)
     before = living()
     *_, after = runs(tool, task, "x = 1", "'x' in globals()", between=lambda: until(lambda: living() <= before))
     assert "are gone: no program used them for" in text(after)
@@ -173,7 +173,7 @@ def test_the_sandbox_of_an_idle_run_ends(tool: Tool, task: MemoryToolContext, mo
 def test_the_run_that_waited_longest_loses_its_variables_to_others(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interpreters, "IDLE_MAX", 1)
+    monkeypatch.setattr(running, "IDLE_MAX", 1)
 
     async def take_turns() -> list[Outcome]:
         tasks = [MemoryToolContext(MemoryWorkspace(tmp_path / name)) for name in "ab"]
