@@ -8,6 +8,7 @@ from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
 
 NAMED: Final = 8
 """The most numbers without a source that `summary` names."""
+_COMPARE: Final = "The text does not name the column; please compare."
 _KNOWN: Final = ("traced", "computed", "quoted", "given", "not_found")
 
 
@@ -17,16 +18,14 @@ def describe(number: AnswerNumber) -> str:
     >>> describe(AnswerNumber(start=0, end=2, text="12", status="not_found"))
     'Not found in the results of this chat'
     """
-    source = number.source or number.path or ""
-    if number.status == "traced" and number.strength == "row" and number.row and number.column:
-        found = f"Found under {number.row}, column {number.column}. The text does not name the column; please compare."
-        return f"{found} {source}".rstrip()
-    line = f" (line {number.line})" if number.line and f"line {number.line}" not in source else ""
+    source = number.source or ""
+    if number.strength == "row" and not source.endswith(_COMPARE):
+        source = f"{source or f'Found under {number.row}, column {number.column}'}. {_COMPARE}"
     return {
-        "traced": f"{source}{line}",
+        "traced": source,
         "computed": f"Computed again: {source}",
-        "quoted": f"In {source}{line}",
-        "given": "From your question",
+        "quoted": f"In {source}",
+        "given": source or "From your message",
         "not_found": "Not found in the results of this chat",
     }.get(number.status, "")
 

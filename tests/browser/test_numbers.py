@@ -12,10 +12,10 @@ from tests.browser import axe
 from tests.browser.conftest import Place
 from tests.browser.test_front import SCHEMES
 from tests.browser.test_pages import signed_in
-from tests.support.numbers import script
+from tests.support.numbers import COMPARE, script
 
 LINE = "11 of 12 numbers traced, 1 not found."
-SPEND = "Found under Email, column spend. The text does not name the column; please compare."
+SPEND = f"Found under Email, column spend. {COMPARE}"
 
 
 def style(shown: Locator, name: str, part: str = "") -> str:

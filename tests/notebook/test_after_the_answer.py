@@ -45,7 +45,7 @@ def test_a_saved_answer_has_the_sources_of_its_numbers(kernel: Any) -> None:
         r"<summary[^>]*>11 of 12 numbers traced, 1 not found.</summary>(.*?)</details>", shown["text/html"]
     )
     assert listed.count("<li>") == 11, "the same number with the same source once"
-    assert "The &lt;b&gt;fee&lt;/b&gt; is 12 %. (line 41)" in listed
+    assert "The &lt;b&gt;fee&lt;/b&gt; is 12 %." in listed
     assert "11 of 12 numbers traced, 1 not found: €5." in shown["text/plain"]
     assert offences(shown["text/html"]) == []
 

@@ -18,11 +18,16 @@ Search had {14,208} clicks and Social {9,341}, so Search had {4,867} more. Email
 | Search | {14,208} | {1.2} |
 
 The fee is {12 %} by contract, and you asked for {3} channels. Competitors reach about {€5}. `LIMIT 5` is code."""
+COMPARE: Final = "The text does not name the column; please compare."
 ANSWER: Final = re.sub("[{}]", "", _MARKED)
 
 
-def _cell(row: str, column: str, value: str, strength: str = "row_and_column") -> dict[str, Any]:
-    source = f"From `by_channel`: {row}, {column} = {value}"
+def _cell(row: str, column: str, value: str = "") -> dict[str, Any]:
+    """Return the fields of a cell; without `value`, of one whose column the text does not name."""
+    if value:
+        source, strength = f"From `by_channel`: {row}, {column} = {value}", "row_and_column"
+    else:
+        source, strength = f"Found under {row}, column {column}. {COMPARE}", "row"
     return {"status": "traced", "strength": strength, "source": source, "row": row, "column": column}
 
 
@@ -31,12 +36,12 @@ _SOURCES: Final[list[dict[str, Any]]] = [
     _cell("Search", "clicks", "14208"),
     _cell("Social", "clicks", "9341"),
     {"status": "computed", "source": "14,208 - 9,341"},
-    _cell("Email", "spend", "2300", "row"),
+    _cell("Email", "spend"),
     _cell("Email", "clicks", "5120"),
     _cell("Email", "roas", "1.789"),
     _cell("Search", "clicks", "14208"),
     _cell("Search", "roas", "1.2"),
-    {"status": "quoted", "source": "contract.pdf, page 3: The <b>fee</b> is 12 %.", "line": 41},
+    {"status": "quoted", "source": "contract.pdf, page 3: The <b>fee</b> is 12 %."},
     {"status": "given"},
     {"status": "not_found"},
 ]

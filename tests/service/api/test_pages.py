@@ -83,7 +83,7 @@ def test_an_answer_has_the_sources_of_its_numbers(wire: Wire, browser: httpx.Cli
     assert shown.count('<span class="asvc-number') == 12
     assert 'title="From by_channel: Search, roas = 1.2">1.2</span></td>' in shown
     assert "<summary>11 of 12 numbers traced, 1 not found.</summary>" in shown
-    assert "The &lt;b&gt;fee&lt;/b&gt; is 12 %. (line 41)" in shown
+    assert "The &lt;b&gt;fee&lt;/b&gt; is 12 %." in shown
     assert " style=" not in shown, "the policy of the pages forbids it"
     assert ".asvc-number" in browser.get("/app/static/answer.css").text
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agentsvc_nb.documents.markdown import to_html
 from agentsvc_nb.wire.number_sources import describe, summary
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
-from tests.support.numbers import ANSWER, basis
+from tests.support.numbers import ANSWER, COMPARE, basis
 
 _MARK = re.compile(r'<span class="asvc-number[^"]*" tabindex="-1" title="([^"]*)">([^<]*)</span>')
 _NUMBER = re.compile(r"[€$-]?\d(?:[\d.,]*\d)?(?: ?%)?")
@@ -82,6 +82,13 @@ def test_a_number_that_is_not_at_its_place_is_not_marked() -> None:
         AnswerNumber(start=0, end=2, text="12", status="guessed", source="x"),
     ]
     assert to_html("12", known={"numbers": wrong}) == to_html("12")
+
+
+def test_a_number_whose_column_is_not_named_asks_to_compare_once() -> None:
+    number = {"start": 0, "end": 2, "text": "12", "status": "traced", "strength": "row", "row": "A", "column": "b"}
+    assert describe(AnswerNumber(**number)) == f"Found under A, column b. {COMPARE}"
+    assert describe(AnswerNumber(**number, source="From `t`: A, b = 12")) == f"From `t`: A, b = 12. {COMPARE}"
+    assert describe(AnswerNumber(**number, source=f"Found under A, column b. {COMPARE}")).count(COMPARE) == 1
 
 
 def test_the_line_counts_every_number_with_a_source_as_traced() -> None:
