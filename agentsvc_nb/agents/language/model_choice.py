@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from agentsvc_nb.agents.language.retry import TOTAL_SECONDS
@@ -23,6 +24,8 @@ CONTEXT_TOKENS: Final = 8_192
 """The context assumed when it is unknown: most local servers are set up for that or more."""
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
+_ANSWER_BYTES: Final = 20_000_000
+_NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,32 +129,37 @@ def network_fault(url: str) -> MissingRequirement | None:
     return None
 
 
-ANSWER_SECONDS: Final = 2.0
+def ask_server(
+    url: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = 2.0
+) -> tuple[int, Any] | None:
+    """Return the status and the JSON document (None for any other) with which a model's server answers. Return None if
+    it does not answer."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.netloc.rpartition("@")[2], timeout=timeout)
+    method, sent = ("GET", None) if body is None else ("POST", json.dumps(body))
+    try:
+        connection.request(method, parts.path.rstrip("/") + path, sent, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        data = answer.read(_ANSWER_BYTES)
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    try:
+        return answer.status, read_json(data)
+    except ValueError:
+        return answer.status, None
 
 
 def answers(url: str) -> bool:
-    """Whether a server answers at this address, whatever it says. One behind a proxy is not asked."""
-    if proxy_of(url):
-        return True
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    asked = kind(parts.netloc.rpartition("@")[2], timeout=ANSWER_SECONDS)
-    try:
-        asked.request("GET", f"{parts.path.rstrip('/')}/models")
-        return asked.getresponse().status > 0
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        asked.close()
-
-
-SECONDS: Final = 0.5
-_NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
+    """Return True if a server answers at this address, whatever it says. One behind a proxy is not asked."""
+    return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 
 def hint(env: Mapping[str, str]) -> str | None:
-    """One line that names the models found and how to switch to them, as `For a language model, start with --model
-    openai:gpt-5.2 (OPENAI_API_KEY is set).`; None when none was found."""
+    """Return one line that names the models found and how to switch to them, as `For a language model, start with
+    --model openai:gpt-5.2 (OPENAI_API_KEY is set).`; None when none was found."""
     found = [f"--model {model} ({key} is set)" for key, model in HOSTED.items() if env.get(key)]
     if names := ollama_models():
         found.append(f"--model ollama:{names[0]} (Ollama runs here)")
@@ -159,13 +167,11 @@ def hint(env: Mapping[str, str]) -> str | None:
 
 
 def ollama_models() -> list[str]:
-    """The names of the models that Ollama serves on loopback; empty when there is none, or its answer can't be read."""
-    asked = http.client.HTTPConnection(urlsplit(OLLAMA_URL).netloc, timeout=SECONDS)
+    """Return the names of the models that Ollama serves on loopback; empty when there is none, or its answer can't be
+    read."""
+    answer = ask_server(OLLAMA_URL, "/models", timeout=0.5)
     try:
-        asked.request("GET", "/v1/models")
-        names = [each["id"] for each in read_json(asked.getresponse().read(1_000_000))["data"]]
-    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+        names = [each["id"] for each in answer[1]["data"]] if answer else []
+    except (LookupError, TypeError):
         return []
-    finally:
-        asked.close()
     return [name for name in names if isinstance(name, str) and _NAME.fullmatch(name)]
