@@ -44,9 +44,9 @@ def served(request: pytest.FixtureRequest, model_file: Path) -> Iterator[Running
             yield service
         return
     engine = Engine(model_file, 2048)
-    at = engine.start()
+    url, key = engine.start()
     with running_service(
-        "openai-chat:local", model_url=at.url, model_key=at.key, model_tools="no", model_context=2048
+        "openai-chat:local", model_url=url, model_key=key, model_tools="no", model_context=2048
     ) as service:
         yield service
     engine.stop()

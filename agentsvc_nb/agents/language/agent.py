@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentsvc_nb import clock
-from agentsvc_nb.agents.language.chat_templates import shortcoming
 from agentsvc_nb.agents.language.local_engine import Engine
 from agentsvc_nb.agents.language.model_choice import (
     CONTEXT_TOKENS,
@@ -23,6 +22,7 @@ from agentsvc_nb.agents.language.model_choice import (
     answers,
     network_fault,
     own_server,
+    shortcoming,
 )
 from agentsvc_nb.agents.language.retry import ContextExceeded, ModelUnavailable, RetryDelays, retry
 from agentsvc_nb.agents.port import ModelFacts, RunContext
@@ -124,8 +124,8 @@ class Language:
 
         if self._engine is None:
             return served_models.by_name(self._choice)
-        address = self._engine.start()
-        return served_models.local(self._choice, address.url, address.key, self._engine.context)
+        url, key = self._engine.start()
+        return served_models.local(self._choice, url, key, self._engine.context)
 
     async def _watch_engine(self, asking: Awaitable[T]) -> T:
         """Await the model's answer. When the local engine has ended, the `WorkFailure` raised says so."""

@@ -125,13 +125,9 @@ async def skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[
     if project is None or not project.skills:
         return []
     room = min(budget.context // 12, 3_000)
-    text = "\n".join(f"- {name}" for name in project.skills)
-    for most in (1_024, 512, 256, 128, 64, 32):
-        described = "\n".join(f"- {name}: {shorten_line(about, most)}" for name, about in project.skills.items())
-        if budget.tokens.text(described) <= room:
-            text = described
-            break
-    return [SKILLS + budget.tokens.shorten(text, room)]
+    most = min(2 * room // len(project.skills), 1_024)  # some three characters a token, and the names
+    listed = "\n".join(f"- {name}: {shorten_line(about, most)}" for name, about in project.skills.items())
+    return [SKILLS + budget.tokens.shorten(listed, room)]
 
 
 async def reads_only(turn: RunContext) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +17,10 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart, ToolSearchReturnP
 
 from agentsvc_nb.agents.language import briefing
 from agentsvc_nb.agents.language.history import TURNS_MAX
-from agentsvc_nb.agents.language.outlines import outline
 from agentsvc_nb.agents.language.served_models import ServedModel
-from agentsvc_nb.agents.language.tokens import Budget
+from agentsvc_nb.agents.language.tokens import Budget, TokenCounter
 from agentsvc_nb.agents.port import RunContext
+from agentsvc_nb.documents.texts import PAGE_END
 from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
@@ -35,6 +36,10 @@ _WHOLE_TOKENS: Final = 2_000
 _ALL_WHOLE_TOKENS: Final = 8_000
 """Tokens of all texts of a message that are told whole."""
 _OUTLINE_TOKENS: Final = 1_000
+_PLACES_MAX: Final = 40
+"""Headings or pages that an outline names."""
+_HEADING_CHARS: Final = 80
+_HEADING: Final = re.compile(r"^(#{1,6}) +\S.*$", re.MULTILINE)
 
 
 async def question(turn: RunContext, served: ServedModel, budget: Budget, before: int) -> str | list[UserContent]:
@@ -84,13 +89,38 @@ async def _attachments(
         elif text and (known & {entry.path, entry.sha256} or briefing.is_rule(entry)):
             said += ": you were told of it before. read_file reads it."
         elif text and needed > min(each, left, _WHOLE_TOKENS):
-            said += f": {outline(text, min(each, _OUTLINE_TOKENS), budget.tokens)}"
+            said += f": {_outline(text, min(each, _OUTLINE_TOKENS), budget.tokens)}"
         elif text:
             left -= needed
             said += f"\n{text}"
         known.add(entry.sha256)
         described.append(said)
     return described
+
+
+def _outline(text: str, most: int, tokens: TokenCounter) -> str:
+    """Return the size of a text, where its headings or pages begin, and its beginning, in about `most` tokens."""
+    ends = [match.end() for match in re.finditer(PAGE_END, text)]
+    pages = [f"- {at}: page {number}" for number, at in enumerate([0, *ends[:-1]], 1)] if ends else []
+    size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" + (f", {len(pages):,} pages" if pages else "")
+    said = f"{size}. Only its beginning is here: read_file reads on from any character, search_files finds words."
+    if places := _headings(text) or pages[:: -(-len(pages) // _PLACES_MAX) or 1]:
+        said += "\nIt has, each by the character at which it begins:\n" + tokens.shorten("\n".join(places), most // 2)
+    chars = max(most - tokens.text(said), 0) * 8
+    while chars and tokens.text(text[:chars]) > most - tokens.text(said):
+        chars = chars * 3 // 4
+    return f"{said}\nIts beginning:\n{text[:chars].rstrip()}" if chars else said
+
+
+def _headings(text: str) -> list[str]:
+    """Return headings with where they begin; of many those of the upper levels."""
+    headings = [(match.start(), len(match[1]), match[0][:_HEADING_CHARS].rstrip()) for match in _HEADING.finditer(text)]
+    found: list[str] = []
+    for deepest in range(6, 0, -1):
+        found = [f"- {at}: {heading}" for at, level, heading in headings if level <= deepest] or found
+        if len(found) <= _PLACES_MAX:
+            break
+    return found[:_PLACES_MAX]
 
 
 async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:

@@ -26,9 +26,8 @@ _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"
 
 
 @contextlib.asynccontextmanager
-async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
-    """Raise `WorkFailure` in place of the agent library's errors. `structured`: the answer must fit a schema;
-    `keyless`: the model is called without a key."""
+async def translated(*, structured: bool = False) -> AsyncIterator[None]:
+    """Raise `WorkFailure` in place of the agent library's errors. `structured`: the answer must fit a schema."""
     code = "output_schema_mismatch" if structured else "model_failed"
     try:
         yield
@@ -37,7 +36,7 @@ async def translated(structured: bool, keyless: bool) -> AsyncIterator[None]:
     except exceptions.UnexpectedModelBehavior as error:
         raise WorkFailure(code, f"The model's answer could not be used: {reason(error)}") from error
     except ModelAPIError as error:
-        raise _failure(error, keyless) from error
+        raise _failure(error) from error
 
 
 def check(response: ModelResponse) -> None:
@@ -110,7 +109,7 @@ _UNAVAILABLE: Final = (
     exceptions.ModelRequestTimeout,
 )
 _RESUME: Final = " Once its provider gives more, resume the run."
-_KEYLESS: Final = " It was asked without a key: set AGENTSVC_MODEL_KEY, and there `agentsvc restart`."
+_KEY: Final = " Set its key (`%agentsvc model NAME --key`, or AGENTSVC_MODEL_KEY and `agentsvc restart`)."
 _TRUST: Final = " If it is your own, name its file in SSL_CERT_FILE, and there `agentsvc restart`."
 _TOO_LARGE: Final = " Attach less, or smaller files."
 _CHAT: Final = (
@@ -118,7 +117,7 @@ _CHAT: Final = (
 )
 
 
-def _failure(error: ModelAPIError, keyless: bool) -> WorkFailure:
+def _failure(error: ModelAPIError) -> WorkFailure:
     """Return what a failed call means for its run: `ModelUnavailable` for what may pass."""
     status = getattr(error, "status_code", 0)
     if is_spent(error):
@@ -132,7 +131,7 @@ def _failure(error: ModelAPIError, keyless: bool) -> WorkFailure:
     if _is_no_json(error) or (type(error) is ModelAPIError and error.in_stream):
         # Ollama sends errors in a stream that are of no kind that the library knows.
         return ModelUnavailable(f"The model did not answer to the end: {reason(error)}")
-    hint = _KEYLESS if keyless and status in (401, 403) else _TOO_LARGE if status == 413 else ""
+    hint = _KEY if status in (401, 403) else _TOO_LARGE if status == 413 else ""
     if _lacks_responses(error):
         hint = _CHAT.format(model=error.model_name)
     return WorkFailure("model_refused", f"The model's server refused the call: {reason(error)}{hint}")

@@ -11,7 +11,6 @@ import os
 import secrets
 import sys
 import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -30,14 +29,6 @@ _VARIABLES: Final = (
 """Environment variables that the libraries for processors and graphics cards read."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineAddress:
-    """Where the engine answers on loopback, and the API key that it asks for."""
-
-    url: str
-    key: str = field(repr=False)
-
-
 class Engine:
     """Starts the child when it is needed, and another one when it has died. The child ends with this process."""
 
@@ -46,11 +37,11 @@ class Engine:
         self._path = path
         self._starting = threading.Lock()
         self._child: LimitedChild | None = None
-        self._address: EngineAddress | None = None
+        self._address: tuple[str, str] | None = None
 
-    def start(self) -> EngineAddress:
-        """Return the address at which the model answers. Blocks while the model loads. Raises `WorkFailure` if that
-        fails."""
+    def start(self) -> tuple[str, str]:
+        """Return the address at which the model answers, and the key that it asks for. Blocks while the model loads.
+        Raises `WorkFailure` if that fails."""
         with self._starting:
             # It may have died since: the next run gets a new child.
             if self._address is None or self.ended():
@@ -70,7 +61,7 @@ class Engine:
         if child is not None:
             child.close()
 
-    def _start(self) -> EngineAddress:
+    def _start(self) -> tuple[str, str]:
         self.stop()
         key = secrets.token_urlsafe(32)
         # No limits of memory or time: how large a model may be is the user's choice.
@@ -80,7 +71,7 @@ class Engine:
         if not answer:
             child.wait()
             raise WorkFailure("model_unavailable", f"The local engine could not load {self._path.name}.")
-        return EngineAddress(json.loads(answer)["url"] + "/v1", key)
+        return json.loads(answer)["url"] + "/v1", key
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from pydantic_ai.settings import merge_model_settings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from agentsvc_nb.agents.language import briefing, closing
+from agentsvc_nb.agents.language import briefing
 from agentsvc_nb.agents.language.errors import LOST, check, is_lost, is_too_long, reason
 from agentsvc_nb.agents.language.retry import ContextExceeded, ModelUnavailable
 from agentsvc_nb.agents.language.served_models import ServedModel
@@ -36,8 +36,15 @@ from agentsvc_nb.agents.port import RunContext
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentCall, SentPart, WorkFailure
 from agentsvc_nb.wire.runs import Effort
 
-RECORDED_CHARS: Final = 500
+_RECORDED_CHARS: Final = 500
 """Of each part that is recorded."""
+_ANSWER_LEAST: Final = 1_000
+"""Tokens that a call must be able to write, or else the closing answer is made instead of it."""
+_CLOSING_LEAST: Final = 300
+"""Tokens that the closing answer must be able to have."""
+CLOSING_INPUT: Final = 6_000
+CLOSING_ANSWER: Final = 1_500
+"""Tokens for which money is kept: at most a quarter of what the run's limit leaves."""
 _CUT_BY_LIMIT: Final = (
     "The answer was cut: what was left of the run's limit paid for {tokens:,} tokens. Resume the run with a higher "
     "`max_cents` to have it whole."
@@ -150,8 +157,8 @@ class MeteredCalls(AbstractCapability[None]):
         served, asked, answer, kept = self._served, self._most_tokens(), self._budget.answer, 0
         if (room := await self._meter.room()) is not None:
             if self._reserves:
-                kept = closing.reserve(served, room)
-            least = min(closing.ANSWER_LEAST if self._reserves else closing.CLOSING_LEAST, answer)
+                kept = min(served.most_cost(CLOSING_INPUT, CLOSING_ANSWER), room // 4)
+            least = min(_ANSWER_LEAST if self._reserves else _CLOSING_LEAST, answer)
             answer = max(served.affordable_answer(asked, answer, room - kept), least)
         self._longest_answer = answer
         await self._meter.hold(asked, answer, served.most_cost(asked, answer) + kept)
@@ -243,7 +250,7 @@ def _sent_parts(message: ModelMessage) -> Iterator[SentPart]:
 
 
 def _sent(what: str, text: str) -> SentPart:
-    return SentPart(what, text[:RECORDED_CHARS], len(text))
+    return SentPart(what, text[:_RECORDED_CHARS], len(text))
 
 
 def whole_characters(text: str) -> str:

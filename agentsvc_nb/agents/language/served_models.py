@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import re
 from collections.abc import Mapping
@@ -13,15 +14,17 @@ from inspect import signature
 from typing import Any, Final, get_args
 
 import httpx2
+from pydantic_ai import StructuredDict
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import KnownModelName, Model, create_async_httpx2_client, infer_model
+from pydantic_ai.models import KnownModelName, Model, ModelRequestParameters, create_async_httpx2_client, infer_model
 from pydantic_ai.models.openai import (
     OpenAIChatModel,
     OpenAIChatModelSettings,
     OpenAIResponsesModel,
     OpenAIResponsesModelSettings,
 )
+from pydantic_ai.output import NativeOutput, OutputObjectDefinition, OutputSpec, ToolOutput
 from pydantic_ai.profiles import ModelProfile, merge_profile
 from pydantic_ai.profiles.anthropic import ANTHROPIC_THINKING_BUDGET_MAP
 from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -30,12 +33,12 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
-from agentsvc_nb.agents.language.chat_templates import abilities
 from agentsvc_nb.agents.language.model_choice import (
     CONTEXT_TOKENS,
     MissingRequirement,
     ModelChoice,
     NotConfigured,
+    abilities,
     network_fault,
     own_server,
 )
@@ -70,7 +73,6 @@ class ServedModel:
         sees: it takes pictures.
         tools: it can choose among tools.
         hosted: it is a provider's, on its machines.
-        keyless: it is called without a key.
         price: cents a million tokens of input and of output, when the published prices do not count.
     """
 
@@ -80,7 +82,6 @@ class ServedModel:
     tools: bool
     settings: ModelSettings | None = None
     hosted: bool = False
-    keyless: bool = False
     price: tuple[float, float] | None = None
 
     @property
@@ -104,6 +105,27 @@ class ServedModel:
         if "timeout" not in self.model.unsupported_settings:
             found["timeout"] = SILENCE_SECONDS
         return merge_model_settings(found, _settings_of_openai(self.model)) or found
+
+    def output_type(self, schema: dict[str, Any], *, has_tools: bool) -> OutputSpec[Any]:
+        """Return the output type that asks for an object that fits the schema.
+
+        Most providers take any schema as it is. Claude and older models get it as the input of a tool: Claude's
+        structured output closes each object and leaves out keywords, so that the schema would mean something else.
+        """
+        shape = StructuredDict(copy.deepcopy(schema), name="answer")
+        is_older_gemini = self.model.profile.get("google_supports_tool_combination") is False
+        if (has_tools and is_older_gemini) or not self._takes_any_schema(schema):
+            return ToolOutput(shape, strict=False)
+        return NativeOutput(shape, strict=False)
+
+    def _takes_any_schema(self, schema: dict[str, Any]) -> bool:
+        wanted = OutputObjectDefinition(json_schema=copy.deepcopy(schema), name="answer", strict=False)
+        parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
+        try:
+            _, prepared = self.model.prepare_request(self.settings, parameters)
+        except Exception:  # the libraries refuse with errors of many kinds
+            return False
+        return prepared.output_object is not None and not prepared.output_object.strict
 
     def cost(self, response: ModelResponse) -> int:
         """Return what a call cost in micro-cents, by the operator's price or the published ones; 0 without a price."""
@@ -193,9 +215,8 @@ def by_name(choice: ModelChoice) -> ServedModel:
     if provider.partition("-")[0] == "openai":
         url = url or elsewhere  # its servers may want no key, others' always do
     key = choice.key or (None if choice.kept_url else os.environ.get(key_variable(provider)))
-    keyless = bool(url) and not key
     if own_server(choice):
-        return replace(at_url(choice, str(url), key or NO_KEY), keyless=keyless)
+        return at_url(choice, str(url), key or NO_KEY)
     at = {"base_url": url, "api_key": key or NO_KEY} if url else {"base_url": elsewhere} if elsewhere else {}
     try:
         model = _unretried(infer_model(choice.model, partial(_provider, at=at)))
@@ -207,7 +228,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
         raise NotConfigured(_missing(choice.model, str(error))) from None
     context = choice.context or model.profile.get("context_window") or CONTEXT_TOKENS
     sees = model.profile.get("supports_image_input", False) if choice.sees is None else choice.sees
-    return ServedModel(model, context, sees, choice.tools is not False, None, True, keyless, choice.price)
+    return ServedModel(model, context, sees, choice.tools is not False, None, True, choice.price)
 
 
 def _unretried(model: Model) -> Model:

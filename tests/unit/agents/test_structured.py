@@ -10,7 +10,6 @@ from pydantic_ai.output import NativeOutput, OutputObjectDefinition, ToolOutput
 
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.agents.language.served_models import ServedModel, at_url, by_name
-from agentsvc_nb.agents.language.structured import output_type
 from agentsvc_nb.tools.find_angles import Angles
 
 TEXT = {"type": "string"}
@@ -45,7 +44,7 @@ def sent(served: ServedModel, asked: NativeOutput[Any], schema: dict[str, Any]) 
 
 def test_claude_fills_in_a_tool_that_takes_any_schema() -> None:
     for why, schema in SCHEMAS.items():
-        asked = output_type(schema, named("anthropic:claude-opus-4-6"), tools=True)
+        asked = named("anthropic:claude-opus-4-6").output_type(schema, has_tools=True)
         assert isinstance(asked, ToolOutput), why
         assert asked.strict is False
 
@@ -55,6 +54,6 @@ def test_others_are_given_any_schema_as_it_is(model: str) -> None:
     own = at_url(ModelChoice("openai-chat:x"), "http://127.0.0.1:1/v1", "none")
     served = named(model) if ":" in model else own
     for schema in SCHEMAS.values():
-        asked = output_type(schema, served, tools=True)
+        asked = served.output_type(schema, has_tools=True)
         assert isinstance(asked, NativeOutput)
         assert sent(served, asked, schema).strict is False

@@ -9,7 +9,6 @@ from typing import Final
 import pytest
 from pydantic import ValidationError
 
-from agentsvc_nb.agents.language.local_engine import EngineAddress
 from agentsvc_nb.agents.language.model_choice import ModelChoice
 from agentsvc_nb.client.core import ApiRequest
 from agentsvc_nb.client.transport.health import Secret
@@ -25,7 +24,6 @@ HOLDERS: Final = [
     ApiRequest("runs.get", headers={"x-api-key": KEY}),
     Connection("http://127.0.0.1:1", KEY, "1"),
     DataFolder(Path("service"), address=f"postgresql://me:{KEY}@host/name", secret=KEY),
-    EngineAddress("http://127.0.0.1:1/v1", KEY),
     HttpRequest("GET", "http://host", 1.0, KEY, headers={"x-api-key": KEY}),
     ModelChoice("openai:model", "http://host/v1", KEY),
     Secret(KEY),
