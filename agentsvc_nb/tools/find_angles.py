@@ -51,12 +51,10 @@ class FindAngles(BaseTool):
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
         "Needs a language model: [models.md](models.md). It is told the brand's files of the chat, as in `review_copy`."
     )
-
     Input: ClassVar[type[BaseModel]] = FindAnglesInput
     Output: ClassVar[type[BaseModel] | None] = FoundAngles
 

@@ -128,13 +128,11 @@ class GetMetaAd(BaseTool):
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-
     settings_used: ClassVar[tuple[str, ...]] = ("meta_token", "meta_url", "fetch_allow")
     requirements: ClassVar[str] = (
         "Needs a token of an account that confirmed its identity. Media are taken from the ads' public snapshot "
         "pages; an ad without any is named in `without_media`."
     )
-
     Input: ClassVar[type[BaseModel]] = GetMetaAdInput
     Output: ClassVar[type[BaseModel] | None] = MetaAds
 

@@ -90,12 +90,10 @@ class ResearchShortform(BaseTool):
     )
     group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
-
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
         "Without a language model it gives the facts of the videos and no ideas; without videos, too, nothing."
     )
-
     Input: ClassVar[type[BaseModel]] = ResearchShortformInput
     Output: ClassVar[type[BaseModel] | None] = ShortformResearch
 

@@ -45,14 +45,12 @@ class ReviewCopy(BaseTool):
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
         "Needs nothing; `judgement` takes a language model and is null without one, or when that fails, and then "
         "`not_judged` says why. The model is told what was counted, and the brand's files of the chat: those whose "
         "names say so, such as `BRAND.md` or `style-guide.pdf`."
     )
-
     Input: ClassVar[type[BaseModel]] = ReviewCopyInput
     Output: ClassVar[type[BaseModel] | None] = CopyReview
 

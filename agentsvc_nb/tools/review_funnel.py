@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import ClassVar, Final
 
 from pydantic import BaseModel
 
-from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, ToolServices, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Check, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support import landing
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, resolve_link
 from agentsvc_nb.tools.support.landing import (
@@ -22,7 +23,6 @@ from agentsvc_nb.tools.support.untrusted import read_facts
 from agentsvc_nb.wire.limits import MB
 
 PAGE_BYTES: Final = 5 * MB
-FILE_BYTES: Final = 5 * MB
 FILES_WEIGHED: Final = 40
 FILE_SECONDS: Final = 8.0
 AT_ONCE: Final = 6
@@ -42,34 +42,29 @@ class ReviewFunnel(BaseTool):
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
-
     settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow", "approve_effects", "approved_hosts")
     requirements: ClassVar[str] = (
         "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run, and `hidden` says "
         "what that may hide. Links that may do something, such as one that logs out, are not followed. Addresses of "
         "private networks are refused, unless the operator allows them."
     )
-
     Input: ClassVar[type[BaseModel]] = ReviewFunnelInput
     Output: ClassVar[type[BaseModel] | None] = FunnelReview
-
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._fetcher = Fetcher(services.settings.fetch_allow)
 
     def fetches(self, given: ReviewFunnelInput) -> list[str]:
         return [given.url]
 
     async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
         await context.progress(0, 3, f"fetching {given.url[:100]}")
-        fetcher = self._fetcher.within(given.url, context.fetch_only)
+        fetcher = Fetcher(self.services.settings.fetch_allow).within(given.url, context.fetch_only)
         fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept=_ACCEPT)
         if fetched.media_type not in _PAGES:
             raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
         await context.progress(1, 3, "reading the page")
         page = await read_facts(fetched)
-        weight = await self._weight(fetcher, fetched, page, context, given.weigh)
-        following = await self._follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages, context)
+        await context.progress(2, 3, "weighing its files and following its calls to action")
+        weight = await _weigh(fetcher, fetched, page, FILES_WEIGHED if given.weigh else 0)
+        following = await _follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages - 1)
         review = FunnelReview(
             **page.model_dump(include=set(PageContents.model_fields)),
             page_id=await context.keep_page(given.url),
@@ -85,46 +80,42 @@ class ReviewFunnel(BaseTool):
         await context.progress(3, 3, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
-    async def _follow(
-        self, fetcher: Fetcher, start: str, page: PageFacts, pages: int, context: ToolContext
-    ) -> list[FunnelPage]:
-        """The pages that calls to action lead to, those of the first page first; `fetcher` reaches that site alone."""
-        found: list[FunnelPage] = []
-        seen = {start}
-        waiting = [(url, said, start) for url, said in landing.onward(page, start, seen)]
-        while waiting and len(found) < pages - 1:
-            url, said, source = waiting.pop(0)
-            if url in seen:
-                continue
-            seen.add(url)
-            await context.progress(2, 3, f"following {said[:100]!r}")
-            looked, facts = await _look(fetcher, url, said, source)
-            found.append(looked)
-            if facts is not None:
-                waiting += [(next_url, text, url) for next_url, text in landing.onward(facts, url, seen)]
-        return found
 
-    async def _weight(
-        self, fetcher: Fetcher, fetched: Fetched, page: PageFacts, context: ToolContext, weigh: bool
-    ) -> Weight:
-        urls = [resolve_link(fetched.url, url) or url for _, url in page.files][: FILES_WEIGHED if weigh else 0]
-        await context.progress(2, 3, f"weighing {len(urls)} files")
-        gate = asyncio.Semaphore(AT_ONCE)
+async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int) -> Weight:
+    """Fetch at most so many of the files that a page loads."""
+    gate = asyncio.Semaphore(AT_ONCE)
 
-        async def size(url: str) -> int | None:
+    async def size(url: str) -> int | None:
+        with contextlib.suppress(WorkFailure):
             async with gate:
-                return await _size(fetcher, url)
+                found = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=FILE_SECONDS)
+                return found.transferred if found.status == 200 else None
+        return None
 
-        sizes = dict(zip(urls, await asyncio.gather(*map(size, urls)), strict=True))
-        measured = [bytes_ for bytes_ in sizes.values() if bytes_ is not None]
-        kinds = [kind for kind, _ in page.files]
-        return Weight(
-            html_bytes=fetched.transferred,
-            total_bytes=fetched.transferred + sum(measured),
-            files={kind: kinds.count(kind) for kind in ("script", "style", "image")},
-            measured=len(measured),
-            unreachable=[url for url, bytes_ in sizes.items() if bytes_ is None],
-        )
+    urls = [resolve_link(fetched.url, url) or url for _, url in page.files[:most]]
+    sizes = dict(zip(urls, await asyncio.gather(*map(size, urls)), strict=True))
+    measured = [size for size in sizes.values() if size is not None]
+    kinds = [kind for kind, _ in page.files]
+    return Weight(
+        html_bytes=fetched.transferred,
+        total_bytes=fetched.transferred + sum(measured),
+        files={kind: kinds.count(kind) for kind in ("script", "style", "image")},
+        measured=len(measured),
+        unreachable=[url for url, size in sizes.items() if size is None],
+    )
+
+
+async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
+    """Return at most so many pages that calls to action lead to, those of the first page first; `fetcher` reaches that
+    site alone."""
+    found: dict[str, FunnelPage] = {}
+    waiting = [(url, said, start) for url, said in landing.onward(page, start)]
+    while waiting and len(found) < most:
+        url, said, source = waiting.pop(0)
+        if url not in found and url != start:
+            found[url], facts = await _look(fetcher, url, said, source)
+            waiting += [(next_url, text, url) for next_url, text in landing.onward(facts, url)] if facts else []
+    return list(found.values())
 
 
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
@@ -153,23 +144,13 @@ def _checks(fetched: Fetched, page: PageFacts, weight: Weight) -> list[Check]:
     return landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)
 
 
-async def _size(fetcher: Fetcher, url: str) -> int | None:
-    """The size of a file on the wire, in bytes; None if it can't be fetched."""
-    try:
-        found = await fetcher.get(url, max_bytes=FILE_BYTES, seconds=FILE_SECONDS)
-    except WorkFailure:
-        return None
-    return found.transferred if found.status == 200 else None
-
-
 def _summary(review: FunnelReview) -> str:
-    """The failed checks as text, the most severe first."""
+    """Return the failed checks as text, the most severe first."""
     failed = [check for check in review.checks if not check.passed]
     failed.sort(key=lambda check: ("high", "medium", "low").index(check.severity))
-    head = (
-        f"{review.title or review.final_url}: {len(review.checks) - len(failed)} of {len(review.checks)} checks passed."
-    )
-    lines = [head, *(f"- {check.severity}: {check.message}" for check in failed)]
+    passed, every = len(review.checks) - len(failed), len(review.checks)
+    lines = [f"{review.title or review.final_url}: {passed} of {every} checks passed."]
+    lines += [f"- {check.severity}: {check.message}" for check in failed]
     lines += [f"- not seen: {sentence}" for sentence in review.hidden]
     for step, page in enumerate(review.following, 2):
         worst = [check.message for check in page.checks if check.severity == "high"]

@@ -98,10 +98,8 @@ class SendEmail(BaseTool):
     )
     group: ClassVar[str] = "mail"
     effect: ClassVar[bool] = True
-
     settings_used: ClassVar[tuple[str, ...]] = ("smtp_url", "mail_from", "mail_recipients")
     requirements: ClassVar[str] = "A dry run, which is the default, needs no setting; to send takes all three."
-
     Input: ClassVar[type[BaseModel]] = SendEmailInput
     Output: ClassVar[type[BaseModel] | None] = SentEmail
 

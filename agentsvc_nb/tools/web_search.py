@@ -52,13 +52,11 @@ class WebSearch(BaseTool):
 
     name: ClassVar[str] = "web_search"
     description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
-
     settings_used: ClassVar[tuple[str, ...]] = ("web_search", "web_search_url", "web_search_key")
     requirements: ClassVar[str] = (
         "Needs a SearXNG of your own, a Brave Search API key, or the package `ddgs` of `agentsvc-nb[agents]`, "
         "whose engines limit how often they are asked. A search costs a cent."
     )
-
     Input: ClassVar[type[BaseModel]] = WebSearchInput
     Output: ClassVar[type[BaseModel] | None] = WebResults
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, Literal
 from urllib.parse import urldefrag, urlsplit
@@ -292,18 +292,18 @@ _DOES: Final = re.compile(
 _NO_PAGE: Final = re.compile(r"\.(?:pdf|zip|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|svg|mp4|mp3|exe|dmg|apk)$", re.I)
 
 
-def onward(page: PageFacts, at: str, seen: Collection[str]) -> list[tuple[str, str]]:
+def onward(page: PageFacts, at: str) -> list[tuple[str, str]]:
     """Return the pages of the same site that calls to action lead to, as (address, words), in the order of the page;
-    without those `seen`, and those that may do something when they are fetched.
+    without those that may do something when they are fetched.
 
-    >>> onward(facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/", ())
+    >>> onward(facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/")
     [('https://shop.example/buy?size=2', 'Buy now')]
     """
     found: dict[str, str] = {}
     for action in page.actions:
         url = urldefrag(resolve_link(at, action.url or "")).url
         is_page = is_web_address(url) and urlsplit(url)[:2] == urlsplit(at)[:2] and not _NO_PAGE.search(url)
-        if is_page and url not in seen and url != urldefrag(at).url and not _DOES.search(url):
+        if is_page and url != urldefrag(at).url and not _DOES.search(url):
             found.setdefault(url, action.text)
     return list(found.items())
 
