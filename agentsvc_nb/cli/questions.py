@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 import yaml
 from markdown_it import MarkdownIt
@@ -22,11 +24,11 @@ from agentsvc_nb.wire.text import label
 
 SHOWN: Final = 5
 """The most faults, numbers or rows that a message lists."""
-_SCALES: Final = {"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9}
+_POWERS: Final = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "billion": 9}
 _NUMBER: Final = re.compile(
     r"(?<![\w.,])([-+\u2212]?)[€$£¥]?"
-    r"(\d{1,3}(?:[,'’\u00a0\u202f\u2009]\d{3})+(?!\d)|\d+)(?:\.(\d+))?"
-    rf"(?:\s?({'|'.join(_SCALES)})\b)?(?:\s?%)?"
+    r"(\d{1,3}(?:[,'’\u00a0\u202f\u2009]\d{3}){1,9}|\d{1,30})(?!\d)(\.\d{1,30})?"
+    rf"(?:\s?({'|'.join(_POWERS)})\b)?(?:\s?%)?"
 )
 _DATE: Final = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -43,40 +45,31 @@ class UnusableQuestions(Exception):
     """The file of questions cannot be used. The message says where, and what to write."""
 
 
-class Amount(NamedTuple):
-    """A number as it was written. `step` is the value of its last digit: 0.1 in `10.7`, 100,000 in `4.8M`."""
+def numbers(text: str) -> list[Decimal]:
+    """Return the numbers of a text in English, without those of dates. Their exponents say how exact they are.
 
-    value: float
-    step: float
-    text: str
-
-    def agrees(self, found: Amount, tolerance: Amount | None) -> bool:
-        """Return True if a number of an answer is this one; without a tolerance, as exactly as this one is written."""
-        allowed = tolerance.value if tolerance else self.step / 2
-        if tolerance and tolerance.text.endswith("%"):
-            allowed *= abs(self.value) / 100
-        return abs(found.value - self.value) <= allowed + 1e-9 * abs(self.value)
-
-
-def amounts(text: str) -> list[Amount]:
-    """Return the numbers of a text, written as in English, without those of dates.
-
-    >>> [amount.value for amount in amounts("On 2026-05-01 it was €4.82M, or -3.5 % of 1,204.")]
-    [4820000.0, -3.5, 1204.0]
+    >>> numbers("On 2026-05-01 it was €4.8M, or -3.50 % of 1,204.")
+    [Decimal('4.8E+6'), Decimal('-3.50'), Decimal('1204')]
     """
     found = []
-    for match in _NUMBER.finditer(_DATE.sub("", text)):
-        sign, whole, decimals, scale = match.groups("")
-        factor = _SCALES.get(scale, 1.0)
-        value = float(f"{re.sub('[^0-9]', '', whole)}.{decimals}") * factor
-        found.append(Amount(-value if sign in ("-", "\u2212") else value, 10.0 ** -len(decimals) * factor, match[0]))
+    for sign, whole, decimals, scale in _NUMBER.findall(_DATE.sub("", text)):
+        value = Decimal(re.sub("[^0-9]", "", whole) + decimals).scaleb(_POWERS.get(scale, 0))
+        found.append(-value if sign in ("-", "\u2212") else value)
     return found
 
 
-def _amount(value: object) -> Amount:
+def _number(value: object) -> Decimal:
     if not isinstance(value, str) or not _NUMBER.fullmatch(value):
         raise ValueError
-    return amounts(value)[0]
+    return numbers(value)[0]
+
+
+def _agrees(wanted: Decimal, found: Decimal, tolerance: str | None) -> bool:
+    """Return True if a number of an answer is the expected one; without a tolerance, as exactly as that is written."""
+    if tolerance is None:
+        return abs(found - wanted) <= Decimal((0, (5,), int(wanted.as_tuple().exponent) - 1))
+    share = abs(wanted) / 100 if tolerance.endswith("%") else 1
+    return abs(found - wanted) <= Decimal(tolerance.rstrip(" %")) * share
 
 
 def _existing(value: object, info: ValidationInfo) -> Path:
@@ -94,7 +87,7 @@ def _as_list(value: Any) -> list[Any]:
 
 Text = Annotated[str, Field(min_length=1)]
 Words = Annotated[list[Text], BeforeValidator(_as_list)]
-Number = Annotated[Amount, PlainValidator(_amount)]
+Number = Annotated[Decimal, PlainValidator(_number)]
 Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Files = Annotated[list[Annotated[Path, PlainValidator(_existing)]], BeforeValidator(_as_list)]
 
@@ -108,7 +101,9 @@ class Question(BaseModel, extra="forbid", frozen=True):
     value: Annotated[list[Number], BeforeValidator(_as_list)] = Field(
         [], description="a number such as 1204.50, or a list of numbers"
     )
-    tolerance: Number | None = Field(None, description="a number such as 0.5, or a share such as 1%")
+    tolerance: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?%?$")] | None = Field(
+        None, description="a number such as 0.5, or a share such as 1%"
+    )
     table: dict[str, str | list[str]] | list[dict[str, str]] = Field(
         [], description="rows such as {North: 120, South: 80}, or a list such as [{region: North, sales: 120}]"
     )
@@ -230,14 +225,14 @@ def judge(case: Case) -> list[str]:
     text = _folded(f"{output}\n{prose}")
     # The offline agent says which numbers are its answer; the others of its text say how it read the question.
     says = run.basis if run.basis and run.basis.headline else None
-    numbers = (amounts("\n".join(says.values)) or amounts(says.headline or "")) if says else amounts(prose)
-    lacking = [each.text for each in question.value if not any(each.agrees(x, question.tolerance) for x in numbers)]
+    found = (numbers("\n".join(says.values)) or numbers(says.headline or "")) if says else numbers(prose)
+    lacking = [each for each in question.value if not any(_agrees(each, x, question.tolerance) for x in found)]
     rows = min((_missing_rows(question, table) for table in tables), key=len, default=["any table"])
     absent = [words for words in question.contains if _folded(words) not in text]
     present = [words for words in question.not_contains if _folded(words) in text]
     asks, refuses, how = _stance(run, prose, declined)
     faults = {
-        "value": lacking and f"expected {_listed(lacking)}; the answer has {_listed([x.text for x in numbers])}",
+        "value": lacking and f"expected {_listed(lacking)}; the answer has {_listed(found)}",
         "table": rows and f"the answer lacks {_listed(rows)}",
         "contains": absent and f"the answer lacks {_listed(absent)}",
         "not_contains": present and f"the answer has {_listed(present)}",
@@ -290,11 +285,11 @@ def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
     return [" | ".join(wanted for _, wanted in row) for row in missing]
 
 
-def _same(wanted: str, cell: str, tolerance: Amount | None) -> bool:
+def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
     if _folded(wanted) == _folded(cell):
         return True
-    numbers = amounts(cell)
-    return len(numbers) == 1 and bool(_NUMBER.fullmatch(wanted)) and _amount(wanted).agrees(numbers[0], tolerance)
+    found = numbers(cell)
+    return len(found) == 1 and bool(_NUMBER.fullmatch(wanted)) and _agrees(_number(wanted), found[0], tolerance)
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
@@ -311,6 +306,6 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _listed(texts: list[str]) -> str:
-    shown = [label(text, 60) for text in texts[:SHOWN]] + ["..."] * (len(texts) > SHOWN)
-    return ", ".join(shown) or "no number"
+def _listed(values: Sequence[str | Decimal]) -> str:
+    shown = [f"{each:,f}" if isinstance(each, Decimal) else label(each, 60) for each in values[:SHOWN]]
+    return ", ".join([*shown, *["..."] * (len(values) > SHOWN)]) or "no number"

@@ -72,9 +72,9 @@ def test_an_answer_is_as_expected(expected: str, output: str, file: Path) -> Non
 @pytest.mark.parametrize(
     ("expected", "output", "why"),
     [
-        ("value: 1204.5", "It was 1,204.4.", "value: expected 1204.5; the answer has 1,204.4"),
+        ("value: 1204.5", "It was 1,204.4.", "value: expected 1,204.5; the answer has 1,204.4"),
         ("value: 3", "On 2026-03-03:\n```\n3\n```", "value: expected 3; the answer has no number"),
-        ("value: 4.8M", "It was 4.8 thousand.", "value: expected 4.8M; the answer has 4.8 thousand"),
+        ("value: 4.8M", "It was 4.8 thousand.", "value: expected 4,800,000; the answer has 4,800"),
         ("table: {North: 803}", TABLE, "table: the answer lacks North | 803"),
         ("table: [{region: North, sales: 60}]", TABLE, "table: the answer lacks North | 60"),
         ("table: [{city: North}]", TABLE, "table: the answer lacks North"),
