@@ -92,7 +92,7 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
     from agentsvc_nb.cli.findings import note, ok
     from agentsvc_nb.tools.programs import confinement
 
-    lacking = confinement.lacking()
+    lacking = confinement.missing_requirement()
     yield ok("a model's programs run in a sandbox") if lacking is None else note(f"run_python is left out: {lacking}")
 
 

@@ -68,7 +68,7 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
     (True, False)
     """
-    return _constructed(TOOLS, ToolServices(settings, complete))
+    return _construct(TOOLS, ToolServices(settings, complete))
 
 
 def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
@@ -79,7 +79,7 @@ def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
 
 def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
     """The tools offered to an agent. Includes those for the chat's files, for which HTTP callers have endpoints."""
-    return {**tools, **_constructed(WORKSPACE_TOOLS, ToolServices(settings))}
+    return {**tools, **_construct(WORKSPACE_TOOLS, ToolServices(settings))}
 
 
 def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
@@ -108,7 +108,7 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
     return model.model_json_schema(mode=mode)
 
 
-def _constructed(package: str, services: ToolServices) -> dict[str, Tool]:
+def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
     """Return the tools that the modules of a package define, by module, then in the order of the module; those for
     tests last. Leave out the groups that the settings turn off.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Self, TypeVar
@@ -230,13 +230,9 @@ class ToolContext(Meter, Protocol):
         ...
 
 
-class Complete(Protocol):
-    """A function that asks a language model one question."""
-
-    async def __call__(self, prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
-        """Return an object that fits the JSON Schema; `meter` counts the tokens, also of a failed call. Raises
-        `WorkFailure`."""
-        ...
+Complete = Callable[[str, Mapping[str, Any], Meter], Awaitable[dict[str, Any]]]
+"""A function that asks a language model a prompt, and returns an object that fits a JSON Schema. It counts the tokens,
+also of a failed call. Raises `WorkFailure`."""
 
 
 class Outcome(BaseModel):
@@ -334,25 +330,6 @@ class Tool(CatalogEntry):
 def repeatable(tool: Tool) -> bool:
     """Return True if a call of the tool that a crash interrupted may be made again."""
     return not tool.effect if tool.repeatable is None else tool.repeatable
-
-
-class RemoteTools(Protocol):
-    """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
-
-    seen: dict[str, str]
-
-    async def open(
-        self, taken: Container[str], seen: Mapping[str, str] | None
-    ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
-        """Connect to the servers. Return the tools by name, and the codes and messages of warnings.
-
-        Args:
-            taken: names that the tools must not have.
-            seen: what the servers said when the run began, None at its beginning. Tools that changed are left out.
-        """
-        ...
-
-    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ CHART: Final = (
 
 
 def main(quick: bool) -> None:
-    if lacking := confinement.lacking():
+    if lacking := confinement.missing_requirement():
         print(f"programs: left out. {lacking}")
         return
     rounds = 3 if quick else 20

@@ -22,7 +22,7 @@ from tests.support.tool_server import tool_server
 from tests.support.waiting import until
 from tests.unit.tools.test_program_escapes import living
 
-pytestmark = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
+pytestmark = pytest.mark.skipif(bool(confinement.missing_requirement()), reason=str(confinement.missing_requirement()))
 
 PROGRAM: Final = """
 import os, time

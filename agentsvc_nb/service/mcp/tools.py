@@ -140,7 +140,7 @@ class Connection:
 
 
 class RunTools:
-    """`tools.port.RemoteTools` of one attempt at a run."""
+    """`service.runner.run_context.RemoteTools` of one attempt at a run."""
 
     def __init__(
         self, servers: Callable[[], Sequence[ServerConfig]], make: Connect, note: Callable[[dict[str, Any]], None]

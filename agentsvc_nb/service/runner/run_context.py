@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents.schemas import SchemaValidator
@@ -28,7 +28,7 @@ from agentsvc_nb.service.runs.call_records import CallRecord
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.telemetry.tracing import NO_SPAN
 from agentsvc_nb.service.use_cases import UseCaseContext
-from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, RemoteTools, SentCall, Tool, WorkFailure
+from agentsvc_nb.tools.port import LIMIT_REACHED, RESERVED_NAMES, Outcome, SentCall, Tool, WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
@@ -49,6 +49,25 @@ def _made(call: CallRecord) -> MadeCall:
     texts += [json.dumps(outcome.data, ensure_ascii=False)] if outcome.data is not None else []
     result = "\n".join(texts) if outcome.error is None else ": ".join(outcome.error)
     return MadeCall(call.tool, json.dumps(call.input, ensure_ascii=False), result)
+
+
+class RemoteTools(Protocol):
+    """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
+
+    seen: dict[str, str]
+
+    async def open(
+        self, taken: Container[str], seen: Mapping[str, str] | None
+    ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
+        """Connect to the servers. Return the tools by name, and the codes and messages of warnings.
+
+        Args:
+            taken: names that the tools must not have.
+            seen: what the servers said when the run began, None at its beginning. Tools that changed are left out.
+        """
+        ...
+
+    async def close(self) -> None: ...
 
 
 class LiveRunContext:

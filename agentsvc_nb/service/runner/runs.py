@@ -15,13 +15,13 @@ from agentsvc_nb.model_names import DIRECT_CALL
 from agentsvc_nb.service.logs import fields
 from agentsvc_nb.service.ports import STORE_LOST
 from agentsvc_nb.service.runner.jobs import JobRunner
-from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext
+from agentsvc_nb.service.runner.run_context import TOO_LONG, LiveRunContext, RemoteTools
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runner.supervisor import TaskSupervisor
 from agentsvc_nb.service.runs import attempts, observing, runs
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
 from agentsvc_nb.service.telemetry import tracing
-from agentsvc_nb.tools.port import RemoteTools, Tool, WorkFailure
+from agentsvc_nb.tools.port import Tool, WorkFailure
 from agentsvc_nb.wire.limits import OUTPUT_BYTES
 from agentsvc_nb.wire.runs import ACTIVE
 

@@ -80,7 +80,7 @@ MISSING: Final = f"Programs are run with packages that are not all installed her
 log = logging.getLogger(__name__)
 
 
-def lacking() -> str | None:
+def missing_requirement() -> str | None:
     """Return why no program can be run here, and what helps; None when one can."""
     if sys.platform != "linux":
         return NOT_LINUX
@@ -171,7 +171,7 @@ class Confinement:
         """Yield the command that runs the sandbox's Python with these arguments, and the files that it must inherit.
         The working folder holds `work_bytes`."""
         refused = syscalls.filter_here()
-        assert refused is not None, "see `lacking`"
+        assert refused is not None, "see `missing_requirement`"
         with tempfile.TemporaryFile(buffering=0) as rules, tempfile.TemporaryFile(buffering=0) as font_file:
             handles = [_fill(rules, refused)]
             fonts: list[str] = []

@@ -125,7 +125,7 @@ class Sandbox:
         if not await self._send(program, mark):
             return None
         ending = Ending()
-        reading = (_results(self.results, ending, keep), _printed(self, mark.encode(), ending))
+        reading = (_read_results(self.results, ending, keep), _read_output(self, mark.encode(), ending))
         work = [asyncio.create_task(each) for each in reading]
         watch = asyncio.create_task(_watch(self, ending))
         try:
@@ -138,7 +138,7 @@ class Sandbox:
                 task.cancel()
             await asyncio.gather(*work, watch, return_exceptions=True)
         # All have stopped. Only the process of the programs may be there again for the next one.
-        processes, _ = await asyncio.to_thread(used_by, self.process.pid)
+        processes, _ = await asyncio.to_thread(measure_usage, self.process.pid)
         ending.alive = ending.alive and ending.how == "exit" and processes <= _OWN_PROCESSES + 1
         return ending
 
@@ -248,7 +248,7 @@ class Interpreter:
         await self._end(f"no program used them for {IDLE_SECONDS / 60:g} minutes")
 
 
-async def _results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
+async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
     """Read how the program ended, and its files. What is said comes from within the sandbox: it is checked, and its end
     may come at any place."""
     room = WORK_BYTES
@@ -267,7 +267,7 @@ async def _results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> 
                     return
 
 
-async def _printed(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
+async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
     """Read what the program prints, up to the mark."""
     found, end = bytearray(), -1
     try:
@@ -279,10 +279,10 @@ async def _printed(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
                 ending.how = "printed"
                 return sandbox.kill()
     finally:  # also after its time
-        ending.printed = _shortened(found if end < 0 else found[:end])
+        ending.printed = _shorten(found if end < 0 else found[:end])
 
 
-def _shortened(printed: bytearray) -> str:
+def _shorten(printed: bytearray) -> str:
     half = PRINTED_KEPT // 2
     if (left_out := len(printed) - 2 * half) > 0:
         printed[half:-half] = f"\n[... {left_out:,} bytes left out ...]\n".encode()
@@ -293,13 +293,13 @@ async def _watch(sandbox: Sandbox, ending: Ending) -> None:
     """Kill the sandbox once its processes together have too much memory, or are too many."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
-        processes, memory = await asyncio.to_thread(used_by, sandbox.process.pid)
+        processes, memory = await asyncio.to_thread(measure_usage, sandbox.process.pid)
         if memory > MEMORY_BYTES or processes > PROCESSES_MAX + _OWN_PROCESSES:
             ending.how = "memory" if memory > MEMORY_BYTES else "processes"
             return sandbox.kill()
 
 
-def used_by(root: int) -> tuple[int, int]:
+def measure_usage(root: int) -> tuple[int, int]:
     """The number of processes that descend from a process, itself among them, and their memory in bytes, with what
     sockets of the sandbox may hold."""
     children: dict[int, list[int]] = {}

@@ -86,7 +86,7 @@ def filter_here() -> bytes | None:
     refuse("setpriority", _Test(1, _DIFFERS, 0))
     refuse("socket", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
     refuse("socketpair", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
-    # What a socket holds belongs to no process. The service counts each as the default buffer (`running.used_by`).
+    # What a socket holds belongs to no process: `running.measure_usage` counts each as the default buffer.
     for option in _SEND_BUFFERS:
         refuse("setsockopt", _Test(2, _EQUAL_UNDER_MASK, _INT, option))
     with tempfile.TemporaryFile() as file:

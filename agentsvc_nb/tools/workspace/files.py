@@ -238,7 +238,9 @@ def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str
     wanted = old if old in text else _with_ends(old, ends)
     places = text.count(wanted)
     if not places:
-        raise WorkFailure("invalid_tool_input", f"old: It is not in {path}: nothing was changed. {_nearest(text, old)}")
+        raise WorkFailure(
+            "invalid_tool_input", f"old: It is not in {path}: nothing was changed. {_nearest_lines(text, old)}"
+        )
     if places > 1 and not every:
         found = islice(re.finditer(re.escape(wanted), text), _PLACES)
         lines = ", ".join(str(text.count("\n", 0, match.start()) + 1) for match in found)
@@ -252,7 +254,7 @@ def _with_ends(text: str, ends: str) -> str:
     return re.sub("\r?\n", ends, text)
 
 
-def _nearest(text: str, old: str) -> str:
+def _nearest_lines(text: str, old: str) -> str:
     """Return a sentence with the lines of the text that look most like `old`."""
     wanted = max(old.splitlines(), key=len, default="").strip()[:_LINE_CHARS]
     words = set(wanted.split())
@@ -273,8 +275,8 @@ def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
         return []
     old, new = before.splitlines(), after.splitlines()
     # Only what is between the first and the last change is compared: a comparison takes quadratic time.
-    start = max(_same(old, new) - _CONTEXT, 0)
-    end = max(_same(old[start:][::-1], new[start:][::-1]) - _CONTEXT, 0)
+    start = max(_count_same(old, new) - _CONTEXT, 0)
+    end = max(_count_same(old[start:][::-1], new[start:][::-1]) - _CONTEXT, 0)
     old, new = old[start : len(old) - end], new[start : len(new) - end]
     if max(len(old), len(new)) > _COMPARED_LINES:
         lines = [f"[more than {_COMPARED_LINES:,} lines changed]"]
@@ -282,18 +284,18 @@ def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
         lines = ["[only line ends changed]"]
     else:
         hunks = list(unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]
-        lines = [_moved(line, start) if line.startswith("@@") else line[:_LINE_CHARS] for line in hunks]
+        lines = [_shift_hunk(line, start) if line.startswith("@@") else line[:_LINE_CHARS] for line in hunks]
     lines = [f"--- {path}", f"+++ {path}", *lines]
     if (more := len(lines) - DIFF_LINES) > 0:
         lines[DIFF_LINES:] = [f"[{more} more lines]"]
     return [{"type": "text", "text": "\n".join(lines), "format": "diff"}]
 
 
-def _same(old: Sequence[str], new: Sequence[str]) -> int:
+def _count_same(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many of the first lines are the same."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
-def _moved(head: str, by: int) -> str:
+def _shift_hunk(head: str, by: int) -> str:
     """Return the head of a hunk with line numbers that are higher by so many."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), head)

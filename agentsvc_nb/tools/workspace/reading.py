@@ -133,17 +133,17 @@ class ReadSkill(ReadingTool):
             raise WorkFailure("skill_not_found", f"The project has no skill {label(given.name, 80)!r}.") from None
         text = files.get(given.path)
         if text is None:
-            said = f"The skill {given.name!r} has no file {label(given.path, 80)!r}. {_others(files)}"
+            said = f"The skill {given.name!r} has no file {label(given.path, 80)!r}. {_list_other_files(files)}"
             raise WorkFailure("file_not_found", said.strip())
         if given.path == MAIN:
             text = body(text)
         said = excerpt(f"{given.path} of the skill {given.name}", text, given.start, given.length)
-        if given.path == MAIN and (others := _others(files)):
+        if given.path == MAIN and (others := _list_other_files(files)):
             said += f"\n\n[{others}]"
         return Outcome.of_text(said)
 
 
-def _others(files: Mapping[str, str]) -> str:
+def _list_other_files(files: Mapping[str, str]) -> str:
     """The files beside `SKILL.md`, in a sentence; nothing without any."""
     named = [f"{path} ({len(text):,} characters)" for path, text in files.items() if path != MAIN]
     more = f", and {len(named) - SKILL_FILES_SHOWN} more" if len(named) > SKILL_FILES_SHOWN else ""

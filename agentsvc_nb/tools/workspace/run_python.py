@@ -65,11 +65,11 @@ class RunPython(BaseTool):
         self._idle: dict[Interpreter, asyncio.Task[None]] = {}
 
     def available(self) -> bool:
-        return confinement.lacking() is None
+        return confinement.missing_requirement() is None
 
     async def run(self, given: RunPythonInput, task: ToolContext) -> Outcome:
         # In a thread: to know it, a sandbox is made.
-        if lacking := await asyncio.to_thread(confinement.lacking):
+        if lacking := await asyncio.to_thread(confinement.missing_requirement):
             raise WorkFailure("not_configured", lacking)
         async with self._turn:
             fonts = await asyncio.to_thread(confinement.font_list)
@@ -79,7 +79,7 @@ class RunPython(BaseTool):
 
             interpreter = await task.held(self.name, opened)
             every = await task.workspace.list()
-            shown = _shown(every, given.code)
+            shown = _choose_files(every, given.code)
             files = [
                 InputFile(one.path, one.size_bytes, one.sha256, partial(task.workspace.open, one.path)) for one in shown
             ]
@@ -134,7 +134,7 @@ class _WrittenFiles:
         return [*lines, *self._refused]
 
 
-def _shown(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
+def _choose_files(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
     """Return the files that a program gets: those that it names first."""
     found: list[WorkspaceEntry] = []
     room = SHOWN_BYTES

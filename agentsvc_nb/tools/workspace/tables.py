@@ -53,7 +53,7 @@ class ProfileTable(ReadingTool):
 
     async def run(self, given: ProfileTableInput, task: ToolContext) -> Outcome:
         tables = task.workspace.tables
-        (file,) = await _checked(tables, [given.path])
+        (file,) = await _find_tables(tables, [given.path])
         by_name = {table.name: table for table in file.tables}
         shown = by_name.pop(given.table or file.tables[0].name, None)
         if shown is None:
@@ -80,11 +80,11 @@ class QueryTables(ReadingTool):
         return not given.get("save_as")
 
     async def run(self, given: QueryTablesInput, task: ToolContext) -> Outcome:
-        files = await _checked(task.workspace.tables, given.paths)
+        files = await _find_tables(task.workspace.tables, given.paths)
         try:
             found = await task.workspace.tables.query(given.sql, given.paths, save=bool(given.save_as))
         except WorkFailure as failure:
-            raise WorkFailure(failure.code, "\n".join([failure.message, *_too_large(files)])) from None
+            raise WorkFailure(failure.code, "\n".join([failure.message, *_unread_files(files)])) from None
         if not given.save_as:
             return Outcome.of_text(_table(found) + _notes(found))
         output = (f"table_{hashlib.sha256(found.saved).hexdigest()[:16]}", "table")
@@ -96,7 +96,7 @@ class QueryTables(ReadingTool):
         return Outcome.of_text(f"{count} The first:\n\n{_table(head)}{_notes(found)}")
 
 
-async def _checked(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
+async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
     """Return the tables of these files, or of all. Raises `WorkFailure` if a file is missing or has none, or there are
     none."""
     try:
@@ -108,12 +108,12 @@ async def _checked(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[Fi
             said = f"{one.path} can't be read as a table: {one.unreadable or NO_TABLE}"
             raise WorkFailure("invalid_tool_input", said)
     if not any(one.tables for one in found):
-        said = "\n".join(["There is no table among the chat's files.", *_too_large(found)])
+        said = "\n".join(["There is no table among the chat's files.", *_unread_files(found)])
         raise WorkFailure("file_not_found", said)
     return found
 
 
-def _too_large(files: Sequence[FileTables]) -> list[str]:
+def _unread_files(files: Sequence[FileTables]) -> list[str]:
     """Why a query may not know a file's tables."""
     return [f"{one.path} can't be read as a table: {one.unreadable}" for one in files if one.too_much]
 

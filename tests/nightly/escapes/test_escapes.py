@@ -24,7 +24,7 @@ from tests.support.waiting import until
 from tests.unit.tools.test_program_escapes import USERS, living, run
 from tests.unit.tools.test_program_escapes import none_left as none_left  # of every test here, too
 
-pytestmark = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
+pytestmark = pytest.mark.skipif(bool(confinement.missing_requirement()), reason=str(confinement.missing_requirement()))
 SHOWN: Final = "a,b\n1,2\n"
 SECRET: Final = "nobody-may-read-5f0c"
 SECRET_NAME: Final = "KEY_OF_A_MODEL"

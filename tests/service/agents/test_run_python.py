@@ -14,7 +14,7 @@ from tests.support.waiting import until
 from tests.unit.agents.chat_server import Reply
 from tests.unit.tools.test_program_escapes import living
 
-pytestmark = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
+pytestmark = pytest.mark.skipif(bool(confinement.missing_requirement()), reason=str(confinement.missing_requirement()))
 AWAY = Reply(("Well",), end="lost")
 DRAW = "from PIL import Image\nfor n in range(6): Image.new('RGB', (9 + n, 9)).save(f'{n}.png')"
 

@@ -26,7 +26,7 @@ from agentsvc_nb.tools.programs.confinement import Confinement
 from agentsvc_nb.tools.programs.running import Ending, InputFile, Keep, Program
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
+pytestmark = pytest.mark.skipif(bool(confinement.missing_requirement()), reason=str(confinement.missing_requirement()))
 SUBREAPER: Final = 36
 USERS: Final = ["namespace", *(["user"] if confinement.is_root() else [])]
 """The service's own user in a user namespace; and for a service that is root, another user."""

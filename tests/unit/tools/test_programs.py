@@ -23,7 +23,9 @@ from tests.support.waiting import until
 from tests.unit.service.agents_harness import MemoryToolContext, MemoryWorkspace
 from tests.unit.tools.test_program_escapes import living
 
-needs_sandbox = pytest.mark.skipif(bool(confinement.lacking()), reason=str(confinement.lacking()))
+needs_sandbox = pytest.mark.skipif(
+    bool(confinement.missing_requirement()), reason=str(confinement.missing_requirement())
+)
 SALES = "month,channel,revenue\n2024-01,search,100\n2024-02,search,150\n2024-01,social,70\n"
 
 
@@ -192,7 +194,7 @@ def test_a_machine_without_a_sandbox_says_so(
     tool: Tool, task: MemoryToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert confinement.lacking() == confinement.NO_BUBBLEWRAP
+    assert confinement.missing_requirement() == confinement.NO_BUBBLEWRAP
     assert not tool.available()
     assert "run_python" in catalog.taken_names(catalog.within({}, Settings(Path("data")))), "its name stays taken"
     with pytest.raises(WorkFailure, match="apt install bubblewrap") as failed:
