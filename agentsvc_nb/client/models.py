@@ -325,7 +325,7 @@ class Listing(Showing, list[T]):
         self._request_id: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per record, with columns whose names and types are always the same (docs/data.md).
+        """Return one row per record, with columns whose names and types are always the same (docs/tables.md).
 
         Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
         """

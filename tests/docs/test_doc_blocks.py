@@ -42,9 +42,7 @@ TEXTS: Final = ("text", "json", "yaml", "nginx")
 """Languages of blocks that nobody runs."""
 TESTED_ELSEWHERE: Final = {
     "client.md": ("test_doc_blocks.py", ("python", "sh")),
-    "data.md": ("test_doc_blocks.py", ("python",)),
     "integrations.md": ("test_integrations.py", ("python",)),
-    "map.md": ("test_doc_blocks.py", ("python",)),
     "recipes.md": ("test_recipes.py", ("python",)),
     "retries.md": ("test_doc_blocks.py", ("python",)),
 }
@@ -55,7 +53,11 @@ WORDS: Final = '{"language": "en", "segments": [{"start_s": 0.0, "end_s": 1.0, "
 
 RECORDED: Final = """\
 ask Three campaigns for autumn, with a budget each.
-answer {"campaigns": ["Early birds", "Harvest", "First snow"]}
+answer {"records": [{"name": "Harvest", "budget_eur": 900, "channels": ["mail"]}]}
+
+ask average units_sold by category
+call query_tables {"sql": "SELECT category, avg(units_sold) AS units FROM products GROUP BY 1", "save_as": "units.csv"}
+Here they are.
 
 ask Which of my customers in df bought twice this year? Make a table `twice` of them.
 Ada did.
@@ -63,46 +65,14 @@ Ada did.
 ask Which three regions sold most in the last quarter?
 North, West and South.
 
-ask Read all the files and write a report.
-write report.md # The report
-It is in `report.md`.
+ask Classify this comment: The boots came a week late.
+answer {"topic": "delivery", "urgent": true}
 
-ask The amounts are texts here.
-```python
-total = sum([1, 2])
-```
-
-ask Classify this comment: price
+ask Classify this comment: Too expensive for a fleece.
 answer {"topic": "price"}
-
-ask Classify this comment: size
-answer {"topic": "size"}
-
-ask A headline for the autumn sale.
-Pack light.
 """
-NAMES: Final = {
-    "notebook.md": """\
-import duckdb, pandas
-campaigns = {"type": "object", "properties": {"campaigns": {"type": "array"}}, "required": ["campaigns"]}
-df = pandas.DataFrame({"customer": ["Ada", "Ben", "Ada"]})
-con = duckdb.connect(":memory:")
-total = sum("12")  # fails
-""",
-    "map.md": """\
-import pandas
-from pydantic import BaseModel
-class Label(BaseModel): topic: str; urgent: bool = False
-comments = pandas.DataFrame({"id": [101, 102], "comment": ["price", "size"]})
-""",
-    "hosts.md": """\
-from PIL import Image
-Image.new("RGB", (40, 30)).save("dot.png")
-%files put dot.png brief.md
-answer = get_ipython().run_cell_magic("ask", "", "Who is the audience?")
-""",
-}
-"""What a page speaks of without making it."""
+REPLAYED: Final = ("kernel.md", "rows.md", "tables.md")
+"""Pages whose questions the recorded conversation answers."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +136,7 @@ class Runner:
     def _program(self, code: str) -> str:
         """As a program of its own, whose environment names a service."""
         named = {"AGENTSVC_BASE_URL": self._service.base_url, "SERVICE_API_KEY": self._service.api_key}
-        return self._ended([sys.executable, "-c", code], named)
+        return self._ended([sys.executable, "-c", code], named if "AGENTSVC_BASE_URL" not in os.environ else {})
 
     def _bash(self, code: str) -> str:
         before = f". {shlex.quote(str(self._variables))}\n" if self._variables.exists() else ""
@@ -204,17 +174,18 @@ def runner(
     monkeypatch.setenv("AGENTSVC_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    for name in ("AGENTSVC_BASE_URL", "SERVICE_API_KEY"):  # set, so that what a replay leaves is taken back
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
     yield Runner(terminal, tmp_path, offline_service)
     embedded.stop(tmp_path / "data")
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if of(page)], ids=lambda page: page.name)
 def test_the_blocks_run_as_they_are_shown(page: Path, runner: Runner, terminal: Any, tmp_path: Path) -> None:
-    if page.name in ("map.md", "notebook.md"):
+    if page.name in REPLAYED:
         (tmp_path / "recorded.txt").write_text(RECORDED)
         terminal.cell("from agentsvc_nb.testing import replay_conversation\nreplay_conversation('recorded.txt')")
-    if page.name in NAMES:
-        terminal.run_cell(NAMES[page.name], store_history=True)
     for block in of(page):
         print(f"--- {page.name}:{block.line}", flush=True)
         print(said := runner.run(block))
@@ -235,35 +206,25 @@ def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
         runner.run(Block("sh", EXAMPLES[f"agentsvc {name}"][0], 0))
 
 
-@pytest.mark.parametrize("name", ["client.md", "data.md", "map.md", "retries.md"])
+@pytest.mark.parametrize("name", ["client.md", "retries.md"])
 def test_the_blocks_of_a_client_run(
-    name: str,
-    client: AgentService,
-    service: RunningService,
-    offline_service: RunningService,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, client: AgentService, service: RunningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this process, with a client and what the page speaks of without making it."""
-    monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
     monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
-    with AgentService(offline_service.api_key, offline_service.base_url) as offline:
-        [sales] = offline.files.upload(("sales.csv", b"date,revenue\n2026-01-03,10.5\n2026-02-02,7\n"))
-        chat = offline.ask("Which files are here?", file_ids=[sales], chat="new").chat
-        names: dict[str, Any] = {"client": client, "offline": offline, "chat_of_sales": chat}
-        names |= {"api_key": service.api_key, "base_url": service.base_url}
-        if name == "client.md":
-            names |= _of_client_page(service, tmp_path)
-        for block in blocks(ROOT / "docs" / name):
-            print(f"--- {name}:{block.line}", flush=True)
-            if block.language == "sh" and name == "client.md":
-                subprocess.run(["sh", "-c", block.code], check=True)
-            if block.language != "python" or block.not_run:
-                continue
-            code = compile(block.code, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            if inspect.iscoroutine(awaited := eval(code, names)):
-                asyncio.run(awaited)
+    names: dict[str, Any] = {"client": client, "api_key": service.api_key, "base_url": service.base_url}
+    if name == "client.md":
+        names |= _of_client_page(service, tmp_path)
+    for block in blocks(ROOT / "docs" / name):
+        print(f"--- {name}:{block.line}", flush=True)
+        if block.language == "sh" and name == "client.md":
+            subprocess.run(["sh", "-c", block.code], check=True)
+        if block.language != "python" or block.not_run:
+            continue
+        code = compile(block.code, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        if inspect.iscoroutine(awaited := eval(code, names)):
+            asyncio.run(awaited)
 
 
 def _of_client_page(service: RunningService, folder: Path) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`agentsvc_nb.Chat()`: a chat as a widget, the value of a cell (docs/notebook.md)."""
+"""`agentsvc_nb.Chat()`: a chat as a widget, the value of a cell (docs/chat.md)."""
 
 from __future__ import annotations
 
