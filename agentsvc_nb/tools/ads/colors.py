@@ -19,18 +19,10 @@ INK: Final[Color] = (17, 19, 28)
 BLACK: Final[Color] = (0, 0, 0)
 
 
-def color(text: str) -> Color:
-    return ImageColor.getrgb(text)[:3]
-
-
-def code(of: Color) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*of)
-
-
 def luminance(of: Color) -> float:
     """Return the relative luminance, 0 (black) to 1 (white)."""
-    linear = [part / 255 / 12.92 if part / 255 <= 0.04045 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in of]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    red, green, blue = (part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in of)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: Color, other: Color) -> float:
@@ -70,14 +62,14 @@ class Palette:
         >>> Palette.of(["#000"]).codes()
         ['#000000', '#bfbfbf', '#606060', '#ffffff']
         """
-        ground, *others = map(color, codes)
+        ground, *others = (ImageColor.getrgb(code)[:3] for code in codes)
         light = mix(ground, WHITE, 0.75) if contrast(ground, WHITE) > contrast(ground, BLACK) else None
         accent = others[0] if others else light or mix(ground, BLACK, 0.7)
         second = others[1] if len(others) > 1 else mix(ground, accent, 0.5)
         return cls(ground, accent, second, readable(ground, *others[2:], WHITE, INK))
 
     def codes(self) -> list[str]:
-        return [code(one) for one in (self.ground, self.accent, self.second, self.ink)]
+        return ["#{:02x}{:02x}{:02x}".format(*one) for one in (self.ground, self.accent, self.second, self.ink)]
 
     def button(self) -> Color:
         """Return the first colour that stands out from the ground."""

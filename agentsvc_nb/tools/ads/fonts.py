@@ -80,26 +80,19 @@ def family_for(name: str, text: str) -> str:
     best = min(missing, key=lambda family: len(missing[family]))
     if left := missing[best][:_NAMED_MAX]:
         shown = ", ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in left)
-        scripts = ", ".join(dict.fromkeys(_script(char) for char in left))
-        raise WorkFailure(
-            "missing_glyphs",
-            f"No font on the service's machine draws {shown} ({scripts}) of the {name}. "
-            "Install a Noto Sans font with them there and restart the service, or leave them out.",
-        )
+        # The first word of a letter's Unicode name is its script.
+        names = [unicodedata.name(char, "unknown") if unicodedata.category(char)[0] in "LM" else "" for char in left]
+        scripts = ", ".join(dict.fromkeys(name.partition(" ")[0].capitalize() or "symbols" for name in names))
+        said = f"No font on the service's machine draws {shown} ({scripts}) of the {name}. "
+        advice = "Install a Noto Sans font with them there and restart the service, or leave them out."
+        raise WorkFailure("missing_glyphs", said + advice)
     return best
-
-
-def _script(char: str) -> str:
-    """Return the script of a character, from the first word of its Unicode name."""
-    is_letter = unicodedata.category(char)[0] in "LM"
-    return unicodedata.name(char, "unknown").partition(" ")[0].capitalize() if is_letter else "symbols"
 
 
 def runs_leftwards(text: str) -> bool:
     """Return True if the first letter with a direction runs from right to left."""
-    return next(
-        (kind in ("R", "AL") for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")), False
-    )
+    directions = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")]
+    return directions[:1] not in ([], ["L"])
 
 
 @lru_cache(maxsize=4096)

@@ -21,16 +21,7 @@ from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.ads.colors import PALETTES, Palette
 from agentsvc_nb.tools.ads.drawing import DRAWN, Ad, Design, LayoutName, PictureName, draw_ad
-from agentsvc_nb.tools.ads.models import (
-    DESIGN,
-    EDITED_FROM,
-    ImageEdit,
-    ImageRequest,
-    ImageSet,
-    MadeImage,
-    Shape,
-    Size,
-)
+from agentsvc_nb.tools.ads.models import DESIGN, EDITED_FROM, ImageEdit, ImageRequest, ImageSet, MadeImage, Shape, Size
 from agentsvc_nb.tools.port import Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.tools.support.fetching import Fetcher
@@ -52,16 +43,15 @@ _MODEL_SECONDS: Final = 180.0
 async def create(request: ImageRequest, settings: Settings, context: ToolContext) -> Outcome:
     """Draw the pictures of a request. Raises `WorkFailure` before anything is drawn if a text cannot be drawn."""
     placed = await _placed(context, {"product": request.product, "logo": request.logo})
-    ads = designs(request)
+    ads = {path: ad.model_copy(update={"pictures": placed}) for path, ad in designs(request).items()}
     painted: dict[Shape, Image.Image] = {}
     for path, ad in ads.items():
-        ads[path] = ad.model_copy(update={"pictures": placed})
         if request.background == "drawn":
-            ads[path] = await asyncio.to_thread(_fitting, ads[path])
+            ads[path] = await asyncio.to_thread(_fitting, ad)
             continue
-        photo = ads[path].model_copy(update={"layout": "photo"})
+        photo, shape = ad.model_copy(update={"layout": "photo"}), ad.frame.shape
         await asyncio.to_thread(photo.blocks)  # nothing is painted for texts that do not fit
-        if (shape := ad.frame.shape) not in painted:
+        if shape not in painted:
             await context.progress(0, None, f"painting a {shape} background")
             painted[shape] = await _paint(settings, _PROMPT + request.brief[:_PROMPT_CHARS], shape)
         ads[path] = photo.model_copy(update={"pictures": {**placed, "background": painted[shape]}})
@@ -113,13 +103,12 @@ async def change(edit: ImageEdit, settings: Settings, context: ToolContext) -> O
     """
     opened, digest = await _opened(context, "request.path", edit.path)
     source = _on_white(opened)
-    ad = None if edit.instruction else _stored(source)
     if edit.instruction:
         source = await _repaint(settings, source, edit.instruction)
-    if ad is None:
-        ad = Ad(layout="photo", palette=PALETTES[0].codes(), own_size=_own_size(source))
+    photo = Ad(layout="photo", palette=PALETTES[0].codes(), own_size=_own_size(source))
+    ad = (None if edit.instruction else _stored(source)) or photo
     pictures = await _placed(context, {"product": ad.product, "logo": ad.logo})
-    if ad.layout == "photo":
+    if ad is photo:
         pictures["background"] = source
     words = ad.words.model_copy(update=edit.given_texts())
     palette = Palette.of(edit.brand_colors).codes() if edit.brand_colors else ad.palette
