@@ -20,14 +20,13 @@ from agentsvc_nb.tools.support.landing import (
     Weight,
 )
 from agentsvc_nb.tools.support.untrusted import read_facts
-from agentsvc_nb.wire.limits import MB
+from agentsvc_nb.wire.limits import FETCH_SECONDS, MB
 
 PAGE_BYTES: Final = 5 * MB
 FILES_WEIGHED: Final = 40
 FILE_SECONDS: Final = 8.0
 AT_ONCE: Final = 6
 ACTIONS_SHOWN: Final = 20
-_ACCEPT: Final = "text/html,*/*;q=0.5"
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 
 
@@ -55,14 +54,10 @@ class ReviewFunnel(BaseTool):
         return [given.url]
 
     async def run(self, given: ReviewFunnelInput, context: ToolContext) -> Outcome:
-        await context.progress(0, 3, f"fetching {given.url[:100]}")
+        await context.progress(0, 2, f"reading {given.url[:100]}")
         fetcher = Fetcher(self.services.settings.fetch_allow).within(given.url, context.fetch_only)
-        fetched = await fetcher.get(given.url, max_bytes=PAGE_BYTES, accept=_ACCEPT)
-        if fetched.media_type not in _PAGES:
-            raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type}, not a page.")
-        await context.progress(1, 3, "reading the page")
-        page = await read_facts(fetched)
-        await context.progress(2, 3, "weighing its files and following its calls to action")
+        fetched, page = await _read(fetcher, given.url, FETCH_SECONDS)
+        await context.progress(1, 2, "weighing its files and following its calls to action")
         weight = await _weigh(fetcher, fetched, page, FILES_WEIGHED if given.weigh else 0)
         following = await _follow(fetcher.within(fetched.url, ()), fetched.url, page, given.pages - 1)
         review = FunnelReview(
@@ -77,7 +72,7 @@ class ReviewFunnel(BaseTool):
             hidden=landing.hidden(page),
             following=following,
         )
-        await context.progress(3, 3, "done")
+        await context.progress(2, 2, "done")
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
 
@@ -118,22 +113,26 @@ async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> l
     return list(found.values())
 
 
+async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, PageFacts]:
+    """Return a page and its facts. Raises `WorkFailure` if it can't be fetched or read, or is no page."""
+    fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=seconds, accept="text/html,*/*;q=0.5")
+    if fetched.media_type not in _PAGES:
+        raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type[:100]}, not a page.")
+    return fetched, await read_facts(fetched)
+
+
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
-    """Return a page, and its facts; None when it can't be fetched or is none."""
+    """Return a page that another leads to, and its facts; None if it can't be looked at."""
     looked = FunnelPage(url=url, said=said, source=source, status=None)
     try:
-        fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=FILE_SECONDS, accept=_ACCEPT)
+        fetched, page = await _read(fetcher, url, FILE_SECONDS)
     except WorkFailure as failure:
         # The fetcher reaches that site alone.
         looked.fault = "It leads to another site." if failure.code == "address_refused" else failure.message
         return looked, None
-    looked.status = fetched.status
-    if fetched.media_type not in _PAGES:
-        looked.fault = f"It is {fetched.media_type[:100]}, not a page."
-        return looked, None
-    page, size = await read_facts(fetched), fetched.transferred
+    size = fetched.transferred
     weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
-    looked.title, looked.hidden = page.title, landing.hidden(page)
+    looked.status, looked.title, looked.hidden = fetched.status, page.title, landing.hidden(page)
     looked.actions = [action.text for action in page.actions[:ACTIONS_SHOWN]]
     looked.fields = sum(len(form.fields) for form in page.forms)
     looked.checks = [check for check in _checks(fetched, page, weight) if not check.passed]

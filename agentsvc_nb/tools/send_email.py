@@ -29,7 +29,6 @@ from agentsvc_nb.tools.port import (
     ToolContext,
     ToolInput,
     ToolOutput,
-    ToolServices,
     WorkFailure,
     WorkspacePath,
 )
@@ -103,16 +102,10 @@ class SendEmail(BaseTool):
     Input: ClassVar[type[BaseModel]] = SendEmailInput
     Output: ClassVar[type[BaseModel] | None] = SentEmail
 
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._server = services.settings.smtp_url
-        self._sender = services.settings.mail_from
-        self._allowed = services.settings.mail_recipients
-
     async def run(self, given: SendEmailInput, context: ToolContext) -> Outcome:
-        recipients = list(dict.fromkeys(given.to))
+        recipients, server = list(dict.fromkeys(given.to)), self.services.settings.smtp_url
         self._check(recipients, given.dry_run)
-        sender = self._sender or NOBODY
+        sender = self.services.settings.mail_from or NOBODY
         # The same when the mail is sent again after a crash, and unique to the call.
         message_id = f"<{hashlib.sha256(context.key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
         message = EmailMessage(_POLICY)
@@ -130,8 +123,8 @@ class SendEmail(BaseTool):
         await context.write(path, data)
         refused: list[str] = []
         if not given.dry_run:
-            assert self._server is not None
-            refused = await asyncio.to_thread(deliver, self._server, data, sender, recipients)
+            assert server is not None
+            refused = await asyncio.to_thread(deliver, server, data, sender, recipients)
         found = SentEmail(
             sent=not given.dry_run, message_id=message_id, path=path, recipients=recipients, refused=refused
         )
@@ -142,18 +135,16 @@ class SendEmail(BaseTool):
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
         """Raises `recipient_refused` for a recipient that is not allowed, `not_configured` without a mail server."""
-        needed = {"smtp_url": self._server, "mail_from": self._sender, "mail_recipients": self._allowed}
-        missing = [variable(name) for name, value in needed.items() if not value]
+        settings = self.services.settings
+        missing = [variable(name) for name in self.settings_used if not getattr(settings, name)]
         if missing and not dry_run:
             raise WorkFailure("not_configured", f"No mail can be sent: set {', '.join(missing)}.")
-        strangers = [one for one in recipients if self._allowed and not self._allows(one)]
+        allowed = settings.mail_recipients
+        plain = {one: (one.lower(), f"@{one.lower().rpartition('@')[2]}") for one in recipients}
+        strangers = [one for one in recipients if allowed and not set(allowed).intersection(plain[one])]
         if strangers:
             said = f"Not allowed: {', '.join(strangers)}. The operator allows recipients"
             raise WorkFailure("recipient_refused", f"{said} with {variable('mail_recipients')}.")
-
-    def _allows(self, address: str) -> bool:
-        plain = address.lower()
-        return plain in self._allowed or f"@{plain.rpartition('@')[2]}" in self._allowed
 
 
 # ---- the message -----------------------------------------------------------------------------------------------------

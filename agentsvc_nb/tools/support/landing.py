@@ -71,7 +71,7 @@ class FunnelPage(ToolOutput):
     url: str
     said: str = Field(description="The call to action that leads to it.")
     source: str = Field(description="The page with that call to action.")
-    status: int | None = Field(description="What the server answered; null when it did not.")
+    status: int | None = Field(description="What the server answered; null if there is a fault.")
     fault: str | None = Field(default=None, description="Why it could not be looked at.")
     title: str = ""
     actions: list[str] = Field(default=[])
