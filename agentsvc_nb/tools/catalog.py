@@ -1,7 +1,7 @@
 """The catalog: the tools that exist for a model, and how each is described (docs/api/tools-and-jobs.md "Catalog").
 
 A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`; no list names it. The modules are imported when the
-catalog is made, and not before. `ask_stefanbrain` stands here, as it has no work of its own.
+catalog is made. `ask_stefanbrain` has no module: its work is a run.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
     """Return the tools that the modules of a package define, by module, then in the order of the module; those for
     tests last. Leave out the groups that the settings turn off.
 
-    A base class that several tools share has no `name`, and so is no tool. A module `*_child` is the program of a child
-    process, with imports that the service must not make.
+    A base class of several tools has no `name`. A module `*_child` is the program of a child process, with imports that
+    the service must not make.
     """
     settings, found = services.settings, []
     for info in iter_modules(import_module(package).__path__):

@@ -21,7 +21,7 @@ FIELD_CHARS: Final = 200
 
 
 def fault(error: ValidationError) -> tuple[str, str]:
-    """The name of the first wrong field, dotted, and a message that says what is wrong with it.
+    """Return the dotted name of the first wrong field, and a message about it.
 
     >>> fault(error)
     ('request.outputs.count', 'request.outputs.count: Input should be greater than or equal to 1')
@@ -33,14 +33,13 @@ def fault(error: ValidationError) -> tuple[str, str]:
 
 
 def validate(model: type[M], document: Mapping[str, Any]) -> M:
-    """Read a JSON object as `model`, without type coercion: "5" is no integer and 1 no boolean, but 5.0 is an integer,
-    as in JSON Schema. Nulls count as absent. Raises `ValidationError`."""
+    """Read a JSON object as `model`. Like JSON Schema, take 5.0 as an integer, but not "5", nor 1 as a boolean. Nulls
+    count as absent. Raises `ValidationError`."""
     return model.model_validate_json(json.dumps(with_integers(without_nulls(document))), strict=True)
 
 
 def without_nulls(value: Any) -> Any:
-    """`value` without the keys whose value is null, at any depth; a null in a list stays (docs/api/conventions.md
-    "Values").
+    """Return `value` without the keys whose value is null, at any depth. Nulls in lists stay.
 
     >>> without_nulls({"a": {"b": None}, "c": [None]})
     {'a': {}, 'c': [None]}
@@ -51,17 +50,14 @@ def without_nulls(value: Any) -> Any:
 
 
 def with_integers(value: Any) -> Any:
-    """The same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode would refuse.
-    Larger ones stay: 1e300 would become 300 digits."""
+    """Return the same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode refuses.
+    Floats above 2**53 stay: 1e300 would become 300 digits."""
     if isinstance(value, dict):
         return {name: with_integers(item) for name, item in value.items()}
     if isinstance(value, list):
         return [with_integers(item) for item in value]
-    return int(value) if isinstance(value, float) and abs(value) <= EXACT_MAX and value.is_integer() else value
+    return int(value) if isinstance(value, float) and abs(value) <= 2**53 and value.is_integer() else value
 
-
-EXACT_MAX: Final = 2**53
-"""Up to here each integer is a float of its own."""
 
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 FILLED: Final = r"\S"
@@ -116,8 +112,7 @@ RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A part of what a model was sent: `what` it is (`wire.runs.SentPart`), its beginning, and how many characters it
-    has in all."""
+    """A part of a call of a model: its kind (`wire.runs.SentPart`), its beginning, and the number of its characters."""
 
     what: str
     text: str
@@ -141,7 +136,7 @@ class Meter(Protocol):
 
     @property
     def model(self) -> str:
-        """The id of the model that is asked."""
+        """The id of the model."""
         ...
 
     async def room(self) -> int | None:
@@ -154,8 +149,7 @@ class Meter(Protocol):
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record what goes to a model, before it does. True if it is the first that this folder sends to a hosted
-        one."""
+        """Record a call of a model before it is made. Return True for this folder's first call of a hosted model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
@@ -182,19 +176,19 @@ class ToolContext(Meter, Protocol):
 
     @property
     def key(self) -> str:
-        """Identifies this piece of work, also when it is repeated after a crash. A mail's Message-ID is derived
-        from it; an effect recorded under this key need not be repeated."""
+        """The id of this piece of work, also when it is repeated after a crash. A mail's Message-ID is derived from
+        it."""
         ...
 
     @property
     def fetch_only(self) -> Sequence[str] | None:
-        """Hosts that may be fetched from beside those of the addresses in the input; None for any."""
+        """Hosts that may be fetched from, besides those of the addresses in the input; None for any."""
         ...
 
     async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
-        """What the tool of this name holds from call to call, such as a process, until this attempt at the run ends,
-        whatever ends it. `opened` makes it at the first call of the attempt; it is given True if the tool was called
-        before that, and what it held then is gone. Only for calls that a run makes itself."""
+        """Return what the tool holds from call to call, such as a process, until this attempt at the run ends. The
+        first call of the attempt opens it: `opened` gets True if an earlier attempt called the tool, and lost what it
+        held. Only for calls that a run makes itself."""
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
@@ -204,7 +198,7 @@ class ToolContext(Meter, Protocol):
         ...
 
     async def instructions(self) -> str:
-        """The instructions of the chat's project. Raises `WorkFailure` for a chat without one."""
+        """Return the instructions of the chat's project. Raises `WorkFailure` for a chat without one."""
         ...
 
     async def change_instructions(self, change: Callable[[str], str]) -> None:
@@ -222,7 +216,7 @@ class ToolContext(Meter, Protocol):
         ...
 
     async def media(self, media_id: str) -> StoredMedia | None:
-        """The stored media of the account with this id; None when there is none."""
+        """Return the account's stored media with this id, or None."""
         ...
 
     async def keep_transcript(self, media_id: str, transcript: Mapping[str, Any]) -> None:
@@ -252,7 +246,7 @@ class Outcome(BaseModel):
 
 
 class CatalogEntry:
-    """What the catalog, `docs/tools.md` and the checks of a call know of a tool."""
+    """Describes a tool for the catalog, for `docs/tools.md` and for the checks of a call."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -289,8 +283,8 @@ class Tool(CatalogEntry):
     """A tool that does its work itself, in `run`.
 
     After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may already have
-    happened fails with `outcome_unknown`, unless the tool sets `repeatable = True`: such a tool can tell by
-    `ToolContext.key` what it has done already.
+    happened fails with `outcome_unknown`, unless the tool sets `repeatable = True`: such a tool recognises its earlier
+    work by `ToolContext.key`.
     """
 
     group: ClassVar[str] = ""
@@ -334,7 +328,7 @@ def repeatable(tool: Tool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """What the service passes to every tool that it constructs."""
+    """The arguments of each tool that the catalog constructs."""
 
     settings: Settings
     complete: Complete | None = None

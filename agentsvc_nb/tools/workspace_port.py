@@ -82,13 +82,13 @@ class WorkspaceTables(Protocol):
     `WorkFailure("too_much_work")` when that takes too long or too much memory."""
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
-        """The tables of these files, or of all that may have some, by path; a file that can't be read is among them. No
-        two tables of the chat have the same name. Raises `FileNotFoundError`."""
+        """Return the tables of these files by path, or of all files that may have some, with those that can't be read.
+        The names of a chat's tables are unique. Raises `FileNotFoundError`."""
         ...
 
     async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
-        """The answer to a query over the tables of these files, or of all; `save`: with its rows as CSV. Raises
-        `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message."""
+        """Query the tables of these files, or of all. `save` adds the rows as CSV. Raises `FileNotFoundError`, and
+        `WorkFailure("query_failed")` with the engine's message."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The sandbox by bubblewrap: what is in it, and whether it can be made here."""
+"""Make the command that starts a sandbox by bubblewrap, and check whether this machine can run it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ PACKAGES: Final = {
     "docx": "python-docx",
     "pptx": "python-pptx",
 }
-"""What a program can import beside the standard library: the module, and what is installed for it."""
+"""The modules that a program can import besides the standard library, with the names of their packages."""
 WORK_BYTES: Final = 256_000_000
-"""What a program may write, all files together; they are in memory."""
+"""The most that a program may write in all files together. They are in memory."""
 SCRATCH_BYTES: Final = 64_000_000
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
@@ -81,7 +81,7 @@ log = logging.getLogger(__name__)
 
 
 def missing_requirement() -> str | None:
-    """Return why no program can be run here, and what helps; None when one can."""
+    """Return why no program can be run here, and how to change that; None if programs can be run."""
     if sys.platform != "linux":
         return NOT_LINUX
     if shutil.which("bwrap") is None:
@@ -154,7 +154,7 @@ def unused_user() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What one sandbox is made of.
+    """The contents of one sandbox.
 
     Attributes:
         fonts: `font_list`.
@@ -209,7 +209,7 @@ def _fill(file: IO[bytes], data: bytes) -> int:
 
 @cache
 def _system() -> list[str]:
-    """The system's libraries, fonts and time zones, read-only; of its devices two, of its programs none."""
+    """Bind the system's libraries, fonts and time zones, read-only, and two devices, but none of its programs."""
     # Folders that bubblewrap makes unasked are for their owner alone.
     found = ["--dir", "/dev", "--dir", "/usr", "--dir", "/usr/share"]
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
@@ -225,8 +225,8 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """A folder of libraries, with an empty folder in place of each that holds what is installed for the system's
-    Python: what is there, and where it came from, is nobody's business, and may have keys."""
+    """Bind a folder of libraries without the packages of its Python: their list is private, and their addresses may
+    have keys."""
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"
@@ -236,7 +236,7 @@ def _without_packages(folder: Path, shown_at: str) -> list[str]:
 
 @cache
 def _interpreter() -> list[str]:
-    """Python and its packages, below `/python`: no path of this machine stands in a traceback."""
+    """Bind Python and its packages below `/python`: tracebacks show no path of this machine."""
     found = ["--dir", "/python", "--dir", "/python/bin", "--dir", PACKAGES_AT]
     found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON, "--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):
@@ -247,7 +247,7 @@ def _interpreter() -> list[str]:
 
 
 def _packages() -> Mapping[str, str]:
-    """The folders and modules of the packages and of all that they need, by name: nothing else that is installed."""
+    """Return the folders and modules of the packages and of their requirements, by name."""
     found: dict[str, str] = {}
     wanted = list(PACKAGES.values())
     for name in wanted:

@@ -168,7 +168,7 @@ class Sandbox:
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
     async def close(self) -> None:
-        """End the sandbox with all of its processes. What the pipes still hold is read: they are closed only then."""
+        """End the sandbox with all of its processes, and read its pipes to their end: they are closed only then."""
         self.kill()
         os.close(self.handle)
         # Not to be cancelled half-way: what this waits for takes milliseconds.
@@ -249,8 +249,8 @@ class Interpreter:
 
 
 async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
-    """Read how the program ended, and its files. What is said comes from within the sandbox: it is checked, and its end
-    may come at any place."""
+    """Read how the program ended, and its files. Check every message: they come from within the sandbox, and may end
+    anywhere."""
     room = WORK_BYTES
     with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
         while told := read_json(await stream.readuntil()):
@@ -300,8 +300,8 @@ async def _watch(sandbox: Sandbox, ending: Ending) -> None:
 
 
 def measure_usage(root: int) -> tuple[int, int]:
-    """The number of processes that descend from a process, itself among them, and their memory in bytes, with what
-    sockets of the sandbox may hold."""
+    """Return the number of processes of a tree, its root included, and their memory in bytes, including what sockets of
+    the sandbox may hold."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (stat := _read(f"/proc/{name}/stat")):
@@ -315,13 +315,13 @@ def measure_usage(root: int) -> tuple[int, int]:
 
 
 def _memory_of(pid: int) -> int:
-    """A process's memory that is not a file's. Pages that a child still shares with its parent count for both."""
+    """Return a process's memory without files. Pages that a child still shares with its parent count for both."""
     lines = (line.split() for line in _read(f"/proc/{pid}/status").splitlines())
     return sum(int(line[1]) * 1024 for line in lines if line[0] in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
 
 
 def _socket_buffers(pid: int) -> int:
-    """The most that the sockets in a process's network namespace may hold. The kernel shows for none what it holds."""
+    """Return the most that the sockets in a process's network namespace may hold. The kernel does not say more."""
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 

@@ -168,7 +168,7 @@ class Folder:
 
 
 def _new_file(path: str) -> BinaryIO:
-    """A new file in the place of what is there. A folder stays: a file `a` and a file `a/b` can't both be there."""
+    """Open a new file in place of an old one. A folder stays: the files `a` and `a/b` exclude each other."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
@@ -186,7 +186,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 
 
 def _regular_files() -> Iterator[str]:
-    """The files of the working folder, but for hidden ones and what Python keeps."""
+    """Yield the files of the working folder, except hidden ones and `__pycache__`."""
     folders = [WORK]
     while folders:  # not `os.walk`: a program may nest folders deeper than Python calls
         with contextlib.suppress(OSError):
@@ -236,8 +236,8 @@ def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoR
 
 
 def _run(source: str, name: str, module: ModuleType) -> int:
-    """The exit code of the program, after its traceback is printed, if it has one. The value of its last expression is
-    printed as in a notebook."""
+    """Run the program and return its exit code. Print its traceback, and like a notebook the value of its last
+    expression."""
     import linecache
     import traceback
 

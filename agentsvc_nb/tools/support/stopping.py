@@ -24,8 +24,8 @@ class Stopped(Exception):
 
 
 def begin() -> threading.Event:
-    """Begin work in the present context, and in the tasks and threads that it starts: it is to stop once the event that
-    is returned is set."""
+    """Begin work in the present context, and in the tasks and threads that it starts. Return an event: set it to stop
+    the work."""
     event = threading.Event()
     _event.set(event)
     return event
@@ -67,8 +67,7 @@ class ReadTime:
         return is_stopped or (self._clock is not None and self._clock() > self._end)
 
     def check(self) -> None:
-        """Raise `ReadTooLong` when the time is used up. The clock, a system call, is looked at 50 times a second at
-        most, however often this is called."""
+        """Raise `ReadTooLong` when the time is used up. Read the clock, a system call, at most 50 times a second."""
         if (now := clock.monotonic()) >= self._next_look:
             self._next_look = now + _LOOK_SECONDS
             if self.is_over():

@@ -213,7 +213,7 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
 
 def _exact_text(data: bytes) -> tuple[str, str] | None:
     """Return the text of a file and its encoding, with which it encodes to the same bytes. A byte order mark is part of
-    the text. None if there is no such encoding."""
+    the text. None without such an encoding."""
     found = decode(data, cut=False)
     if found is None:
         return None if data else ("", "utf-8")

@@ -1,4 +1,4 @@
-"""A tool by which the agent shows the user the steps of longer work. The run makes an event of its own of each call."""
+"""A tool by which the agent shows the user the steps of longer work. Each call is an event of the run."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents.skills import MAIN, body
-from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, ToolServices, WebAddress, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Outcome, ReadingTool, ToolContext, WebAddress, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetched, Fetcher
 from agentsvc_nb.tools.support.untrusted import decode_picture, read_text
 from agentsvc_nb.tools.workspace.files import READ_CHARS_MAX, excerpt, file_not_found
@@ -76,17 +76,12 @@ class ReadPage(ReadingTool):
     )
     Input: ClassVar[type[BaseModel]] = ReadPageInput
 
-    def __init__(self, services: ToolServices) -> None:
-        super().__init__(services)
-        self._fetcher = Fetcher(services.settings.fetch_allow)
-
     def fetches(self, given: ReadPageInput) -> Sequence[str]:
         return (given.url,)
 
     async def run(self, given: ReadPageInput, task: ToolContext) -> Outcome:
-        found = await self._fetcher.within(given.url, task.fetch_only).get(
-            given.url, accept="text/html, text/*;q=0.9, */*;q=0.5"
-        )
+        fetcher = Fetcher(self.services.settings.fetch_allow).within(given.url, task.fetch_only)
+        found = await fetcher.get(given.url, accept="text/html, text/*;q=0.9, */*;q=0.5")
         if found.status != 200:
             raise WorkFailure("fetch_failed", f"{found.url} answered with status {found.status}.")
         title, text = await _read_page(found)
@@ -95,18 +90,16 @@ class ReadPage(ReadingTool):
 
 
 async def _read_page(found: Fetched) -> tuple[str, str]:
-    """The title and the text of what was fetched. Raises `WorkFailure("no_text")`."""
+    """Return the title and the text of a fetched page. Raises `WorkFailure("no_text")`."""
     kind = found.media_type
     if kind in _PAGES:
         title, text = await read_text(found)
     elif kind.startswith("text/") or kind in _TEXTS:
         title, text = "", found.decode()
     else:
-        raise WorkFailure("no_text", f"{found.url} is no page that can be read, but {kind}.")
+        raise WorkFailure("no_text", f"{found.url} can't be read: it is {kind}, not a page.")
     if not text.strip():
-        raise WorkFailure(
-            "no_text", f"{found.url} has no text: its contents may be made by scripts, which are not run."
-        )
+        raise WorkFailure("no_text", f"{found.url} has no text: scripts, which are not run, may make its contents.")
     return title, text
 
 
@@ -144,7 +137,7 @@ class ReadSkill(ReadingTool):
 
 
 def _list_other_files(files: Mapping[str, str]) -> str:
-    """The files beside `SKILL.md`, in a sentence; nothing without any."""
+    """Return a sentence with the files of a skill other than `SKILL.md`; empty without any."""
     named = [f"{path} ({len(text):,} characters)" for path, text in files.items() if path != MAIN]
     more = f", and {len(named) - SKILL_FILES_SHOWN} more" if len(named) > SKILL_FILES_SHOWN else ""
     return f"Further files, read by their `path`: {', '.join(named[:SKILL_FILES_SHOWN])}{more}." if named else ""

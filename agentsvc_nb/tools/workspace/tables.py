@@ -97,8 +97,7 @@ class QueryTables(ReadingTool):
 
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
-    """Return the tables of these files, or of all. Raises `WorkFailure` if a file is missing or has none, or there are
-    none."""
+    """Return the tables of these files, or of all. Raises `WorkFailure` if a file is missing, or has no table."""
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
@@ -114,7 +113,7 @@ async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequenc
 
 
 def _unread_files(files: Sequence[FileTables]) -> list[str]:
-    """Why a query may not know a file's tables."""
+    """Say which files are too large to be read as tables."""
     return [f"{one.path} can't be read as a table: {one.unreadable}" for one in files if one.too_much]
 
 
@@ -132,6 +131,6 @@ def _schema(found: QueryAnswer) -> bytes:
 
 
 def _notes(found: QueryAnswer) -> str:
-    """What was decided when the tables were read."""
+    """Return a list of the decisions that the reader of the tables made."""
     lines = [f"- {escape(note)}" for note in found.notes]
     return "\n".join(["", "", "How the tables were read:", *lines]) if lines else ""
