@@ -46,7 +46,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     at_once = "ask so many questions at once; default: 4"
     check.add_argument("--parallel", type=arguments.at_least_one, default=4, metavar="N", help=at_once)
     check.add_argument("--max-cents", type=arguments.cents, metavar="CENTS", help="the most that all may cost")
-    check.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, too")
+    check.add_argument("--junit", type=arguments.new_file, metavar="FILE", help="write JUnit XML, too")
     kept = check.add_mutually_exclusive_group()
     kept.add_argument("--record", type=Path, metavar="FOLDER", help="keep the answers in this folder")
     kept.add_argument("--replay", type=Path, metavar="FOLDER", help="ask nothing: judge the answers of this folder")
@@ -63,6 +63,8 @@ def _check(args: argparse.Namespace) -> int:
         return 2
     models = dict.fromkeys(args.each or [None])
     cases = [Case(question=question, model=model) for model in models for question in questions.questions]
+    if args.record:
+        args.record.mkdir(parents=True, exist_ok=True)
     if args.replay is None:
         stopped = asyncio.run(_ask_all(cases, questions, args))
     else:
@@ -70,12 +72,16 @@ def _check(args: argparse.Namespace) -> int:
         for case in cases:
             _replay(case, args.replay)
     results = [case.result() for case in cases]
-    if args.junit:
-        _write_junit(args.junit, args.file.stem, results)
     if args.json:
         print_json(results)
     else:
         _print_results(results)
+    if args.junit:
+        _write_junit(args.junit, args.file.stem, results)
+    for case in cases:
+        if args.record and not case.error and case.run:
+            answer = case.model_dump_json(include={"run", "seconds"}, indent=1)
+            _recording(case, args.record).write_text(answer, encoding="utf-8")
     if stopped:
         print_note(f"agentsvc: {stopped}", RED)
     if stopped == INTERRUPTED:
@@ -87,7 +93,7 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
     """Set the answers of the cases. Returns why some were not asked, or ""."""
     async with connected_async(args.data) as client:
         slots = asyncio.Semaphore(args.parallel)
-        asker = Asker(client, args.parallel, args.max_cents or questions.max_cents, args.record, slots)
+        asker = Asker(client, args.parallel, args.max_cents or questions.max_cents, slots)
         try:
             async with asyncio.timeout(questions.max_seconds), asyncio.TaskGroup() as group:
                 for case in cases:
@@ -101,12 +107,11 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
 
 @dataclass
 class Asker:
-    """Asks questions, as many at once as there are slots, for at most `cents_left`, and keeps answers in `folder`."""
+    """Asks questions, as many at once as there are slots, for at most `cents_left` together."""
 
     client: AsyncAgentService
     parallel: int
     cents_left: float
-    folder: Path | None
     slots: asyncio.Semaphore
     stopped: str = ""
     """Why no more questions are asked."""
@@ -126,14 +131,10 @@ class Asker:
             await self._answer(case, reserved or None)
             if case.run is None or case.run.ended:  # else it may still spend what it was given
                 self.cents_left += reserved - case.cents
-            if self.folder and not case.error:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                _recording(case, self.folder).write_text(
-                    case.model_dump_json(include={"run", "seconds"}, indent=1), "utf-8"
-                )
 
     async def _answer(self, case: Case, max_cents: float | None) -> None:
         from agentsvc_nb.client.errors import APIConnectionError, AuthenticationError, StefanBrainError
+        from agentsvc_nb.embedded import EmbeddedError
 
         question, began, runs = case.question, clock.monotonic(), self.client.runs
         try:
@@ -148,10 +149,10 @@ class Asker:
                     case.run = await runs.cancel(case.run.run_id, timeout=5, max_retries=0)
             if isinstance(ended, asyncio.CancelledError):
                 raise
-        except StefanBrainError as error:
-            case.error = error.message
-            if isinstance(error, APIConnectionError | AuthenticationError):
-                self.stopped = f"The other questions were not asked: {error.message}"
+        except (StefanBrainError, EmbeddedError, OSError) as error:
+            case.error = error.message if isinstance(error, StefanBrainError) else str(error)
+            if isinstance(error, APIConnectionError | AuthenticationError | EmbeddedError):
+                self.stopped = f"The other questions were not asked: {case.error}"
         finally:
             case.seconds = clock.monotonic() - began
 

@@ -215,6 +215,15 @@ def test_answers_are_recorded_and_judged_again_without_a_service(service: Runnin
     assert not (file.parent / "data").exists()
 
 
+def test_results_that_cannot_be_written_are_noticed_before_anything_is_asked(file: Path) -> None:
+    file.write_text("questions:\n  - {ask: say 1, value: 1}")
+    nowhere = ["--data", file.parent / "data"]
+    assert agentsvc("check", file, *nowhere, "--junit", file.parent / "none" / "results.xml").returncode == 2
+    done = agentsvc("check", file, *nowhere, "--record", file)
+    assert (done.returncode, done.stderr) == (1, f"agentsvc: {file}: File exists.\n")
+    assert not (file.parent / "data").exists()
+
+
 def test_limits_of_time_and_money_end_runs_and_leave_the_rest(service: RunningService, file: Path) -> None:
     file.write_text('questions:\n  - {ask: "wait 60", value: 1, max_seconds: 0.2}\n  - {ask: say 1, value: 1}')
     done = agentsvc("check", file, "--data", service.data, "--parallel", 1)
