@@ -13,11 +13,13 @@ from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call of a tool that has ended: its input as JSON, and its result as text."""
+    """A call of a tool that has ended: its input as JSON, and its result as text, which is the error if it failed."""
 
     tool: str
     input: str
     result: str
+    call_id: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,10 @@ class RunContext(Protocol):
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
         """At most `limit` turns of the chat before this one, the latest first."""
+        ...
+
+    async def calls(self) -> Sequence[MadeCall]:
+        """The latest calls of tools of this run, in their order."""
         ...
 
     async def step(self) -> None:

@@ -104,6 +104,9 @@ class WorkFailure(Exception):
 
 LIMIT_REACHED: Final = "limit_reached"
 """The error of work whose next call a limit of money has no room for (`wire.codes`)."""
+LABELS: Final = "What you will call the columns in your answer, as `readmitted: came back within 30 days`."
+"""Describes the field `labels` of tools that return tables: the check of an answer's numbers reads it."""
+LABELS_MAX: Final = 50
 PLAN: Final = "plan"
 """The name of the tool by which an agent shows its plan; models with a small context are not offered it."""
 RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")

@@ -30,6 +30,7 @@ from agentsvc_nb.agents.language.model_choice import ProbeResult
 from agentsvc_nb.agents.language.retry import RetryDelays
 from agentsvc_nb.agents.language.served_models import ServedModel
 from agentsvc_nb.agents.language.tokens import ADDED_MOST, Budget, TokenCounter, size_beside, size_of_text
+from agentsvc_nb.agents.numbers import sources
 from agentsvc_nb.agents.port import MadeCall, RunContext, StepsExceeded, without_client_tools, without_skills
 from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, WorkFailure
@@ -167,7 +168,9 @@ async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tok
                 await _close(turn, served, budget, calls.messages[len(before) :])
             raise
         if schema is None:
-            return str(output)
+            text = str(output)
+            turn.rests_on(await sources.basis(turn, text, "written" if served.tools else "not_computed"))
+            return text
         text = json.dumps(output, ensure_ascii=False)
         await turn.say(text)
         return text

@@ -48,7 +48,8 @@ def _made(call: CallRecord) -> MadeCall:
     texts = [str(block.get("text") or block) for block in outcome.content]
     texts += [json.dumps(outcome.data, ensure_ascii=False)] if outcome.data is not None else []
     result = "\n".join(texts) if outcome.error is None else ": ".join(outcome.error)
-    return MadeCall(call.tool, json.dumps(call.input, ensure_ascii=False), result)
+    given = json.dumps(call.input, ensure_ascii=False)
+    return MadeCall(call.tool, given, result, call.call_id, failed=outcome.error is not None)
 
 
 class RemoteTools(Protocol):
@@ -172,6 +173,10 @@ class LiveRunContext:
             )
             for run, message in found
         ]
+
+    async def calls(self) -> Sequence[MadeCall]:
+        found = await tool_calls.ended(self._use_case, [self._run.run_id], CALLS_TOLD)
+        return [_made(call) for call in found[self._run.run_id]]
 
     async def step(self) -> None:
         limit = self._run.max_steps

@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 from pydantic import BaseModel, Field
 
 from agentsvc_nb.documents import media_types
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
+from agentsvc_nb.tools.port import LABELS, LABELS_MAX, BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
 from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
 from agentsvc_nb.tools.programs.running import NEW_ATTEMPT, Ending, InputFile, Interpreter, Program
@@ -44,6 +44,7 @@ class RunPythonInput(BaseModel):
         description="The program. You see what it prints, and the value of its last expression.",
     )
     seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="It is ended after so many seconds.")
+    labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
 
 
 class RunPython(BaseTool):

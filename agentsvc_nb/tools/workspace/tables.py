@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from agentsvc_nb.documents.engine.messages import ROWS_MAX, SAVED_ROWS_MAX, FileTables, QueryAnswer
 from agentsvc_nb.documents.safe_text import escape, table
 from agentsvc_nb.documents.tables.results import SCHEMA
-from agentsvc_nb.tools.port import Outcome, ReadingTool, ToolContext, WorkFailure
+from agentsvc_nb.tools.port import LABELS, LABELS_MAX, Outcome, ReadingTool, ToolContext, WorkFailure
 from agentsvc_nb.tools.workspace.files import file_not_found
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 
@@ -41,6 +41,7 @@ class QueryTablesInput(BaseModel):
         pattern=r"^$|\.csv$",
         description=f"A path such as `by_month.csv`, where all rows are written to, {SAVED_ROWS_MAX:,} at most.",
     )
+    labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
 
 
 class ProfileTable(ReadingTool):

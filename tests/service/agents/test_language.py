@@ -231,3 +231,20 @@ def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:
         again = it.ask("and now?", chat=run.chat)
         assert it.events(again, "warning") == [], "it is said before the first answer of a chat"
         assert again.basis == run.basis
+
+
+def test_the_numbers_of_an_answer_are_traced_to_results_of_the_chat(it: Serving) -> None:
+    sql = "SELECT channel, sum(spend) AS spend FROM sales GROUP BY ALL"
+    query = Reply(calls=(("query_tables", json.dumps({"sql": sql, "labels": ["spend: what was spent"]})),))
+    rows = b"channel,spend\nEmail,1200\nEmail,34\nSocial,900\n"
+    run = it.ask("Who spent what?", query, Reply(("Email spent 1,234, Social 987.",)), files=[("sales.csv", rows)])
+    [called] = it.events(run, "tool.call")
+    assert run.basis is not None
+    assert (run.basis.basis, run.basis.number_counts) == ("written", {"traced": 1, "not_found": 1})
+    [email, social] = run.basis.numbers
+    assert (email.status, email.row, email.column, email.call_id) == ("traced", "Email", "spend", called["call_id"])
+    assert run.output is not None
+    assert run.output[social.start : social.end] == social.text == "987"
+    again = it.ask("And again?", Reply(("Email spent 1,234.",)), chat=run.chat)
+    assert again.basis is not None
+    assert again.basis.number_counts == {"traced": 1}, "results of earlier turns count"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentsvc_nb.agents.port import ClientTool, EarlierTurn, ProjectRules, StepsExceeded
+from agentsvc_nb.agents.port import ClientTool, EarlierTurn, MadeCall, ProjectRules, StepsExceeded
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.documents.engine.child import answer
 from agentsvc_nb.documents.engine.messages import ReadQuestion, SqlQuestion, TableAnswer, TableFile
@@ -209,6 +209,9 @@ class MemoryRunContext(Unlimited):
         return None
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
+        return ()
+
+    async def calls(self) -> Sequence[MadeCall]:
         return ()
 
     async def step(self) -> None:

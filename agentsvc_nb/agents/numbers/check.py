@@ -1,0 +1,97 @@
+"""Say for each number of an answer where it is from. No model is asked, and nothing is guessed from values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentsvc_nb.agents.numbers.cells import Source, from_cell, from_column, from_count, options
+from agentsvc_nb.agents.numbers.context import Place, places
+from agentsvc_nb.agents.numbers.deriving import derive
+from agentsvc_nb.agents.numbers.evidence import TABLES_MAX, IndexedTable, Names, Table
+from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
+from agentsvc_nb.agents.numbers.texts import Passages, Quote
+from agentsvc_nb.agents.numbers.words import stems
+from agentsvc_nb.wire.runs import AnswerNumber
+
+
+def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[Quote]) -> list[AnswerNumber]:
+    """Return the numbers of an answer with their sources.
+
+    Args:
+        answer: the text in Markdown; its first 200,000 characters and 1,000 numbers are read.
+        question: the user's messages.
+        tables: results of tools, the latest last, also those that a later one replaced.
+        quotes: other texts that the agent read.
+    """
+    answer, question = answer[:TEXT_CHARS], question[:TEXT_CHARS]
+    every = [IndexedTable(table, order) for order, table in enumerate(tables[-TABLES_MAX:])]
+    indexed = [table for table in every if not table.table.replaced]
+    names = Names(indexed, stems(answer) | stems(question))
+    found = places(answer, question, names)
+    passages = Passages(question, quotes)
+    sources: dict[int, Source] = {}
+    choices = [options(place, indexed) for place in found]
+    for index, place in enumerate(found):
+        if source := _copied(place, choices[index], passages, indexed):
+            sources[index] = source
+    for _ in range(2):  # a number may be computed from one that is computed after it
+        for index, place in enumerate(found):
+            if index not in sources:
+                known = [(found[other], source) for other, source in sources.items()]
+                known = [
+                    (other, source)
+                    for other, source in known
+                    if other.cell or abs(other.sentence - place.sentence) <= 3
+                ]
+                if source := derive(place, indexed, every, known, passages.related(place)):
+                    sources[index] = source
+    return [
+        _listed(place, sources.get(index))
+        for index, place in enumerate(found)
+        if index in sources or not _no_claim(place)
+    ]
+
+
+def _copied(
+    place: Place, choices: Sequence[object], passages: Passages, tables: Sequence[IndexedTable]
+) -> Source | None:
+    cell = from_cell(place, choices)  # type: ignore[arg-type]
+    if cell and cell.strong:
+        return cell
+    if place.number.digits > 1 and passages.is_given(place):
+        return Source("given", "From your message")
+    return (
+        passages.quoted(place, exactly=True)
+        or cell
+        or from_column(place, choices)  # type: ignore[arg-type]
+        or from_count(place, tables)
+        or (Source("given", "From your message") if passages.is_given(place) else None)
+        or passages.quoted(place, exactly=False)
+    )
+
+
+def _no_claim(place: Place) -> bool:
+    """Return True for words, years and parts of terms such as `30-day`: they are listed only if they are found."""
+    number = place.number
+    return number.adjectival or (number.is_year and place.cell is None)
+
+
+def _listed(place: Place, source: Source | None) -> AnswerNumber:
+    number = place.number
+    listed = AnswerNumber(start=number.start, end=number.end, text=number.text, status="not_found")
+    if source is None:
+        return listed
+    strength = ("row_and_column" if source.strong else "row") if source.status == "traced" else None
+    row = source.table.key(source.row) if source.table and source.row is not None else None
+    return listed.model_copy(
+        update={
+            "status": source.status,
+            "strength": strength,
+            "source": source.text[:1000],
+            "call_id": source.call_id,
+            "row": row,
+            "column": source.column.name if source.column else None,
+            "path": source.path,
+            "line": source.line,
+        }
+    )
