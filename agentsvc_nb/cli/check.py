@@ -138,12 +138,13 @@ class Asker:
 
         question, began, runs = case.question, clock.monotonic(), self.client.runs
         try:
+            run = await runs.start(question.ask, files=question.files, model=case.model, max_cents=max_cents)
+            case.run = run
             async with asyncio.timeout(question.max_seconds):
-                run = await runs.start(question.ask, files=question.files, model=case.model, max_cents=max_cents)
-                case.run = run
                 case.run = await runs.wait(run.run_id, timeout=None)
         except (TimeoutError, asyncio.CancelledError) as ended:
-            case.error = f"There was no answer after {clock.monotonic() - began:.1f} s, and the run was cancelled."
+            ending = "the run was cancelled" if case.run else "the run may have started"
+            case.error = f"There was no answer after {clock.monotonic() - began:.1f} s; {ending}."
             if case.run:
                 with contextlib.suppress(StefanBrainError):
                     case.run = await runs.cancel(case.run.run_id, timeout=5, max_retries=0)
