@@ -99,12 +99,19 @@ class ResearchShortform(BaseTool):
 
     async def run(self, given: ResearchShortformInput, context: ToolContext) -> Outcome:
         await context.progress(0, 2, "reading transcripts")
-        read = [await _read(context, media_id) for media_id in dict.fromkeys(given.media_ids)]
-        videos = [facts for facts, _ in read]
+        videos, learned = [], ""
+        for media_id in dict.fromkeys(given.media_ids):
+            media = await context.media(media_id)
+            if media is None:
+                raise WorkFailure("invalid_tool_input", f"media_ids: there is no media {media_id[:80]!r}.")
+            if media.transcript is None:
+                said = f"media_ids: {media_id} has no transcript yet: ask for it with `media.transcribe`."
+                raise WorkFailure("invalid_tool_input", said)
+            videos.append(facts(media_id, media.duration_s, media.transcript))
+            learned += f"\nA video that worked:\n{str(media.transcript.get('text', ''))[:TRANSCRIPT_CHARS]}\n"
         await context.progress(1, 2, "asking the model" if self.services.complete else "no model is configured")
         ideas = None
         if self.services.complete is not None or not videos:
-            learned = "".join(f"\nA video that worked:\n{text[:TRANSCRIPT_CHARS]}\n" for _, text in read)
             prompt = PROMPT.format(count=given.count, topic=given.topic, learned=learned)
             ideas = (await ask(self.services.complete, prompt, _Ideas, context)).ideas[: given.count]
         lines = [f"{one.media_id}: {one.words} words; it opens with {one.hook[:200]!r}" for one in videos]
@@ -112,13 +119,3 @@ class ResearchShortform(BaseTool):
         lines += ["No ideas: they take a language model."] if ideas is None else []
         data = ShortformResearch(videos=videos, ideas=ideas).model_dump()
         return Outcome(content=[{"type": "text", "text": "\n".join(lines)}], data=data)
-
-
-async def _read(context: ToolContext, media_id: str) -> tuple[VideoFacts, str]:
-    media = await context.media(media_id)
-    if media is None:
-        raise WorkFailure("invalid_tool_input", f"media_ids: there is no media {media_id[:80]!r}.")
-    if media.transcript is None:
-        said = f"media_ids: {media_id} has no transcript yet: ask for it with `media.transcribe`."
-        raise WorkFailure("invalid_tool_input", said)
-    return facts(media_id, media.duration_s, media.transcript), str(media.transcript.get("text", ""))

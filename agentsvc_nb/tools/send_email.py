@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb import clock
 from agentsvc_nb.settings import variable
@@ -42,20 +42,13 @@ _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 """Control characters (tabs included) and the other line separators, for a regular expression's `[...]`."""
 
 
-def _ascii(address: str) -> str:
-    """Return the address. Raises `ValueError` for one that a receiver would read differently."""
-    if "=?" in address or not address.isascii():
-        raise ValueError("give an address of ASCII characters, without =?, which begins an encoded word")
-    return address
-
-
 Address = Annotated[
     str,
+    # ASCII without "?": an encoded word (=?utf-8?q?...?=) would be read as another address.
     StringConstraints(
-        pattern=rf"^[^@\s{_CONTROL}<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
+        pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
         max_length=ADDRESS_CHARS,
     ),
-    AfterValidator(_ascii),
 ]
 Subject = Annotated[str, StringConstraints(pattern=rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$", max_length=250)]
 

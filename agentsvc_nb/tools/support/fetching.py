@@ -6,7 +6,6 @@ import asyncio
 import re
 import socket
 import ssl
-import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Container
 from dataclasses import dataclass, replace
@@ -110,7 +109,6 @@ def _place(url: httpx.URL) -> tuple[str, int]:
 
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
-DECODE_SECONDS: Final = 5.0
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
@@ -139,17 +137,10 @@ class Fetched:
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
     def decode(self) -> str:
-        """Return the body as text (`decode_page`). It may take seconds, so call it in a thread, not on the event loop.
-
-        Raises `WorkFailure("fetch_failed")` after `DECODE_SECONDS` of processor time.
-        """
+        """Return the body as text (`decode_page`). It may take seconds, so call it in a thread, not on the event
+        loop."""
         named = _CHARSET.search(str(self.headers.get("content-type", "")))
-        pieces, ends = [], time.thread_time() + DECODE_SECONDS
-        for piece in decode_page(self.body, named[1] if named else ""):
-            pieces.append(piece)
-            if time.thread_time() > ends:
-                raise _failed(self.url, "its text takes too long to decode")
-        return "".join(pieces)
+        return "".join(decode_page(self.body, named[1] if named else ""))
 
 
 class Fetcher:

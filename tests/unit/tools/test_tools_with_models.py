@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from agentsvc_nb.settings import Settings
 from agentsvc_nb.tools.catalog import tools
 from agentsvc_nb.tools.port import Meter, Tool, WorkFailure
+from agentsvc_nb.tools.workspace_port import StoredMedia
 from tests.unit.service.tooling import call, task
 
 ANGLE = {"name": "Light", "audience": "Parents", "hook": "Carry less", "why": "Tired backs", "proof": "A scale"}
@@ -93,3 +94,18 @@ def test_parts_are_held_against_the_platforms_limits(tmp_path: Path) -> None:
         "headline_2: 31 of 30 characters."
     ]
     assert found["judgement"] is None
+
+
+def test_videos_are_facts_without_a_model_and_told_to_one(tmp_path: Path) -> None:
+    at, model = task(tmp_path), Model({"ideas": []})
+    said = [{"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}, {"start_s": 5.0, "end_s": 6.0, "text": "Rent"}]
+    transcript = {"text": "Stop buying tents Rent", "segments": said}
+    at.kept["media_a"] = StoredMedia("media_a", "video", None, 10.0, transcript, lambda: at.files.open("a.mp4"))
+    tools_ = [with_model(tmp_path, "research_shortform", given) for given in (None, model)]
+    without, told = (call(tool, at, topic="tents", media_ids=["media_a"] * 2) for tool in tools_)
+    assert without.data is not None
+    assert told.data is not None
+    (facts,) = without.data["videos"]
+    assert (facts["hook"], facts["longest_pause_s"], facts["words_per_minute"]) == ("Stop buying tents", 2.0, 24.0)
+    assert (without.data["ideas"], told.data["ideas"]) == (None, [])
+    assert "Stop buying tents Rent" in model.prompts[0]
