@@ -16,16 +16,16 @@ def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]
     >>> files = [UndoneFile(path="new.md", outcome="removed"), UndoneFile(path="a.md", outcome="restored", version=3)]
     >>> done = RunUndo(run_id="0b9c1d2e-3f60", undone_at="2026-11-29T02:00:00Z", files=files)
     >>> print(*sentences(done, "%runs"), sep="\n")
-    Run 0b9c1d2e-3f60 is undone.
+    Run 0b9c1d2e is undone.
     - new.md: removed; its versions are kept
     - a.md: restored, as version 3
     `%runs redo 0b9c1d2e` brings the changes back.
     """
-    if not undone.files:
-        return [f"Run {undone.run_id} changed no files that can be undone."]
-    state = "is undone" if undone.undone_at else "is not undone: its changes are in force"
-    lines = [f"Run {undone.run_id} {state}.", *(f"- {label(file.path)}: {_done(file)}" for file in undone.files)]
     short = undone.run_id[:RUN_BEGINNING]
+    if not undone.files:
+        return [f"Run {short} changed no files that can be undone."]
+    state = "is undone" if undone.undone_at else "is not undone: its changes are in force"
+    lines = [f"Run {short} {state}.", *(f"- {label(file.path)}: {_done(file)}" for file in undone.files)]
     if any(file.reason == "changed_since" for file in undone.files):
         lines.append(f"`{command} {'redo' if redo else 'undo'} {short} --force` changes the files that were left, too.")
     if undone.undone_at:

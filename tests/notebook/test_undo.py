@@ -26,7 +26,7 @@ def test_a_run_is_undone_and_redone(terminal: Any, capsys: pytest.CaptureFixture
     capsys.readouterr()
     terminal.cell("%runs undo last")
     assert capsys.readouterr().out.splitlines() == [
-        f"Run {run} is undone.",
+        f"Run {run[:8]} is undone.",
         "- new.md: removed; its versions are kept",
         "- uploads/prices.csv: restored, as version 3",
         f"`%runs redo {run[:8]}` brings the changes back.",

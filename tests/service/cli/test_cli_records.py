@@ -167,7 +167,7 @@ def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> 
     assert (done.returncode, done.stdout.splitlines()) == (
         1,
         [
-            f"Run {run.run_id} is undone.",
+            f"Run {run.run_id[:8]} is undone.",
             "- a.md: removed; its versions are kept",
             "- b.md: left as it is, because it was changed since",
             f"`agentsvc runs undo {run.run_id[:8]} --force` changes the files that were left, too.",
