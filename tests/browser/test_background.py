@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from playwright.sync_api import Locator, expect
 
@@ -49,12 +50,14 @@ def test_cards_are_cancelled_reloaded_and_answered(place: Place) -> None:
     card.get_by_role("button", name="Edit").focus()
     page.keyboard.press("Enter")
     expect(card.get_by_label("Arguments as JSON")).to_be_focused()
+    expect(card.get_by_label("Arguments as JSON")).to_have_css("font-family", re.compile("mono"))
     page.keyboard.press("Control+a")
     page.keyboard.insert_text('{"steps": 0, "files": {"net.txt": "net"}}')
     card.get_by_label("Approve").select_option("this call")
     approve.focus()
     page.keyboard.press("Enter")
     until(lambda: notebook.output(WAITING), lambda text: '"steps": 1' in text and "before" in text)
+    expect(card.locator(":focus")).to_have_count(1)  # though the button that was pressed is gone
     card.get_by_label("Reason").fill("once is enough")
     card.get_by_role("button", name="Refuse").click()
     until(lambda: notebook.output(WAITING), lambda text: "✓ completed" in text and "after" in text)

@@ -1,6 +1,12 @@
 // What a chat and the card of a background run share: answers, code that ran in the kernel, and calls that wait for approval.
 // Put behind common.js. Parts: ran, asked/KEY, near.
 
+/** Keep the keyboard's place in a box whose pressed button goes: else it would begin anew at the top of the page. */
+function keepFocus(box) {
+  box.tabIndex = -1;
+  box.focus({ preventScroll: true });
+}
+
 /** The calls of a run that wait for the user, and above them the code that ran already. */
 class Approvals {
   constructor(say) {
@@ -39,6 +45,7 @@ function approval(key, { shown, edit, scopes, tool, yes, no, failed }, say) {
   text.hidden = true;
   further.hidden = !scopes?.length;
   const decide = (approved) => {
+    keepFocus(card.parentElement);
     for (const each of buttons) each.disabled = true;
     const changed = approved && !text.hidden ? edited.value : null;
     say({ do: "decide", key, approved, reason: reason.value, edited: changed, scope: scope.value });
@@ -76,6 +83,7 @@ class LimitCard {
   part(value) {
     if (!value) return this.box.replaceChildren();
     const raise = button(...value.button, () => {
+      keepFocus(this.box);
       raise.disabled = true;
       this.say({ do: "raise" });
     }, "asvc-primary");
