@@ -54,6 +54,9 @@ def is_idempotency_key(text: object) -> bool:
 RUN_BEGINNING: Final = 8
 """How many characters of a run's ID are enough to name it, if no other begins with them."""
 
+CALL_BEGINNING: Final = 13
+"""How many characters of a tool call's ID messages show, `call_` included."""
+
 
 def runs_beginning(given: str, known: Iterable[str]) -> set[str]:
     """Return the run IDs that begin with `given`.

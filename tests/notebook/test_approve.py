@@ -31,7 +31,7 @@ def test_a_run_in_the_background_waits_until_it_is_approved_from_the_next_cell(
     call = waiting(approver, until(lambda: answer.run_id))
     table = kernel.cell("%approve")
     assert (list(table["call_id"]), list(table["tool"])) == ([call], ["echo_job"])
-    assert f"%approve --refuse {call}" in repr(table)
+    assert f"%approve --refuse {call[:13]}`" in repr(table)
     assert not answer.done()
     assert "tool.result" not in [event.type for event in approver.runs.events(answer.run_id).data]
     kernel.cell(f"%approve {call[:12]}")
@@ -95,7 +95,7 @@ def test_a_cell_shows_what_it_waits_for_until_somebody_answers(kernel: Any, appr
     answer = kernel.cell("%%ask\n" + CALL, cell_id="c1")
     thread.join()
     assert '"steps": 0' in seen[0]
-    assert f"agentsvc runs approve {answer.run_id}" in seen[0]
+    assert f"agentsvc runs approve {answer.run_id[:8]}`" in seen[0]
     (output,) = kernel.shown.outputs
     assert "waits for your approval" not in output["text/plain"]
     assert offences(output["text/html"]) == []

@@ -11,6 +11,7 @@ from agentsvc_nb.client.cards import Bundle
 from agentsvc_nb.documents.markdown import linkable
 from agentsvc_nb.notebook.display.markdown import LINE_CHARS, LINK, WRAPPED, line_html
 from agentsvc_nb.notebook.display.transcript import RunView
+from agentsvc_nb.wire.ids import CALL_BEGINNING, RUN_BEGINNING
 from agentsvc_nb.wire.text import escape, exact, excerpt, label, reveal
 
 INPUT_CHARS: Final = 4_000
@@ -50,7 +51,9 @@ def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
 def why_late(calls: Iterable[WaitingCall]) -> str:
     """Return the sentences of a timeout's message about calls that wait for approval; empty if there are none."""
     waiting = [*calls][:3]
-    return "".join(f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id, 64)}`." for c in waiting)
+    return "".join(
+        f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`." for c in waiting
+    )
 
 
 def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bundle:
@@ -75,7 +78,8 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
     """The call, and how it is answered: with the address of the `page` in text, and a link to it in HTML."""
-    shown, ids = call_bundle(call), {"call": label(call.call_id, 64), "run": label(call.run_id, 64)}
+    shown = call_bundle(call)
+    ids = {"call": label(call.call_id[:CALL_BEGINNING], 64), "run": label(call.run_id[:RUN_BEGINNING], 64)}
     hint = line_html(how.format(**ids, page=f"; {_ON_PAGE}" if linkable(page) else ""))
     link = f'{LINK}{escape(page, LINE_CHARS)}" target="_blank" rel="noopener">{_ON_PAGE}</a>'
     return (

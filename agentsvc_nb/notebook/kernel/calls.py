@@ -16,6 +16,7 @@ from agentsvc_nb.client.client_tools import CallAnswer
 from agentsvc_nb.notebook.display.code import highlighted
 from agentsvc_nb.notebook.display.markdown import WRAPPED, line_html
 from agentsvc_nb.notebook.redaction import redacted
+from agentsvc_nb.wire.ids import CALL_BEGINNING
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class KernelCall:
 
     def asking_bundle(self) -> Bundle:
         """The same, and how it is answered from another cell."""
-        shown, call = self.bundle(), label(self.call_id, 64)
+        shown, call = self.bundle(), label(self.call_id[:CALL_BEGINNING], 64)
         how = self.how.format(call=call)
         return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}
 
