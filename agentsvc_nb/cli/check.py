@@ -187,7 +187,7 @@ def _print_results(results: list[dict[str, Any]]) -> None:
     print_rows(("status", "question", "model", "seconds", "cents"), rows, "")
     for each in results:
         if each["faults"]:
-            print(coloured(f"\n{label(each['question'])}", BOLD, sys.stdout))
+            print("\n" + coloured(f"{label(each['question'])} ({each['model'] or 'no model'})", BOLD, sys.stdout))
             output = indent(excerpt((each["output"] or "").strip(), ANSWER_CHARS), "  | ", bool)
             print(*(f"  {plain(fault)}" for fault in each["faults"]), *([output] if output else []), sep="\n")
     counts = ", ".join(f"{count} {status}" for status, count in Counter(each["status"] for each in results).items())
