@@ -136,10 +136,10 @@ def main(quick: bool) -> None:
     case = large()
     times = []
     for _ in range(3 if quick else 10):
-        start = time.perf_counter()
+        start = time.process_time()
         checked(case)
-        times.append((time.perf_counter() - start) * 1000)
-    print(f"100 numbers, 10 results of 1,000 rows: {min(times):.0f} to {max(times):.0f} ms")
+        times.append((time.process_time() - start) * 1000)
+    print(f"100 numbers, 10 results of 1,000 rows: {min(times):.0f} to {max(times):.0f} ms of processor")
 
 
 if __name__ == "__main__":

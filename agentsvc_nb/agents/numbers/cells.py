@@ -126,16 +126,15 @@ def factors(number: Number, table: IndexedTable, column: Column) -> list[float]:
 def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
     """Return all columns that a number may be from."""
     found = []
+    around = place.close
     for table in tables:
         chosen = list(selections(place, table))
+        scores = [_fits(table, words) for words in (around, place.near, place.topic)] if chosen else []
         for column in table.columns if chosen else ():
             if ways := factors(place.number, table, column):
-                unit = (
-                    0.6
-                    if place.number.measure and column.measure and place.number.measure[0] == column.measure[0]
-                    else 0.0
-                )
-                close, near, topic = (fit(column, table, of) for of in (place.close, place.near, place.topic))
+                measure, own = place.number.measure, column.measure
+                unit = 0.6 if measure and own and measure[0] == own[0] else 0.0
+                close, near, topic = (fits[column.index] for fits in scores)
                 found += [
                     Option(table, selection, column, ways, close + unit, near + unit, topic) for selection in chosen
                 ]
@@ -144,8 +143,16 @@ def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
 
 def fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
     """Return how well words name a column. Rare words count most, and names that are said whole."""
-    if (known := table.fits.get((column.index, words))) is not None:
-        return known
+    return _fits(table, words)[column.index]
+
+
+def _fits(table: IndexedTable, words: frozenset[str]) -> dict[int, float]:
+    if words not in table.fits:
+        table.fits[words] = {column.index: _fit(column, table, words) for column in table.columns}
+    return table.fits[words]
+
+
+def _fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
     score = 0.0
     hits = set()
     for word, wide in column.wide.items():
@@ -156,7 +163,6 @@ def fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
     if hits:
         named = (column.name_words, column.label_words, column.words)
         score += 0.5 * max(len(hits & part) / len(part) for part in named if part)
-    table.fits[column.index, words] = score
     return score
 
 
@@ -237,7 +243,8 @@ def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source
     key = table.key(row) or f"row {row + 1}"
     text = f"From `{table.name}`: {key}, {column.name} = {value:,.15g}"
     if not strong and option.close == option.near == option.topic == 0:
-        text = f"Found under {key}, column {column.name}. The text does not name the column; please compare."
+        place = f"Found in `{table.name}` under {key}, column {column.name}."
+        text = f"{place} The text does not name the column; please compare."
     return Source("traced", text, strong, abs(value), table, row, column, call_id=table.table.call_id)
 
 

@@ -41,7 +41,7 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
                 known = [
                     (other, source)
                     for other, source in known
-                    if other.cell or abs(other.sentence - place.sentence) <= 3
+                    if other.cell or abs(other.sentence - place.sentence) <= 5
                 ]
                 if source := derive(place, indexed, every, known, passages.related(place)):
                     sources[index] = source
@@ -71,9 +71,10 @@ def _copied(
 
 
 def _no_claim(place: Place) -> bool:
-    """Return True for words, years and parts of terms such as `30-day`: they are listed only if they are found."""
+    """Return True for words, digits, years and parts of terms such as `30-day`: they are listed only if found."""
     number = place.number
-    return number.adjectival or (number.is_year and place.cell is None)
+    small = not number.kind and number.step == 1 and number.value < 10
+    return number.adjectival or small or (number.is_year and place.cell is None)
 
 
 def _listed(place: Place, source: Source | None) -> AnswerNumber:

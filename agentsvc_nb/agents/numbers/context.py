@@ -98,7 +98,8 @@ def places(text: str, question: str, names: Names) -> list[Place]:
     lead: dict[str, list[frozenset[str]]] = {}
     result: list[Place] = []
     at = 0
-    for index, span in enumerate(_spans(blank)):
+    index = 0
+    for span in _spans(blank):
         inside = []
         while at < len(found) and found[at].start < span.end:
             inside.append(found[at])
@@ -108,6 +109,7 @@ def places(text: str, question: str, names: Names) -> list[Place]:
             if not _ITEM.match(blank, span.end):  # a list or a table goes on with what the text is about
                 last, listed = {}, []
             continue
+        index += 1
         mentions = names.mentions(bare[span.start : span.end], span.start)
         if span.header is not None:
             mentions = sorted([*mentions, *_numbered_rows(blank, span, names)], key=lambda mention: mention.start)
@@ -252,6 +254,8 @@ def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: 
                 place.inherited = earlier.close
     for place, following in zip(reversed(made[:-1]), reversed(made[1:]), strict=True):
         gap = blank[place.number.end : following.number.start]
+        if following.whole:
+            place.inherited |= following.after
         if _LISTS.fullmatch(gap) and not place.close - STOP:
             place.inherited |= following.close
 

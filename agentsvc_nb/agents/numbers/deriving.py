@@ -20,6 +20,9 @@ _OPERANDS_MAX: Final = 24
 _COLUMNS_MAX: Final = 12
 _TABLES_MAX: Final = 4
 _RESULTS_COMPARED: Final = 8
+_SENTENCES: Final = 5
+"""Sentences before a number from which it may be computed."""
+_SUMMANDS_MAX: Final = 8
 _REST: Final = stems("rest remaining other others everything else without except excluding")
 _AND: Final = stems("and plus with or together")
 _WORTH: Final = stems("worth value cost weight weighted average mean beta portfolio stock inventory would")
@@ -145,13 +148,17 @@ def _of_group(
             yield said, term.columns
     named, others = [term for term in own if not term.unnamed], [term for term in own if term.unnamed]
     pairs = [*combinations(named, 2), *product(named, others)]
-    again = {source.columns: other.number for other, source in known if source.table is table}
+    again = {tuple(sorted(source.columns)): other.number for other, source in known if source.table is table}
+    beside = [of_number(other.number, source) for other, source in known if other.sentence == place.sentence]
+    for term, other_term in product(own, beside if number.kind == "percent" else []):
+        if len(term.columns) == 1 and term.kind == other_term.kind and (said := ratio(place, term, other_term)):
+            yield said, term.columns
     for first, second in pairs if number.digits < 4 else combinations(own, 2):
         shared = set(first.columns) & set(second.columns)
         columns = first.columns + second.columns
         if shared and shared not in (set(first.columns), set(second.columns)):
             continue
-        other = again.get(columns)
+        other = again.get(tuple(sorted(columns)))
         if said := ratio(place, first, second, other) or ratio(place, second, first, other):
             yield said, columns
         if len(columns) > 2:
@@ -184,6 +191,10 @@ def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
                 groups.setdefault(key, _narrowed(place, table, dimension, where[key]))
                 if len(table.keys) > 1:
                     groups.setdefault(f"all of {key}", where[key])
+    if place.near & CHANGE:
+        for dimension, where in table.keys.items():
+            for key in where if len(where) == 2 else ():
+                groups.setdefault(key, _narrowed(place, table, dimension, where[key]))
     unique: dict[str, Sequence[int]] = {}
     for name, rows in groups.items():
         if list(rows) not in [list(one) for one in unique.values()]:
@@ -307,6 +318,9 @@ def difference(place: Place, first: Term, second: Term) -> str | None:
         for a, b, p, q in ((first, second, x, y), (second, first, y, x)):
             if p and asked and _fits(place, (q - p) / abs(p) * 100, [a, b], asked):
                 return f"({b.text} - {a.text}) / {a.text}"
+            for years in range(2, 16) if place.near & _COMPOUND and p > 0 < q else ():
+                if number.fits(abs((q / p) ** (1 / years) - 1) * 100):
+                    return f"({b.text} / {a.text}) ^ (1 / {years}) - 1"
         return None
     if (
         ((number.kind == "points") != percent and percent)
@@ -322,13 +336,20 @@ def difference(place: Place, first: Term, second: Term) -> str | None:
 def ratio(place: Place, first: Term, second: Term, again: Number | None = None) -> str | None:
     """Return the first value divided by the second, if it is the number; `again`: as that number is."""
     number = place.number
-    if len(second.columns) > 1 and not second.whole:
+    if (len(second.columns) > 1 and not second.whole) or not second.value:
         return None
-    if not second.value or number.kind == "points" or (number.kind == "money" and first.kind != "money"):
-        return None
+    written = again or number
     percent = number.kind == "percent" or (
-        not number.kind and "nps" in place.near | place.topic and " - " in first.text
+        not number.kind and " - " in first.text and "nps" in place.near | place.topic
     )
+    factor = 100.0 if percent or written.noun.lower() in ("cents", "cent", "pence") else written.per
+    if written.measure and first.measure and written.measure[0] == first.measure[0]:
+        factor *= first.measure[1] / written.measure[1]
+    value = first.value / second.value * factor
+    if not number.fits(abs(value)):
+        return None
+    if number.kind == "points" or (number.kind == "money" and first.kind != "money"):
+        return None
     asked = bool(place.near & (SHARE if percent else RATIO | MEAN)) or place.cell is not None or number.kind == "times"
     asked = asked or (percent and first.close and abs(first.value) <= abs(second.value))
     asked = asked or again is not None or "/" in number.noun or number.noun in ("a", "an") or number.per != 1
@@ -336,11 +357,7 @@ def ratio(place: Place, first: Term, second: Term, again: Number | None = None) 
         return None
     if percent and (abs(first.value) > abs(second.value) * 10 or "percent" in (first.kind, second.kind)):
         return None
-    written = again or number
-    factor = 100.0 if percent or written.noun.lower() in ("cents", "cent", "pence") else written.per
-    if written.measure and first.measure and written.measure[0] == first.measure[0]:
-        factor *= first.measure[1] / written.measure[1]
-    if _fits(place, first.value / second.value * factor, [first, second], asked):
+    if _fits(place, value, [first, second], asked):
         return f"{first.text} / {second.text}"
     return None
 
@@ -361,6 +378,11 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
         ):
             yield f"{len(rows)} rows of {name}"
     for column in table.columns:
+        if number.bound and fit(column, table, place.near) > 0:
+            for name, rows in groups.items():
+                shown = [value for row in rows if (value := column.values[row]) is not None]
+                if any(_is_bound(number, factor, shown) for factor in factors(number, table, column)):
+                    yield f"{column.name} of {name} is {number.bound} {number.text}"
         for other in place.beside:
             limit, count = (number, other) if number.bound else (other, number)
             if (
@@ -382,6 +404,13 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
             for name, rows in groups.items():
                 if sum(column.values[row] == 1 for row in rows) == number.value:
                     yield f"rows of {name} with {column.name} = 1"
+
+
+def _is_bound(number: Number, factor: float, values: Sequence[float]) -> bool:
+    """Return True if all values are beyond a limit, and the next one is not far from it."""
+    if number.bound == "above":
+        return bool(values) and number.value <= min(values) * factor <= 2 * number.value
+    return bool(values) and number.value / 2 <= max(values) * factor <= number.value
 
 
 def _is_count(count: Number, limit: Number, factor: float, negated: bool, values: Sequence[float | None]) -> bool:
@@ -443,15 +472,16 @@ def _largest(place: Place, table: IndexedTable, known: Sequence[tuple[Place, Sou
                 yield f"the largest {count} of {column.name} together"
 
 
-_COMPOUND: Final = stems("compound cagr annual annually year")
-_COUNTS: Final = stems("two three four five six top first")
+_COUNTS: Final = stems("top first leading largest biggest")
+_COMPOUND: Final = stems("compound cagr annualised annualized")
 
 
 def _of_two_results(
     place: Place, tables: Sequence[IndexedTable], known: Sequence[tuple[Place, Source]]
 ) -> Iterator[str]:
     """Columns that the sentence names, of two results: of the same row, such as of two periods, or of all rows."""
-    if not place.near & (CHANGE | RATIO | SHARE | _LEAVES) and place.cell is None and place.number.negative is None:
+    asked = place.near & (CHANGE | RATIO | SHARE | _LEAVES) or place.cell or place.number.negative is not None
+    if not asked or (place.number.digits < 3 and not place.number.kind):
         return
     chosen = [
         (
@@ -471,86 +501,85 @@ def _of_two_results(
 
 
 def _of_numbers(place: Place, known: Sequence[tuple[Place, Source]], read: Sequence[Number]) -> Iterator[str]:
-    """Numbers that were found in the same sentence, or in the one before."""
+    """Numbers that were found in the same sentence or near it, and numbers of texts about the same."""
     number = place.number
     if number.adjectival:
         return
-    beside = [
-        (other, of_number(other.number, source))
+    near = [
+        (other.sentence - place.sentence, of_number(other.number, source))
         for other, source in known
-        if not other.number.adjectival and -3 <= other.sentence - place.sentence <= 0
+        if not (other.cell or other.number.adjectival or other.number.is_year)
     ]
-    same = [term for other, term in beside if other.sentence == place.sentence][-_OPERANDS_MAX:]
-    every = [term for _, term in beside][-_OPERANDS_MAX:]
+    same = [term for distance, term in near if distance == 0][-_OPERANDS_MAX:]
+    before = [term for distance, term in near if -_SENTENCES <= distance <= 0][-_OPERANDS_MAX:]
+    texts = [Term(one.value, one.text, one.kind, one.currency) for one in read]
+    for first, second in combinations(same, 2):
+        yield from _of_pair(place, first, second, bool(place.near & (CHANGE | _LEAVES)))
+    if number.digits > 1 or number.kind == "times":
+        for first, second in combinations(before, 2):
+            yield from _of_pair(place, first, second, bool(place.close & (CHANGE | _LEAVES)))
+    if number.digits > 2:
+        for first, second in [*product(texts, before), *combinations(texts, 2)]:
+            yield from _of_pair(place, first, second, bool(place.near & (CHANGE | _LEAVES)))
     if number.digits > 2 and "=" in number.lead:
-        shown = [Term(one.value, one.text, one.kind, one.currency) for one in place.beside if one.start < number.start][
-            -3:
-        ]
+        shown = [Term(one.value, one.text, one.kind) for one in place.beside if one.start < number.start][-3:]
         for first, second in combinations(shown, 2):
-            for value, sign in (
-                (first.value * second.value, "x"),
-                (first.value + second.value, "+"),
-                (first.value - second.value, "-"),
-            ):
+            values = {"x": first.value * second.value, "+": first.value + second.value, "-": first.value - second.value}
+            for sign, value in values.items():
                 if number.fits(abs(value)) or (
                     "percent" in (first.kind, second.kind) and number.fits(abs(value) / 100)
                 ):
                     yield f"{first.text} {sign} {second.text}"
-    texts = [Term(one.value, one.text, one.kind, one.currency) for one in read]
-    if number.digits > 2:
-        for first in texts:
-            for second in [*every, *texts]:
-                percent = "percent" in (first.kind, second.kind)
-                if (
-                    percent
-                    and first.kind != second.kind
-                    and number.kind in ("", "money")
-                    and number.fits(abs(first.value * second.value / 100))
-                ):
-                    yield f"{first.text} x {second.text}"
-                if said := difference(place, first, second) or (
-                    None if percent else ratio(place, second, first) or ratio(place, first, second)
-                ):
-                    yield said
-    for terms in (same, every if number.digits > 1 or number.kind == "times" else []):
-        for first, second in combinations(terms, 2):
-            percent = "percent" in (first.kind, second.kind)
-            asked = (place.near if terms is same else place.close) & (CHANGE | _LEAVES) or number.negative is not None
-            if asked and (said := difference(place, first, second)):
-                yield said
-            if not percent and (said := ratio(place, first, second) or ratio(place, second, first)):
-                yield said
-            of_percent = percent and first.kind != second.kind and number.kind in ("", "money") and number.digits > 2
-            factor = 0.01 if of_percent else 1.0 if number.digits > 3 and not percent else 0.0
-            if factor and number.fits(abs(first.value * second.value * factor)):
-                yield f"{first.text} x {second.text}"
-            summed = first.kind == second.kind == (number.kind or first.kind) and number.digits > 1
-            summed = summed and (number.digits > 3 or bool(place.near & (TOTAL | _AND)))
-            if summed and number.fits(abs(first.value + second.value)):
-                yield f"{first.text} + {second.text}"
-    for term in every if number.kind == "percent" and number.digits > 1 else ():
+    for term in before if number.kind == "percent" and number.digits > 1 else ():
         if term.kind == "percent" and number.fits(100 - term.value):
             yield f"100 % - {term.text}"
+    yield from _sums(place, known, near)
+
+
+def _of_pair(place: Place, first: Term, second: Term, asked: bool) -> Iterator[str]:
+    """The difference, ratio, product or sum of two numbers."""
+    number = place.number
+    percent = "percent" in (first.kind, second.kind)
+    asked = asked or number.negative is not None or number.digits > 3
+    if asked and (said := difference(place, first, second)):
+        yield said
+    if not percent and (said := ratio(place, first, second) or ratio(place, second, first)):
+        yield said
+    of_percent = percent and first.kind != second.kind and number.kind in ("", "money") and number.digits > 2
+    factor = 0.01 if of_percent else 1.0 if number.digits > 3 and not percent else 0.0
+    if factor and number.fits(abs(first.value * second.value * factor)):
+        yield f"{first.text} x {second.text}"
+    summed = first.kind == second.kind == (number.kind or first.kind) and number.digits > 1
+    summed = summed and (number.digits > 3 or bool(place.near & (TOTAL | _AND)))
+    if summed and number.fits(abs(first.value + second.value)):
+        yield f"{first.text} + {second.text}"
+
+
+def _sums(place: Place, known: Sequence[tuple[Place, Source]], near: Sequence[tuple[int, Term]]) -> Iterator[str]:
+    """Sums of numbers before or after, with signs, and of the columns of the answer's tables."""
+    number = place.number
+    if number.digits < 2 or number.kind not in ("", "money"):
+        return
+    before = [term for distance, term in near if distance <= 0][-_SUMMANDS_MAX:]
+    after = [term for distance, term in near if distance > 0][:_SUMMANDS_MAX]
     if number.digits > 2 and place.near & (_LEAVES | TOTAL):
-        for a, b, c in combinations(every[-8:], 3):
-            if a.kind == b.kind == c.kind == (number.kind or a.kind):
-                for signed in (a.value + b.value - c.value, a.value - b.value + c.value, a.value - b.value - c.value):
-                    if number.fits(abs(signed)):
-                        yield f"from {a.text}, {b.text} and {c.text}"
+        for a, b, c in combinations(before, 3):
+            signed = (a.value + b.value - c.value, a.value - b.value + c.value, a.value - b.value - c.value)
+            if a.kind == b.kind == c.kind == (number.kind or a.kind) and any(number.fits(abs(one)) for one in signed):
+                yield f"from {a.text}, {b.text} and {c.text}"
     columns: dict[tuple[int, int], list[Term]] = {}
     for other, source in known:
-        if other.cell and other.sentence < place.sentence:
+        if other.cell and other.cell != place.cell:
             columns.setdefault(other.cell, []).append(of_number(other.number, source))
-    for part in columns.values() if place.near & TOTAL else ():
+    parts = [before[:count] for count in range(3, len(before) + 1)] + [
+        before[-count:] for count in range(3, len(before))
+    ]
+    parts = [*parts, *columns.values()] if place.near & TOTAL else []
+    parts += [after[:count] for count in range(2, len(after) + 1)] if number.digits > 2 else []
+    for part in parts:
         if (
             len(part) > 1
-            and number.kind in ("", "money")
-            and number.digits > 1
-            and number.fits(abs(sum(one.value for one in part)))
+            and len({term.kind for term in part}) == 1
+            and number.fits(abs(sum(term.value for term in part)))
         ):
-            yield " + ".join(one.text for one in part)
-    if place.near & TOTAL and number.kind in ("", "money"):
-        for count in range(3, len(every) + 1):
-            for part in (every[:count], every[-count:]):
-                if number.fits(abs(sum(one.value for one in part))):
-                    yield " + ".join(one.text for one in part)
+            yield " + ".join(term.text for term in part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import math
 import re
 from bisect import bisect_left
@@ -78,6 +79,8 @@ _COUNTS: Final = re.compile(
     r"|headcount|tickets?|days?|hours?|hrs?|min|minutes)(?:_|$)",
     re.IGNORECASE,
 )
+_COUNTED: Final = stems("respondents answers responses base sample people interviews observations cases records")
+"""What a column called `n` may count."""
 _GENERIC: Final = stems("pct percent eur usd gbp euro dollar total sum id of avg number num count n what which per")
 _SCALED_CURRENCY: Final = re.compile(r"^(k|m|mn|bn)(eur|usd|gbp|chf)$|^(?:tsd)$")
 _TOTAL_ROW: Final = re.compile(r"\W*(?:grand\W+)?(?:total|all|overall|sum)\W*", re.IGNORECASE)
@@ -117,7 +120,7 @@ class Column:
         said = f"{name} {label}"
         self.name_words = frozenset(words(name)) - _GENERIC - STOP
         self.label_words = stems(label) - _GENERIC - STOP
-        self.words = self.name_words | self.label_words or stems(said) - STOP
+        self.words = self.name_words | self.label_words or (_COUNTED if _COUNTS.search(name) else stems(said) - STOP)
         self.wide = {word: synonyms(word) for word in self.words}
         name_parts = [word.lower() for word in WORD.findall(name.replace("_", " "))]
         name_parts = [part for word in name_parts for part in (_SCALED_CURRENCY.sub(r"\1 \2", word).split())]
@@ -179,8 +182,9 @@ class IndexedTable:
     def __init__(self, table: Table, order: int) -> None:
         self.table, self.order, self.name = table, order, table.name
         width = len(table.columns)
-        self.rows = [list(row[:width]) + [None] * (width - len(row)) for row in table.rows[:ROWS_MAX]]
-        self.whole = len(table.rows) <= ROWS_MAX
+        self.rows = [
+            row if len(row) == width else [*row[:width], *[None] * (width - len(row))] for row in table.rows[:ROWS_MAX]
+        ]
         columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * width
         self.columns: list[Column] = []
         self.keys: dict[str, dict[str, list[int]]] = {}
@@ -189,7 +193,7 @@ class IndexedTable:
         for index, (name, values) in enumerate(zip(table.columns, columns, strict=True)):
             numeric = [value for value in values if type(value) in (int, float)]
             label = table.labels.get(name, "")
-            texts = sum(isinstance(value, str) for value in values)
+            texts = 0 if len(numeric) == len(values) else sum(isinstance(value, str) for value in values)
             if not numeric and not texts:
                 continue
             if len(numeric) > texts and not _names_rows(name, not self.columns, numeric):
@@ -213,7 +217,7 @@ class IndexedTable:
         self.body = [row for row in range(len(self.rows)) if row not in self.totals]
         first = next(iter(self.keys.values()), {})
         self.in_time = bool(first) and all(_TIME.match(key) for key in first)
-        self.fits: dict[tuple[int, frozenset[str]], float] = {}
+        self.fits: dict[frozenset[str], dict[int, float]] = {}
         self._totals: dict[tuple[int, int | tuple[int, ...]], tuple[float, int]] = {}
         shared: dict[str, int] = defaultdict(int)
         for column in self.columns:
@@ -348,6 +352,8 @@ def _spellings(value: str, parts: tuple[str, ...], nouns: Sequence[str], numbere
         if day := date[3] and str(int(date[3])):
             yield from ((month, day), (day, month), (month, day, year), (day, month, year), (day, "of", month))
             yield (month, f"{int(day):02}")
+            weekday = (calendar.weekday(int(year), month_number, 1) + int(day) - 1) % 7
+            yield from ((stem(DAYS[weekday]),), (stem("weekend" if weekday > 4 else "weekday"),))
         return
     if quarter_of := _QUARTER.fullmatch(value):
         year, quarter = quarter_of[1] or quarter_of[3] or "", quarter_of[2]

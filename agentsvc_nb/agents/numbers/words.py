@@ -75,7 +75,7 @@ CHANGE: Final = (
     UP
     | DOWN
     | stems(
-        "change difference gap swing delta versus vs compare against margin apart spread move miss exceed "
+        "change difference gap swing delta versus vs compare against margin apart spread move miss exceed lift uplift "
         "remove removing took taken excluded"
     )
 )
@@ -114,6 +114,8 @@ _SAME: Final = [
         "return roas",
         "amount value sum",
         "median p50",
+        "below under less fewer",
+        "above over more exceed",
         "nps promoter detractor",
     )
 ]
