@@ -12,15 +12,7 @@ from pydantic import BaseModel
 from agentsvc_nb.tools.port import LIMIT_REACHED, BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
 from agentsvc_nb.tools.support import copy_facts
 from agentsvc_nb.tools.support.brand import brand
-from agentsvc_nb.tools.support.copy_facts import (
-    WORD,
-    CopyReview,
-    Judgement,
-    PartFacts,
-    Reading,
-    ReviewCopyInput,
-    language,
-)
+from agentsvc_nb.tools.support.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput
 
 EASE_MIN: Final = 50.0
 SENTENCE_WORDS_MAX: Final = 20.0
@@ -83,11 +75,11 @@ class ReviewCopy(BaseTool):
 
 def _review(parts: dict[str, str], given: ReviewCopyInput) -> CopyReview:
     whole = "\n".join(parts.values())
-    found = language(whole)
+    language = copy_facts.language(whole)
     measured = [copy_facts.part(name, text, given.platform) for name, text in parts.items()]
-    reading = copy_facts.reading(whole, found)
+    reading = copy_facts.reading(whole, language)
     return CopyReview(
-        language=found,
+        language=language,
         platform=given.platform,
         parts=measured,
         reading=reading,
@@ -110,7 +102,7 @@ def _lengths(parts: list[PartFacts]) -> Iterator[Check]:
 
 def _manner(text: str, reading: Reading) -> Iterator[Check]:
     length, marks = reading.words_per_sentence, text.count("!")
-    loud = [word for word in WORD.findall(text) if len(word) >= 4 and word.isupper()]
+    loud = [word for word in copy_facts.WORD.findall(text) if len(word) >= 4 and word.isupper()]
     faces = sum(unicodedata.category(char) == "So" for char in text)
     said = f"{length:g} words a sentence."
     yield Check(name="sentences", passed=length <= SENTENCE_WORDS_MAX, severity="medium", message=said)

@@ -69,8 +69,9 @@ class Design(BaseModel):
     words: Texts = Texts()
     palette: list[BrandColor] = Field(min_length=4, max_length=4)
     seed: int = Field(default=0, ge=0, lt=2**63)
-    product: str | None = Field(default=None, description="A path in the workspace, as that of `logo`.")
+    product: str | None = None
     logo: str | None = None
+    """Paths in the workspace."""
     size: SizeName = "square"
 
 
