@@ -56,20 +56,20 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 def _check(args: argparse.Namespace) -> int:
     from agentsvc_nb.cli.questions import Case, UnusableQuestions, read_questions
 
+    stopped = ""
     try:
         questions = read_questions(args.file)
+        models = dict.fromkeys(args.each or [None])
+        cases = [Case(question=question, model=model) for model in models for question in questions.questions]
+        if args.record:
+            args.record.mkdir(parents=True, exist_ok=True)
+        if args.replay is None:
+            stopped = asyncio.run(_ask_all(cases, questions, args))
     except UnusableQuestions as error:
         print_note(f"agentsvc: {error}", RED)
         return 2
-    models = dict.fromkeys(args.each or [None])
-    cases = [Case(question=question, model=model) for model in models for question in questions.questions]
-    if args.record:
-        args.record.mkdir(parents=True, exist_ok=True)
-    if args.replay is None:
-        stopped = asyncio.run(_ask_all(cases, questions, args))
-    else:
-        stopped = ""
-        for case in cases:
+    for case in cases:
+        if args.replay:
             _replay(case, args.replay)
     results = [case.result() for case in cases]
     if args.json:
@@ -91,7 +91,11 @@ def _check(args: argparse.Namespace) -> int:
 
 async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Namespace) -> str:
     """Set the answers of the cases. Returns why some were not asked, or ""."""
+    from agentsvc_nb.cli.questions import UnusableQuestions
+
     async with connected_async(args.data) as client:
+        if args.each and (unknown := set(args.each) - {model.id for model in await client.models.list()}):
+            raise UnusableQuestions(f"The service does not offer {', '.join(unknown)}. `agentsvc model` lists models.")
         slots = asyncio.Semaphore(args.parallel)
         asker = Asker(client, args.parallel, args.max_cents or questions.max_cents, slots)
         try:
@@ -187,7 +191,7 @@ def _print_results(results: list[dict[str, Any]]) -> None:
     print_rows(("status", "question", "model", "seconds", "cents"), rows, "")
     for each in results:
         if each["faults"]:
-            print("\n" + coloured(f"{label(each['question'])} ({each['model'] or 'no model'})", BOLD, sys.stdout))
+            print("\n" + coloured(f"{label(each['question'])} ({each['model'] or 'default model'})", BOLD, sys.stdout))
             output = indent(excerpt((each["output"] or "").strip(), ANSWER_CHARS), "  | ", bool)
             print(*(f"  {plain(fault)}" for fault in each["faults"]), *([output] if output else []), sep="\n")
     counts = ", ".join(f"{count} {status}" for status, count in Counter(each["status"] for each in results).items())

@@ -14,7 +14,7 @@ from agentsvc_nb.cli import main
 from agentsvc_nb.cli.questions import Case, UnusableQuestions, judge, read_questions
 from agentsvc_nb.client.api import AgentService
 from agentsvc_nb.client.models import Run
-from agentsvc_nb.testing import RunningService
+from agentsvc_nb.testing import RunningService, running_service
 from tests.service.cli.test_cli import agentsvc
 from tests.service.cli.test_cli_ways import press_once
 
@@ -176,28 +176,32 @@ def test_the_page_shows_what_a_question_that_fails_prints(offline_service: Runni
     assert re.sub(r"\d\.\d ", "0.0 ", done.stdout) == re.sub(r"\d\.\d ", "0.0 ", shown)
 
 
-def test_each_model_and_the_formats_for_programs(service: RunningService, file: Path) -> None:
-    file.write_text('questions:\n  - {ask: "say ü\\nsay 12 \\e[31m", value: 12, name: ü}\n  - {ask: say 2, value: 3}')
-    junit = file.parent / "results.xml"
-    words = ["check", file, "--data", service.data, "--each", "scripted", "--each", "nope", "--junit", junit]
-    done = agentsvc(*words, "--json")
-    assert done.returncode == 1
-    results = json.loads(done.stdout)
+def test_each_model_is_asked_if_the_service_offers_it(file: Path) -> None:
+    file.write_text('questions:\n  - {ask: "say 12", value: 12, name: ü}\n  - {ask: say 2, value: 3}')
+    with running_service(models="scripted,offline") as service:
+        words = ["check", file, "--data", service.data, "--each", "scripted", "--each", "offline"]
+        results = json.loads(agentsvc(*words, "--json").stdout)
+        unknown = agentsvc(*words, "--each", "nope")
     assert [(each["question"], each["model"], each["status"]) for each in results] == [
         ("ü", "scripted", "ok"),
         ("say 2", "scripted", "fail"),
-        ("ü", "nope", "fail"),
-        ("say 2", "nope", "fail"),
+        ("ü", "offline", "fail"),
+        ("say 2", "offline", "fail"),
     ]
-    assert results[1]["faults"] == ["value: expected 3; the answer has 2"]
-    assert results[2]["faults"] == ["The model 'nope' is not offered: scripted."]
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert unknown.stderr == "agentsvc: The service does not offer nope. `agentsvc model` lists models.\n"
+
+
+def test_junit_and_the_terminal_get_no_control_characters(service: RunningService, file: Path) -> None:
+    file.write_text('questions:\n  - {ask: "say 12 \\e[m", value: 12}\n  - {ask: "say 2 \\e[m", value: 3, name: ü}')
+    junit = file.parent / "results.xml"
+    done = agentsvc("check", file, "--data", service.data, "--junit", junit)
+    assert (done.returncode, "\x1b" in done.stdout) == (1, False)
     suite = ElementTree.parse(junit).getroot()
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "3", "0")
-    assert [(case.get("name"), case.get("classname"), len(case)) for case in suite][:2] == [
-        ("ü", "questions.scripted", 0),
-        ("say 2", "questions.scripted", 1),
-    ]
-    assert "\x1b" not in agentsvc(*words).stdout
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
+    failed = suite[1]
+    assert (failed.get("name"), failed.get("classname")) == ("ü", "questions.scripted")
+    assert failed[0].get("message") == "value: expected 3; the answer has 2"
 
 
 def test_answers_are_recorded_and_judged_again_without_a_service(service: RunningService, file: Path) -> None:
