@@ -6,19 +6,19 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, ask
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ask
 from agentsvc_nb.tools.support.brand import brand
 
 ANGLES_MAX = 20
 
 
-class FindAnglesInput(ToolInput):
+class FindAnglesInput(BaseModel):
     product: Annotated[Filled, StringConstraints(max_length=10_000)] = Field(description="What is advertised.")
     audience: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(default=None, description="For whom.")
     count: int = Field(default=5, ge=1, le=ANGLES_MAX, description="How many angles, at most.")
 
 
-class Angle(ToolOutput):
+class Angle(BaseModel):
     name: str = Field(description="The idea in a few words.")
     audience: str = Field(description="For whom it works.")
     hook: str = Field(description="A first line.")
@@ -26,7 +26,7 @@ class Angle(ToolOutput):
     proof: str = Field(description="What an advertiser has to be able to show for it.")
 
 
-class Angles(ToolOutput):
+class Angles(BaseModel):
     angles: list[Angle]
 
 

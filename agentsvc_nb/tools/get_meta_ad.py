@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.fetching import Fetcher, is_web_address, resolve_link
 from agentsvc_nb.tools.support.upstream import Upstream
 from agentsvc_nb.wire.limits import MB
@@ -24,7 +24,7 @@ Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
 PageId = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,30}$")]
 
 
-class GetMetaAdInput(ToolInput):
+class GetMetaAdInput(BaseModel):
     search_terms: Annotated[Filled, StringConstraints(max_length=100)] | None = Field(
         default=None, description="Words of the ads; this or `page_ids`."
     )
@@ -44,7 +44,7 @@ _TEXT_CHARS: Final = 5_000
 Text = Annotated[str, AfterValidator(lambda text: text[:_TEXT_CHARS])]
 
 
-class MetaAd(ToolOutput):
+class MetaAd(BaseModel):
     """An ad. Its fields have other names in the library's answer, which is read as this model."""
 
     model_config = ConfigDict(populate_by_name=True, coerce_numbers_to_str=True)
@@ -71,7 +71,7 @@ class LibraryAnswer(BaseModel):
     paging: dict[str, Any] = {}
 
 
-class MetaAds(ToolOutput):
+class MetaAds(BaseModel):
     ads: list[MetaAd]
     more: bool = Field(description="Whether the library has more of them.")
     without_media: list[str] = Field(description="Ads whose pictures or videos were asked for and not found.")

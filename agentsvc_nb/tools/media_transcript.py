@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field
 
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support import stopping
 from agentsvc_nb.wire.limits import TRANSCRIPT_SEGMENTS
 from agentsvc_nb.wire.resources import Segment, Transcript
 
 
-class MediaTranscriptInput(ToolInput):
+class MediaTranscriptInput(BaseModel):
     media_id: str = Field(description="The id of the media: `media_...`.")
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from agentsvc_nb.settings import Settings, variable
 from agentsvc_nb.tools.workspace_port import StoredMedia, Workspace
@@ -67,22 +67,10 @@ WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-
 """The path of a file in the chat's workspace: a form offers the paths that exist."""
 
 
-class ToolInput(BaseModel):
-    """A tool's input. Unknown fields are ignored (docs/api/conventions.md "Values")."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class ToolOutput(BaseModel):
-    """A tool's `data`."""
-
-    model_config = ConfigDict(protected_namespaces=())
-
-
 Severity = Literal["high", "medium", "low"]
 
 
-class Check(ToolOutput):
+class Check(BaseModel):
     """The result of one deterministic check."""
 
     name: str = Field(description="What was looked at, such as `title`.")
@@ -256,7 +244,7 @@ class CatalogEntry:
     family: ClassVar[str]
     """The family of its jobs; the tool's name unless the tool sets another."""
     Input: ClassVar[type[BaseModel]]
-    """The model of its input. The schemas in the catalog are made from `Input` and `Output`."""
+    """The model of its input. Unknown fields are ignored."""
     Output: ClassVar[type[BaseModel] | None] = None
     """The model of `Outcome.data`; None when the tool promises none."""
     asynchronous: ClassVar[bool] = False

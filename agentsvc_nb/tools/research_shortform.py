@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure, ask
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, WorkFailure, ask
 
 
-class ResearchShortformInput(ToolInput):
+class ResearchShortformInput(BaseModel):
     topic: Annotated[Filled, StringConstraints(max_length=2_000)] = Field(description="What the videos are about.")
     media_ids: list[str] = Field(
         default_factory=list, max_length=10, description="Stored videos with transcripts, to learn from."
@@ -19,7 +19,7 @@ class ResearchShortformInput(ToolInput):
     count: int = Field(default=3, ge=1, le=10, description="How many ideas, at most.")
 
 
-class VideoFacts(ToolOutput):
+class VideoFacts(BaseModel):
     """What can be counted in a video with a transcript."""
 
     media_id: str
@@ -32,14 +32,14 @@ class VideoFacts(ToolOutput):
     ends_with: str = Field(description="The last thing said.")
 
 
-class VideoIdea(ToolOutput):
+class VideoIdea(BaseModel):
     title: str
     hook: str
     scenes: list[str]
     call_to_action: str
 
 
-class ShortformResearch(ToolOutput):
+class ShortformResearch(BaseModel):
     videos: list[VideoFacts]
     ideas: list[VideoIdea] | None = Field(default=None, description="By a language model; null without one.")
 

@@ -27,8 +27,6 @@ from agentsvc_nb.tools.port import (
     Filled,
     Outcome,
     ToolContext,
-    ToolInput,
-    ToolOutput,
     WorkFailure,
     WorkspacePath,
 )
@@ -53,7 +51,7 @@ Address = Annotated[
 Subject = Annotated[str, StringConstraints(pattern=rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$", max_length=250)]
 
 
-class SendEmailInput(ToolInput):
+class SendEmailInput(BaseModel):
     to: list[Address] = Field(min_length=1, max_length=RECIPIENTS_MAX, description="Who gets it.")
     subject: Subject = Field(description="One line.")
     text: Annotated[Filled, StringConstraints(max_length=TEXT_CHARS)] = Field(description="The message, as plain text.")
@@ -68,7 +66,7 @@ class SendEmailInput(ToolInput):
     )
 
 
-class SentEmail(ToolOutput):
+class SentEmail(BaseModel):
     sent: bool = Field(description="Whether a mail server took it.")
     message_id: str = Field(description="Made from the call: receivers would know a repetition of it.")
     path: str = Field(description="The message as a file in the workspace.")

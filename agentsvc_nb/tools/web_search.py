@@ -12,25 +12,25 @@ from pydantic import AliasChoices, AliasPath, BaseModel, Field, StringConstraint
 
 from agentsvc_nb.extras import pip_install
 from agentsvc_nb.settings import variable
-from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ToolInput, ToolOutput, WorkFailure
+from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, WorkFailure
 from agentsvc_nb.tools.support.fetching import is_web_address
 from agentsvc_nb.tools.support.upstream import Upstream
 
 RESULTS_MAX: Final = 20
 
 
-class WebSearchInput(ToolInput):
+class WebSearchInput(BaseModel):
     query: Annotated[Filled, StringConstraints(max_length=400)] = Field(description="What to search for.")
     count: int = Field(default=8, ge=1, le=RESULTS_MAX, description="How many results, at most.")
 
 
-class WebResult(ToolOutput):
+class WebResult(BaseModel):
     title: str
     url: str
     snippet: str
 
 
-class WebResults(ToolOutput):
+class WebResults(BaseModel):
     query: str
     provider: str
     results: list[WebResult]

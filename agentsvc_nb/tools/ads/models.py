@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from agentsvc_nb.tools.port import Filled, ToolInput, ToolOutput, WorkspacePath
+from agentsvc_nb.tools.port import Filled, WorkspacePath
 
 # ---- the brief -------------------------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ Printed = Annotated[str | None, Field(max_length=TEXT_CHARS)]
 _HEADLINE: Final = "Printed instead of the headline of the brief or the ad; empty prints none."
 
 
-class AdInput(ToolInput):
+class AdInput(BaseModel):
     """Refuses unknown fields: a misspelt `headline` would otherwise give an ad without it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -242,7 +242,7 @@ class EditImageInput(AdInput):
     request: ImageEdit
 
 
-class MadeImage(ToolOutput):
+class MadeImage(BaseModel):
     path: str
     width: int
     height: int
@@ -252,5 +252,5 @@ class MadeImage(ToolOutput):
     contrast: float = Field(description="The lowest contrast of a text with its background, by WCAG 2.")
 
 
-class ImageSet(ToolOutput):
+class ImageSet(BaseModel):
     images: list[MadeImage]

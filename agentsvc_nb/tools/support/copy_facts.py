@@ -7,9 +7,9 @@ import unicodedata
 from collections import Counter
 from typing import Annotated, Final, Literal, NamedTuple
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
-from agentsvc_nb.tools.port import Check, Filled, ToolInput, ToolOutput
+from agentsvc_nb.tools.port import Check, Filled
 
 COPY_CHARS = 20_000
 Platform = Literal[
@@ -19,7 +19,7 @@ ClaimKind = Literal["superlative", "number", "guarantee", "free", "scarcity", "c
 PartText = Annotated[str, StringConstraints(max_length=COPY_CHARS)]
 
 
-class ReviewCopyInput(ToolInput):
+class ReviewCopyInput(BaseModel):
     text: Annotated[Filled, StringConstraints(max_length=COPY_CHARS)] | None = Field(
         default=None, description="The whole text, when it has no parts.", examples=["Pack light. Tents from 49 euros."]
     )
@@ -32,7 +32,7 @@ class ReviewCopyInput(ToolInput):
     platform: Platform | None = Field(default=None, description="Where it is to appear; its limits are applied.")
 
 
-class PartFacts(ToolOutput):
+class PartFacts(BaseModel):
     name: str
     characters: int = Field(description="As the platform counts them.")
     words: int
@@ -40,7 +40,7 @@ class PartFacts(ToolOutput):
     shown: int | None = Field(description="More than this is cut off in what people see at first.")
 
 
-class Reading(ToolOutput):
+class Reading(BaseModel):
     sentences: int
     words: int
     words_per_sentence: float
@@ -48,18 +48,18 @@ class Reading(ToolOutput):
     ease: float | None = Field(description="Flesch reading ease in the language's own form: 100 easy, 0 hard.")
 
 
-class Claim(ToolOutput):
+class Claim(BaseModel):
     text: str
     kind: ClaimKind
     advice: str
 
 
-class Repeated(ToolOutput):
+class Repeated(BaseModel):
     word: str
     count: int
 
 
-class Judgement(ToolOutput):
+class Judgement(BaseModel):
     """What a language model says of the text."""
 
     verdict: Literal["good", "mixed", "poor"]
@@ -68,7 +68,7 @@ class Judgement(ToolOutput):
     rewrite: str = Field(description="The text as the model would write it.")
 
 
-class CopyReview(ToolOutput):
+class CopyReview(BaseModel):
     language: str | None = Field(description="`en`, `de`, `fr` or `es`; null when it can't be told.")
     platform: Platform | None
     parts: list[PartFacts]

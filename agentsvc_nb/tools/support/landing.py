@@ -8,16 +8,16 @@ from itertools import islice
 from typing import Any, Final, Literal
 from urllib.parse import urldefrag, urlsplit
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from agentsvc_nb.tools.port import Check, Severity, ToolInput, ToolOutput, WebAddress
+from agentsvc_nb.tools.port import Check, Severity, WebAddress
 from agentsvc_nb.tools.support.fetching import is_web_address, resolve_link
 from agentsvc_nb.wire.limits import MB
 
 PAGES_MAX: Final = 5
 
 
-class ReviewFunnelInput(ToolInput):
+class ReviewFunnelInput(BaseModel):
     url: WebAddress = Field(description="The landing page, http or https.", examples=["https://example.com/"])
     weigh: bool = Field(default=True, description="Whether the files that the page loads are fetched and weighed, too.")
     pages: int = Field(
@@ -29,12 +29,12 @@ class ReviewFunnelInput(ToolInput):
     )
 
 
-class Heading(ToolOutput):
+class Heading(BaseModel):
     level: int
     text: str
 
 
-class Action(ToolOutput):
+class Action(BaseModel):
     """A call to action: a button, or a link that reads or looks like one."""
 
     text: str
@@ -42,20 +42,20 @@ class Action(ToolOutput):
     url: str | None = None
 
 
-class FormField(ToolOutput):
+class FormField(BaseModel):
     name: str
     type: str
     label: str = Field(description="What a visitor reads beside it; empty when there is nothing.")
     required: bool = False
 
 
-class Form(ToolOutput):
+class Form(BaseModel):
     method: str
     action: str
     fields: list[FormField]
 
 
-class Weight(ToolOutput):
+class Weight(BaseModel):
     """Bytes as they were sent."""
 
     html_bytes: int
@@ -65,7 +65,7 @@ class Weight(ToolOutput):
     unreachable: list[str] = Field(description="Those that could not be.")
 
 
-class FunnelPage(ToolOutput):
+class FunnelPage(BaseModel):
     """A page that the one before leads to."""
 
     url: str
@@ -80,7 +80,7 @@ class FunnelPage(ToolOutput):
     hidden: list[str] = Field(default=[], description="What of it can't be known without running its scripts.")
 
 
-class PageContents(ToolOutput):
+class PageContents(BaseModel):
     """The contents of a page as its server sends it, before any script runs."""
 
     language: str | None

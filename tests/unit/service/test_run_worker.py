@@ -20,7 +20,7 @@ from agentsvc_nb.service.runner import supervisor
 from agentsvc_nb.service.runner.storage import Storage
 from agentsvc_nb.service.runs import attempts, runs, tool_calls
 from agentsvc_nb.service.runs.run_records import Ending, RunRecord
-from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext, ToolInput
+from agentsvc_nb.tools.port import BaseTool, Outcome, ToolContext
 from agentsvc_nb.wire.limits import RESTARTS_MAX
 from tests.faults.history import counted_text
 from tests.unit.service.contexts import NOW, claimed, ended, events, started, workers
@@ -61,7 +61,7 @@ class Search(BaseTool):
     name: ClassVar[str] = "search"
     description: ClassVar[str] = "Searches."
     family: ClassVar[str] = "search"
-    Input: ClassVar[type[BaseModel]] = ToolInput
+    Input: ClassVar[type[BaseModel]] = BaseModel
 
     def __init__(self, fails: bool = False) -> None:
         self.fails = fails

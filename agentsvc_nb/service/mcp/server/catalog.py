@@ -14,7 +14,7 @@ from agentsvc_nb.service.mcp.server.own_tools import OWN_TOOLS
 from agentsvc_nb.service.mcp.server.results import Outcome
 from agentsvc_nb.service.mcp.server.schemas import Schema
 from agentsvc_nb.tools.catalog import AskStefanBrain, offered
-from agentsvc_nb.tools.port import CatalogEntry, Tool, ToolInput
+from agentsvc_nb.tools.port import CatalogEntry, Tool
 from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB, MCP_FILES_BYTES
 from agentsvc_nb.wire.runs import NewRun
 
@@ -35,13 +35,13 @@ _FILES: Final = (
 )
 
 
-class SentFile(ToolInput):
+class SentFile(BaseModel):
     name: str = Field(min_length=1)
     text: str | None = None
     base64: str | None = None
 
 
-class SentFiles(ToolInput):
+class SentFiles(BaseModel):
     files: list[SentFile] = Field(max_length=ATTACHMENTS_MAX, description=_FILES)
 
 

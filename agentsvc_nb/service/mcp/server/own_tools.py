@@ -24,7 +24,6 @@ from agentsvc_nb.service.mcp.server.results import Outcome
 from agentsvc_nb.service.runner.workspace import ChatWorkspace
 from agentsvc_nb.service.runs import runs
 from agentsvc_nb.service.times import rfc3339
-from agentsvc_nb.tools.port import ToolInput
 from agentsvc_nb.tools.support.stopping import ReadTooLong
 from agentsvc_nb.wire.files import FilePage, FileSearch
 from agentsvc_nb.wire.limits import MCP_CHATS_MAX, MCP_CONTENT_BYTES, MCP_READ_CHARS, PAGE_MAX, QUERY_MAX_CHARS
@@ -54,7 +53,7 @@ class OwnTool:
     """A tool as it is listed, and what answers a call. Calls of one that is `free` count against no request rate."""
 
     description: str
-    input: type[ToolInput]
+    input: type[BaseModel]
     output: type[BaseModel]
     answer: Answer
     reads: bool
@@ -72,7 +71,7 @@ def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False)
         for name, parameter in signature(answer).parameters.items():
             if parameter.kind is parameter.KEYWORD_ONLY:
                 fields[name] = (types[name], ... if parameter.default is parameter.empty else parameter.default)
-        given = create_model(answer.__name__, __base__=ToolInput, **fields)
+        given = create_model(answer.__name__, __base__=BaseModel, **fields)
         OWN_TOOLS[answer.__name__] = OwnTool(answer.__doc__ or "", given, output, answer, reads, free)
         return answer
 
