@@ -137,7 +137,6 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
 
 _REPLAYING: Final = contextlib.ExitStack()
 """The service of `replay_conversation`; it ends with the process."""
-atexit.register(_REPLAYING.close)
 
 
 def replay_conversation(path: str | os.PathLike[str]) -> None:
@@ -150,6 +149,8 @@ def replay_conversation(path: str | os.PathLike[str]) -> None:
     """
     _REPLAYING.close()
     service = _REPLAYING.enter_context(running_service(f"scripted:{Path(path).resolve()}"))
+    # Registered after `tempfile`, so that it runs before: the service must end before its folder is removed.
+    atexit.register(_REPLAYING.close)
     os.environ["AGENTSVC_BASE_URL"], os.environ["SERVICE_API_KEY"] = service.base_url, service.api_key
 
 

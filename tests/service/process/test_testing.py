@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,3 +69,16 @@ def test_a_request_that_was_not_recorded(page: dict[str, Any], tmp_path: Path) -
         pytest.raises(vcr.errors.CannotOverwriteExistingCassetteException),
     ):
         client.tools.list()
+
+
+def test_a_replayed_conversation_ends_quietly_with_its_process(tmp_path: Path) -> None:
+    (tmp_path / "recorded.txt").write_text("ask Ready?\nwrite a.txt a\nsay Yes.\n")
+    code = """
+from agentsvc_nb import AgentService
+from agentsvc_nb.testing import replay_conversation
+
+replay_conversation("recorded.txt")
+print(AgentService().runs.start("Ready?", sync=True).output)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("Yes.\n", "")
