@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 
 from agentsvc_nb import AgentService
@@ -103,6 +104,32 @@ def test_a_chat_grows_until_its_end_and_an_address_leads_to_its_turn(page: Page,
     expect(line).to_be_in_viewport()
     assert line.inner_text().strip() == "note 70"
     opened.value.close()
+
+
+def test_what_waits_is_readable_in_a_narrow_window_and_decided_by_keyboard(
+    scripted: Page, service: RunningService
+) -> None:
+    scripted.set_viewport_size({"width": 420, "height": 900})
+    with AgentService(service.api_key, service.base_url) as client:
+        project = client.projects.create("Narrow").id
+        plan = 'call plan {"steps": [{"text": "Compute the totals", "state": "doing"}]}'
+        asks = 'call remember {"rule": "Revenue means gross."}'
+        run = client.runs.start(f"{plan}\nusage 41000 0\nstep 1\n{asks}\nsay x", project=project, max_cents=5)
+        until(lambda: "approval.requested" in [event.type for event in client.runs.events(run.run_id).data])
+        scripted.goto(str(run.app_url))
+        scripted.get_by_text("Edit", exact=True).press("Enter")
+        edited = scripted.get_by_label("Arguments as JSON")
+        expect(edited).to_have_css("font-family", "monospace")
+        expect(scripted.locator(".plan")).to_have_css("list-style-type", "none")
+        assert scripted.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert Axe().run(scripted).response["violations"] == []
+        scripted.get_by_role("button", name="Raise to 10 cents").press("Enter")
+        until(lambda: client.runs.get(run.run_id).max_cents == 10)
+        scripted.get_by_text("Edit", exact=True).press("Enter")
+        edited.fill('{"rule": "Revenue means net."}')
+        scripted.get_by_role("button", name="Approve as changed").press("Enter")
+        until(lambda: client.runs.get(run.run_id).ended)
+        assert [each.instructions for each in client.projects.list() if each.id == project] == ["- Revenue means net."]
 
 
 def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, service: RunningService) -> None:
