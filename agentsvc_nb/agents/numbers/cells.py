@@ -16,7 +16,7 @@ NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
 """Another column is meant if its words fit better by so much."""
 _ROWS_COMPARED: Final = 300
-_FEW_ROWS: Final = 6
+_FEW_ROWS: Final = 3
 _OF: Final = stem("of")
 
 

@@ -20,13 +20,16 @@ _OPERANDS_MAX: Final = 24
 _COLUMNS_MAX: Final = 12
 _TABLES_MAX: Final = 4
 _RESULTS_COMPARED: Final = 8
+_MANY_ROWS: Final = 12
+_NEAR_BOUND: Final = 1.2
 _SENTENCES: Final = 5
 """Sentences before a number from which it may be computed."""
 _SUMMANDS_MAX: Final = 8
 _REST: Final = stems("rest remaining other others everything else without except excluding")
 _AND: Final = stems("and plus with or together")
+_WEIGHT: Final = stems("weight weighted overall across beta")
 _WORTH: Final = stems("worth value cost weight weighted average mean beta portfolio stock inventory would")
-_LEAVES: Final = stems("leave left still free open net remaining keep unused underspend miss minus less")
+_LEAVES: Final = stems("leave free net remaining keep unused underspend minus less")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,11 @@ def _of_group(
     """Two columns of the same rows, or one and the number of rows."""
     number = place.number
     for term in own:
-        if len(term.columns) > 1 and _fits(place, term.value, [term], number.kind in (term.kind, "", "points")):
+        if (
+            len(term.columns) > 1
+            and not (term.whole and term.unnamed)
+            and _fits(place, term.value, [term], number.kind in (term.kind, "", "points"))
+        ):
             yield term.text, term.columns
         each = rows > 1 and not term.averaged and bool(place.near & (MEAN | RATIO))
         if each and (said := ratio(place, term, Term(float(rows), f"{rows} rows"))):
@@ -260,32 +267,35 @@ def _terms(place: Place, table: IndexedTable, rows: Sequence[int], known: Sequen
     for start in range(len(plain)):
         for end in range(start + 2, min(start + 7, len(plain) + 1)):
             part = plain[start:end]
-            if len({(term.kind, term.measure) for term in part}) == 1:
-                columns = tuple(column for term in part for column in term.columns)
-                text = f"({' + '.join(term.text for term in part)})"
-                whole = len(part) == len(plain) > 2
-                unnamed = 0 if whole else sum(t.unnamed for t in part)
-                total = sum(term.value for term in part)
-                close = all(term.close for term in part)
-                terms.append(
-                    Term(total, text, part[0].kind, part[0].currency, unnamed, columns, whole=whole, close=close)
-                )
+            whole = len(part) == len(plain) > 2
+            if whole or _alike(table, part):
+                total, text = sum(term.value for term in part), f"({' + '.join(term.text for term in part)})"
+                terms.append(_combined(part, total, text, whole=whole))
     for first, second in combinations(plain[:8], 2):
-        if (first.kind, first.measure) == (second.kind, second.measure):
+        if _alike(table, (first, second)):
             larger, smaller = (first, second) if first.value >= second.value else (second, first)
             text = f"({larger.text} - {smaller.text})"
-            both = larger.unnamed + smaller.unnamed
-            terms.append(
-                Term(
-                    larger.value - smaller.value,
-                    text,
-                    larger.kind,
-                    larger.currency,
-                    both,
-                    larger.columns + smaller.columns,
-                )
-            )
+            terms.append(_combined((larger, smaller), larger.value - smaller.value, text))
     return terms
+
+
+def _alike(table: IndexedTable, terms: Sequence[Term]) -> bool:
+    """Return True if columns may be added or subtracted: the clause names all, or their names share a word."""
+    columns = [column for term in terms for column in term.columns]
+    same = len({(term.kind, term.measure) for term in terms}) == 1
+    return same and (all(term.close for term in terms) or table.alike(*columns))
+
+
+def _combined(terms: Sequence[Term], value: float, text: str, *, whole: bool = False) -> Term:
+    return replace(
+        terms[0],
+        value=value,
+        text=text,
+        unnamed=0 if whole else sum(term.unnamed for term in terms),
+        columns=tuple(column for term in terms for column in term.columns),
+        whole=whole,
+        close=all(term.close for term in terms),
+    )
 
 
 def _fits(place: Place, value: float, terms: Sequence[Term], asked: bool) -> bool:
@@ -315,6 +325,8 @@ def difference(place: Place, first: Term, second: Term) -> str | None:
         return None
     percent = first.kind in ("percent", "points")
     if number.kind == "percent":
+        if first.kind != second.kind:
+            return None
         for a, b, p, q in ((first, second, x, y), (second, first, y, x)):
             if p and asked and _fits(place, (q - p) / abs(p) * 100, [a, b], asked):
                 return f"({b.text} - {a.text}) / {a.text}"
@@ -365,7 +377,7 @@ def ratio(place: Place, first: Term, second: Term, again: Number | None = None) 
 def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]]) -> Iterator[str]:
     """Rows of a group, and rows whose value is above or below a number of the sentence."""
     number = place.number
-    if number.kind == "percent" and place.near & SHARE:
+    if number.kind == "percent" and place.near & SHARE and len(table.body) > _MANY_ROWS:
         for rows in groups.values():
             if 1 < len(rows) < len(table.body) and number.digits > 1 and number.fits(100 * len(rows) / len(table.body)):
                 yield f"{len(rows)} / {len(table.body)} rows"
@@ -373,6 +385,7 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
         if (
             len(rows) == number.value
             and not number.kind
+            and number.step == 1
             and len(rows) > 1
             and (name != "all rows" or number.digits > 1)
         ):
@@ -381,7 +394,9 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
         if number.bound and fit(column, table, place.near) > 0:
             for name, rows in groups.items():
                 shown = [value for row in rows if (value := column.values[row]) is not None]
-                if any(_is_bound(number, factor, shown) for factor in factors(number, table, column)):
+                if len(shown) > 1 and any(
+                    _is_bound(number, factor, shown) for factor in factors(number, table, column)
+                ):
                     yield f"{column.name} of {name} is {number.bound} {number.text}"
         for other in place.beside:
             limit, count = (number, other) if number.bound else (other, number)
@@ -409,8 +424,8 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
 def _is_bound(number: Number, factor: float, values: Sequence[float]) -> bool:
     """Return True if all values are beyond a limit, and the next one is not far from it."""
     if number.bound == "above":
-        return bool(values) and number.value <= min(values) * factor <= 2 * number.value
-    return bool(values) and number.value / 2 <= max(values) * factor <= number.value
+        return bool(values) and number.value <= min(values) * factor <= _NEAR_BOUND * number.value
+    return bool(values) and number.value / _NEAR_BOUND <= max(values) * factor <= number.value
 
 
 def _is_count(count: Number, limit: Number, factor: float, negated: bool, values: Sequence[float | None]) -> bool:
@@ -441,7 +456,8 @@ def _products(place: Place, table: IndexedTable, rows: Sequence[int]) -> Iterato
             ]
             total, weight = sum(a * b for a, b in pairs), sum(b for _, b in pairs)
             factor = 100.0 if first.fraction and number.kind == "percent" else 1.0
-            if first.averaged and len(pairs) > 1 and weight and number.fits(abs(total / weight) * factor):
+            weighted = first.averaged and len(pairs) > 1 and weight and place.near & (MEAN | _WEIGHT)
+            if weighted and number.fits(abs(total / weight) * factor):
                 yield f"mean of {first.name}, weighted by {second.name}"
             elif (
                 (first.averaged or first.money)
@@ -571,15 +587,13 @@ def _sums(place: Place, known: Sequence[tuple[Place, Source]], near: Sequence[tu
     for other, source in known:
         if other.cell and other.cell != place.cell:
             columns.setdefault(other.cell, []).append(of_number(other.number, source))
+    origins = {other.number.text: source.column for other, source in known}
     parts = [before[:count] for count in range(3, len(before) + 1)] + [
         before[-count:] for count in range(3, len(before))
     ]
     parts = [*parts, *columns.values()] if place.near & TOTAL else []
     parts += [after[:count] for count in range(2, len(after) + 1)] if number.digits > 2 else []
     for part in parts:
-        if (
-            len(part) > 1
-            and len({term.kind for term in part}) == 1
-            and number.fits(abs(sum(term.value for term in part)))
-        ):
+        alike = len(part) > 1 and len({(term.kind, origins.get(term.text)) for term in part}) == 1
+        if alike and number.fits(abs(sum(term.value for term in part))):
             yield " + ".join(term.text for term in part)

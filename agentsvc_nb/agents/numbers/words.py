@@ -75,7 +75,7 @@ CHANGE: Final = (
     UP
     | DOWN
     | stems(
-        "change difference gap swing delta versus vs compare against margin apart spread move miss exceed lift uplift "
+        "change difference gap swing delta versus vs compare against margin apart spread move exceed lift uplift "
         "remove removing took taken excluded"
     )
 )
