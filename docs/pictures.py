@@ -47,7 +47,12 @@ def main(names: list[str]) -> None:
 
 
 def streaming() -> None:
-    """An answer that streams in: the recorded conversation of a story, with pauses between its lines."""
+    """Take an answer that streams in: the recorded conversation of a story, with pauses between its lines."""
+    _stream("light", "streaming.webp")
+    _stream("dark", "streaming-dark.webp")
+
+
+def _stream(theme: str, picture: str) -> None:
     with tempfile.TemporaryDirectory() as folder, fresh_service() as env:
         root = Path(shutil.copytree(NOTEBOOKS / "data", f"{folder}/notebooks"))
         question, script = (root / "sales-review.txt").read_text("utf-8").split("ask ", 2)[1].split("\n", 1)
@@ -56,7 +61,8 @@ def streaming() -> None:
             f"{line}\nwait 0.3" if line and not line.startswith(("step", "call", "wait")) else line for line in slow
         ]
         (root / "recorded.txt").write_text("\n".join([f"ask {question}", *slow, ""]), "utf-8")
-        with Lab(root, env | {"AGENTSVC_MODEL": f"scripted:{root}/recorded.txt"}) as lab:
+        model = {"AGENTSVC_MODEL": f"scripted:{root}/recorded.txt"}
+        with Lab(root, env | model, theme=f"JupyterLab {theme.title()}") as lab:
             asked = question.replace("? ", "?\n").replace(", by", ",\nby")
             cells = ["%load_ext agentsvc_nb", f"%%ask --file sales.csv\n{asked}"]
             notebook = lab.open("sales.ipynb", cells, width=900)
@@ -76,7 +82,7 @@ def streaming() -> None:
     shown_ms = [min(1200, max(40, round(1000 * (end - at)))) for (at, _), (end, _) in pairwise(changes)]
     pictures = [Image.open(io.BytesIO(shot)).convert("RGB") for _, shot in changes]
     pictures[0].save(
-        IMAGES / "streaming.webp",
+        IMAGES / picture,
         save_all=True,
         append_images=pictures[1:],
         duration=[*shown_ms, 5000],
@@ -84,7 +90,7 @@ def streaming() -> None:
         quality=70,
         method=6,
     )
-    print(f"took streaming.webp, {len(pictures)} frames")
+    print(f"took {picture}, {len(pictures)} frames")
 
 
 def answers() -> None:
