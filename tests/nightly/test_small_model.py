@@ -111,7 +111,7 @@ def test_the_chat_is_remembered(client: AgentService) -> None:
     assert there.usage.input_tokens >= bare.usage.input_tokens + first.usage.output_tokens
 
 
-def test_a_crash_of_the_engine_fails_the_run_and_no_more(model_file: Path) -> None:
+def test_a_run_goes_on_with_another_engine_when_one_crashes(model_file: Path) -> None:
     with (
         running_service(f"gguf:{model_file}", model_context=2048) as service,
         AgentService(service.api_key, service.base_url) as client,
@@ -119,8 +119,7 @@ def test_a_crash_of_the_engine_fails_the_run_and_no_more(model_file: Path) -> No
         run = client.runs.start(STORY)
         until(lambda: pieces(client, run.run_id) > 2, patience=120)
         os.kill(child_of(service.pid), signal.SIGSEGV)
-        ended = client.runs.wait(run.run_id, poll=0.05)
-        assert (ended.status, ended.last_error) == ("failed", "model_unavailable")
-        assert "ended unexpectedly" in (ended.last_error_message or "")
-        again = client.runs.wait(client.runs.start("Say yes.").run_id, poll=0.1, timeout=300)
-        assert again.status == "completed", "the next run starts another engine"
+        ended = client.runs.wait(run.run_id, poll=0.05, timeout=300)
+        assert ended.status == "completed"
+        warned = [event.payload["code"] for event in client.runs.iterate_events(run.run_id) if event.type == "warning"]
+        assert "model_retried" in warned

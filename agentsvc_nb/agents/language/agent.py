@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsvc_nb import clock
 from agentsvc_nb.agents.language.local_engine import Engine
@@ -33,12 +33,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.language.served_models import ServedModel
     from agentsvc_nb.agents.language.tokens import TokenCounter
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 FACTS_SECONDS: Final = 60.0
 """How long what was found out about a model counts."""
-EXIT_SECONDS: Final = 3.0
-"""How long to wait for the engine's exit once its connections have broken."""
 _SHRINK: Final = 0.75
 """The part that is left of a context when the model's server found a request too long for it."""
 _CONTEXT_LEAST: Final = 1_000
@@ -68,7 +65,7 @@ class Language:
             while True:
                 used = replace(served, context=context or served.context)
                 try:
-                    answer: str = await self._watch_engine(loop.answer(turn, used, delays, tokens))
+                    answer: str = await loop.answer(turn, used, delays, tokens)
                     return answer
                 except ContextExceeded as failure:
                     context = int(min(failure.tokens, used.context) * _SHRINK)
@@ -88,7 +85,7 @@ class Language:
 
         async def ask() -> dict[str, Any]:
             loop, served, tokens = await self._load()
-            found: dict[str, Any] = await self._watch_engine(loop.complete(served, prompt, dict(schema), meter, tokens))
+            found: dict[str, Any] = await loop.complete(served, prompt, dict(schema), meter, tokens)
             return found
 
         async def before_wait(failure: ModelUnavailable, seconds: float) -> None:
@@ -100,7 +97,7 @@ class Language:
         """Ask it one short question, once. Raises `WorkFailure`."""
         loop, served, _ = await self._load()
         try:
-            found: ProbeResult = await self._watch_engine(loop.try_out(served))
+            found: ProbeResult = await loop.try_out(served)
             return found
         finally:
             if self._engine is not None:
@@ -126,17 +123,6 @@ class Language:
             return served_models.by_name(self._choice)
         url, key = self._engine.start()
         return served_models.local(self._choice, url, key, self._engine.context)
-
-    async def _watch_engine(self, asking: Awaitable[T]) -> T:
-        """Await the model's answer. When the local engine has ended, the `WorkFailure` raised says so."""
-        try:
-            return await asking
-        except WorkFailure as failure:
-            if self._engine is None or failure.code != "model_unavailable":
-                raise
-            # Connections break before the process has exited.
-            ended = await asyncio.to_thread(self._engine.ended, EXIT_SECONDS)
-            raise (WorkFailure("model_unavailable", ended) if ended else failure) from failure.__cause__
 
 
 class Unconfigured:

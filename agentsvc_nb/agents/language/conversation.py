@@ -168,11 +168,6 @@ async def restored(turn: RunContext, served: ServedModel, kept: list[Any]) -> li
     return messages
 
 
-def text_of(message: ModelMessage) -> str:
-    """Return what the user says in a message, without pictures."""
-    return "\n\n".join(_text(part) for part in message.parts if isinstance(part, UserPromptPart))
-
-
 def _text(part: UserPromptPart) -> str:
     if isinstance(part.content, str):
         return part.content

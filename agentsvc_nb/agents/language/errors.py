@@ -6,11 +6,11 @@ import contextlib
 import re
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic_ai import exceptions
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelTimeoutError
-from pydantic_ai.messages import ModelResponse, ToolReturnPart
+from pydantic_ai.messages import ModelResponse
 
 from agentsvc_nb.agents.language.model_choice import Fault
 from agentsvc_nb.agents.language.retry import ModelUnavailable
@@ -180,13 +180,6 @@ def is_spent(error: ModelAPIError) -> bool:
     said = f"{error.provider_error_code} {error.provider_error_type} {reason(error)}"
     is_limit = isinstance(error, exceptions.ModelRateLimitError) and error.retry_after is None
     return bool(_SPENT.search(said) or (is_limit and _PERIOD.search(said)))
-
-
-def why_malformed(part: ToolReturnPart) -> str:
-    """Return why a call could not be made, of what goes back to the model."""
-    faults: Any = part.content
-    said = "; ".join(fault["msg"] for fault in faults) if isinstance(faults, list) else str(faults)
-    return " ".join(said.split())[:REASON_CHARS]
 
 
 def _message(body: object) -> str | None:

@@ -43,17 +43,10 @@ class Engine:
         """Return the address at which the model answers, and the key that it asks for. Blocks while the model loads.
         Raises `WorkFailure` if that fails."""
         with self._starting:
-            # It may have died since: the next run gets a new child.
-            if self._address is None or self.ended():
+            # It may have died since: a call that is made again gets a new child.
+            if self._address is None or self._child is None or self._child.wait(0) is not None:
                 self._address = self._start()
             return self._address
-
-    def ended(self, timeout: float = 0) -> str | None:
-        """Say how the engine ended; None if it still runs after `timeout` seconds, or never started."""
-        code = self._child.wait(timeout) if self._child is not None else None
-        if code is None:
-            return None
-        return f"The local engine ended unexpectedly (exit {code}); the next run starts it again."
 
     def stop(self) -> None:
         """End the child and close its pipes."""

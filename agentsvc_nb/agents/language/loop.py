@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import UsageLimits
 
 from agentsvc_nb.agents.language import briefing, conversation, history, turn_tools
-from agentsvc_nb.agents.language.errors import is_malformed, translated, why_malformed
+from agentsvc_nb.agents.language.errors import REASON_CHARS, is_malformed, translated
 from agentsvc_nb.agents.language.metered_calls import CLOSING_ANSWER, CLOSING_INPUT, MeteredCalls, whole_characters
 from agentsvc_nb.agents.language.model_choice import ProbeResult
 from agentsvc_nb.agents.language.retry import RetryDelays
@@ -51,7 +52,6 @@ _CLOSING: Final = (
 _CLOSING_PROMPT: Final = (
     "The question:\n{question}\n\nWhat you have said so far:\n{said}\n\nYour calls of tools:\n{calls}"
 )
-_CLOSING_CALLS: Final = 20
 _CLOSING_ANSWER_MOST: Final = 4_000
 _TRIAL: Final = "What colour is a clear sky by day? Answer with one word."
 _TRIAL_SECONDS: Final = 60.0
@@ -60,36 +60,29 @@ _TRIAL_TOKENS: Final = 4_096
 """More than a word takes: some models think first."""
 
 
+@dataclass
 class Narration:
     """Streams what the model says to the turn. `aloud`: its text is the answer, and is said as it arrives."""
 
-    def __init__(self, turn: RunContext, *, aloud: bool) -> None:
-        self._turn = turn
-        self._aloud = aloud
-        self._spoke = False
-        self._half = ""
-        """The first half of a surrogate pair, whose other half comes with the next event."""
+    turn: RunContext
+    aloud: bool
+    _spoke: bool = False
+    _half: str = ""
+    """The first half of a surrogate pair, whose other half comes with the next event."""
 
     async def begin(self) -> None:
         """Begin a step of the run."""
         self._spoke, self._half = False, ""
-        await self._turn.step()
+        await self.turn.step()
 
     async def follow(self, event: object) -> None:
         match event:
             case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 await self._say(self._whole(text))
             case PartStartEvent(part=ThinkingPart(content=text)):
-                await self._turn.think(self._whole(text))
+                await self.turn.think(self._whole(text))
             case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))):
-                await self._turn.think(self._whole(text))
-
-    async def end(self, response: ModelResponse) -> None:
-        if response.finish_reason == "length":
-            await self._turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
-        if is_malformed(response):
-            message = "The model's call of a tool could not be made: it was not readable."
-            await self._turn.warn("malformed_call", message)
+                await self.turn.think(self._whole(text))
 
     def _whole(self, text: str) -> str:
         text = self._half + text
@@ -97,12 +90,12 @@ class Narration:
         return whole_characters(text.removesuffix(self._half) if self._half else text)
 
     async def _say(self, text: str) -> None:
-        if not (self._aloud and text):
+        if not (self.aloud and text):
             return
-        if not self._spoke and self._turn.said and not self._turn.said.endswith("\n"):
+        if not self._spoke and self.turn.said and not self.turn.said.endswith("\n"):
             text = "\n\n" + text  # a paragraph of its own, after the text of an earlier step
         self._spoke = True
-        await self._turn.say(text)
+        await self.turn.say(text)
 
 
 async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tokens: TokenCounter) -> str:
@@ -120,7 +113,7 @@ async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tok
         budget = Budget(tokens, served.context, served.largest_answer)
         tools = await turn_tools.offered(turn, served, tokens)
         core = [tool for tool in tools if not tool.defer_loading]
-        said = await briefing.instructions(turn, served, budget, {tool.name for tool in core})
+        said = await briefing.instructions(turn, served, budget)
         instructions = [said + turn_tools.groups(tools), *await briefing.skills(turn, served, budget)]
         budget = Budget(tokens, budget.context, budget.answer, size_beside(instructions, core, schema))
         before = await history.messages_of_earlier_turns(turn, budget, partial(_summarize, turn, served, budget))
@@ -136,11 +129,14 @@ async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tok
             conversation.fit(messages, budget, len(before))
 
         async def save(messages: Sequence[ModelMessage], response: ModelResponse) -> None:
-            await narration.end(response)
+            if response.finish_reason == "length":
+                await turn.warn("answer_cut", "The answer was cut: the model may not give a longer one at once.")
+            if is_malformed(response):
+                await turn.warn("malformed_call", "The model's call of a tool could not be made: it was not readable.")
             delays.reset()
             await turn.checkpoint({"messages": conversation.saved(messages[len(before) :])})
 
-        narration = Narration(turn, aloud=schema is None)
+        narration = Narration(turn, schema is None)
         calls = MeteredCalls(
             turn,
             served,
@@ -218,8 +214,10 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
     """Warn of calls that the library refused: of a tool that there is not, or with arguments that are not an object."""
     for part in request.parts if isinstance(request, ModelRequest) else ():
         if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause not in _UNTOLD:
-            message = f"The model's call of {part.tool_name} could not be made: {why_malformed(part)}"
-            await turn.warn("malformed_call", message)
+            faults: Any = part.content
+            said = "; ".join(fault["msg"] for fault in faults) if isinstance(faults, list) else str(faults)
+            why = history.shorten_line(said, REASON_CHARS)
+            await turn.warn("malformed_call", f"The model's call of {part.tool_name} could not be made: {why}")
 
 
 async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]) -> None:
@@ -230,10 +228,10 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
     tokens, most = budget.tokens, CLOSING_INPUT
     calls_made = [
         history.shorten_call(MadeCall(tool, json.dumps(given, ensure_ascii=False), str(part.content)), 500)
-        for tool, given, part in conversation.results_of_tools(messages)[-_CLOSING_CALLS:]
+        for tool, given, part in conversation.results_of_tools(messages)[-20:]
     ]
     prompt = _CLOSING_PROMPT.format(
-        question=tokens.shorten(conversation.text_of(messages[0]), most // 4),
+        question=tokens.shorten(turn.message, most // 4),
         said=tokens.shorten(turn.said.strip() or "(nothing)", most // 4),
         calls="\n".join(calls_made) or "(none)",
     )
@@ -246,7 +244,7 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
     # The text is cut by an estimate, and paid for by the most that it may come to.
     prompt = tokens.shorten(prompt, most * tokens.text(prompt) // tokens.most(size_of_text(prompt)))
     alone = Budget(tokens, budget.context, min(budget.answer, _CLOSING_ANSWER_MOST))
-    narration = Narration(turn, aloud=True)
+    narration = Narration(turn, True)
     calls = MeteredCalls(turn, served, alone, turn=turn, begin=narration.begin)
     agent: Agent[None, str] = Agent(served.model, instructions=f"{briefing.WHO} {_CLOSING}", capabilities=[calls])
     with contextlib.suppress(WorkFailure, StepsExceeded):

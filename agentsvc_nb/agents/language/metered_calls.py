@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -55,59 +55,49 @@ _LEAVES_MACHINE: Final = (
 )
 
 
+@dataclass(eq=False)
 class MeteredCalls(AbstractCapability[None]):
     """Meters each call of one agent, within what the meter's limit of money still pays.
 
     The input is counted first, by the most that any tokenizer makes of it. The rest of the limit buys the answer, and
     the provider is told to write no more.
 
-    Args:
+    Attributes:
         turn: gets the warning that data leaves the machine.
         reserves: keep money for a closing answer.
         prepare: may change the messages of a request in place.
         begin: called once a call can be paid, before it is made.
     """
 
-    def __init__(
-        self,
-        meter: Meter,
-        served: ServedModel,
-        budget: Budget,
-        *,
-        turn: RunContext | None = None,
-        effort: Effort | None = None,
-        reserves: bool = False,
-        prepare: Callable[[list[ModelMessage], Budget], Awaitable[None]] | None = None,
-        begin: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        self._meter = meter
-        self._served = served
-        self._budget = budget
-        self._turn = turn
-        self._effort = effort
-        self._reserves = reserves
-        self._prepare = prepare
-        self._begin = begin
-        self._longest_answer = 0
-        self._recorded = 0
-        self.messages: list[ModelMessage] = []
-        """Those of the last request that was held, or refused."""
+    meter: Meter
+    served: ServedModel
+    budget: Budget
+    _: KW_ONLY
+    turn: RunContext | None = None
+    effort: Effort | None = None
+    reserves: bool = False
+    prepare: Callable[[list[ModelMessage], Budget], Awaitable[None]] | None = None
+    begin: Callable[[], Awaitable[None]] | None = None
+    messages: list[ModelMessage] = field(init=False, default_factory=list)
+    """Those of the last request that was held, or refused."""
+    _longest_answer: int = field(init=False, default=0)
+    _recorded: int = field(init=False, default=0)
 
     async def before_model_request(
         self, ctx: ModelContext[None], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         parameters = request_context.model_request_parameters
         self.messages = list(request_context.messages)
-        self._budget = replace(self._budget, beside=_size_beside(parameters))
-        if self._prepare is not None:
-            await self._prepare(self.messages, self._budget)
+        self.budget = replace(self.budget, beside=_size_beside(parameters))
+        if self.prepare is not None:
+            await self.prepare(self.messages, self.budget)
             request_context.messages = list(self.messages)
             ctx.messages[:] = self.messages
         await self._hold()
-        if self._begin is not None:
-            await self._begin()
+        if self.begin is not None:
+            await self.begin()
         await self._record(parameters)
-        settings = self._served.settings_of_call(self._longest_answer, self._effort)
+        settings = self.served.settings_of_call(self._longest_answer, self.effort)
         request_context.model_settings = merge_model_settings(request_context.model_settings, settings)
         return request_context
 
@@ -139,57 +129,57 @@ class MeteredCalls(AbstractCapability[None]):
         except ModelAPIError as error:
             if is_too_long(error):
                 message = f"The request was too long for the model: {reason(error)}"
-                raise ContextExceeded(message, self._usual_tokens() + self._budget.answer) from error
+                raise ContextExceeded(message, self._usual_tokens() + self.budget.answer) from error
             raise
         usage = stream.response.usage
         if not isinstance(usage, RequestUsage) or usage.unmeasured_requests:
-            self._meter.use_uncounted()
+            self.meter.use_uncounted()
         else:
             self._count(stream.response)
-            self._budget.tokens.learn(size_of_messages(self.messages) + self._budget.beside, usage.input_tokens)
+            self.budget.tokens.learn(size_of_messages(self.messages) + self.budget.beside, usage.input_tokens)
         # After it was counted: an answer that is refused costs as much.
         check(stream.response)
-        if stream.response.finish_reason == "length" and self._longest_answer < self._budget.answer:
+        if stream.response.finish_reason == "length" and self._longest_answer < self.budget.answer:
             raise WorkFailure(LIMIT_REACHED, _CUT_BY_LIMIT.format(tokens=self._longest_answer))
 
     async def _hold(self) -> None:
         """Hold the worst case of a call, and set its longest answer. Raises `WorkFailure("limit_reached")`."""
-        served, asked, answer, kept = self._served, self._most_tokens(), self._budget.answer, 0
-        if (room := await self._meter.room()) is not None:
-            if self._reserves:
+        served, asked, answer, kept = self.served, self._most_tokens(), self.budget.answer, 0
+        if (room := await self.meter.room()) is not None:
+            if self.reserves:
                 kept = min(served.most_cost(CLOSING_INPUT, CLOSING_ANSWER), room // 4)
-            least = min(_ANSWER_LEAST if self._reserves else _CLOSING_LEAST, answer)
+            least = min(_ANSWER_LEAST if self.reserves else _CLOSING_LEAST, answer)
             answer = max(served.affordable_answer(asked, answer, room - kept), least)
         self._longest_answer = answer
-        await self._meter.hold(asked, answer, served.most_cost(asked, answer) + kept)
+        await self.meter.hold(asked, answer, served.most_cost(asked, answer) + kept)
 
     def _usual_tokens(self) -> int:
-        return self._budget.tokens.usual(size_of_messages(self.messages) + self._budget.beside)
+        return self.budget.tokens.usual(size_of_messages(self.messages) + self.budget.beside)
 
     def _most_tokens(self) -> int:
         """Return the most tokens that the request can have: those that were reported of its beginning, and the most of
         what is new since then."""
-        budget, messages = self._budget, self.messages
+        budget, messages = self.budget, self.messages
         most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
         answers = [(place, each.usage) for place, each in enumerate(messages) if isinstance(each, ModelResponse)]
         if answers:
             place, reported = answers[-1]
             before, after = messages[:place], messages[place + 1 :]
             has_new_tools = any(isinstance(part, ToolSearchReturnPart) for message in after for part in message.parts)
-            # A server that leaves out what it has cached reports too few.
-            if reported.input_tokens >= (size_of_messages(before) + budget.beside).least and not has_new_tools:
+            is_known = budget.tokens.believes(size_of_messages(before) + budget.beside, reported.input_tokens)
+            if is_known and not has_new_tools:
                 known = reported.input_tokens + reported.output_tokens
                 most = min(most, known + budget.tokens.most(size_of_messages(after)))
         return min(most, budget.context)
 
     def _count(self, response: ModelResponse) -> None:
         usage = response.usage
-        self._meter.use(usage.input_tokens, usage.output_tokens, self._served.cost(response))
+        self.meter.use(usage.input_tokens, usage.output_tokens, self.served.cost(response))
 
     def _count_cut(self, response: ModelResponse) -> None:
         """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the texts."""
         asked = response.usage.input_tokens or self._usual_tokens()
-        usage = RequestUsage(input_tokens=asked, output_tokens=self._budget.tokens.messages([response]))
+        usage = RequestUsage(input_tokens=asked, output_tokens=self.budget.tokens.messages([response]))
         self._count(replace(response, usage=usage))
 
     async def _record(self, parameters: ModelRequestParameters) -> None:
@@ -198,14 +188,14 @@ class MeteredCalls(AbstractCapability[None]):
         if not self._recorded:
             parts = [*_sent_beside(parameters), *parts]
         self._recorded = len(self.messages)
-        model = self._served.model
+        model = self.served.model
         address = urlsplit(model.base_url or "")
         # Without a password, or a key in its query.
         provider = urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
-        call = SentCall(provider or model.system, self._served.hosted, model.model_name, self._usual_tokens(), parts)
-        if await self._meter.sending(call) and self._turn is not None:
+        call = SentCall(provider or model.system, self.served.hosted, model.model_name, self._usual_tokens(), parts)
+        if await self.meter.sending(call) and self.turn is not None:
             message = _LEAVES_MACHINE.format(provider=call.provider, model=call.model)
-            await self._turn.warn("leaves_machine", message)
+            await self.turn.warn("leaves_machine", message)
 
 
 def _size_beside(parameters: ModelRequestParameters) -> Size:

@@ -9,7 +9,7 @@ import mmap
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -72,19 +72,12 @@ class ModelChoice:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))
         first = next(filter(None, map(provider_of, (settings.model, *settings.models))), provider_of(model))
+        choice = cls(model, patience=settings.model_patience_seconds, price=price)
         if provider_of(model) != first:
-            return cls(model, patience=settings.model_patience_seconds, price=price)
-        return cls(
-            model,
-            settings.model_url,
-            settings.model_key,
-            settings.model_context,
-            settings.model_sees,
-            settings.model_tools,
-            kept_url,
-            settings.model_patience_seconds,
-            price,
-        )
+            return choice
+        choice = replace(choice, url=settings.model_url, key=settings.model_key, kept_url=kept_url)
+        context, sees, tools = settings.model_context, settings.model_sees, settings.model_tools
+        return replace(choice, context=context, sees=sees, tools=tools)
 
     @property
     def gguf(self) -> Path | None:

@@ -15,32 +15,32 @@ from pydantic_ai.tools import ToolDefinition
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Tokens of a text: as most tokenizers count, and as those that make the fewest and the most of it."""
+    """Tokens of a text: as most tokenizers count, and as those that make the most of it."""
 
     usual: float = 0
-    least: float = 0
     most: float = 0
 
     def __add__(self, other: Size) -> Size:
-        return Size(self.usual + other.usual, self.least + other.least, self.most + other.most)
+        return Size(self.usual + other.usual, self.most + other.most)
 
     def __mul__(self, times: int) -> Size:
-        return Size(self.usual * times, self.least * times, self.most * times)
+        return Size(self.usual * times, self.most * times)
 
 
-_LETTER: Final = Size(0.28, 0.15, 0.6)
+_LETTER: Final = Size(0.28, 0.6)
 """An ASCII letter or blank: a word is one token to three."""
-_SIGN: Final = Size(1, 0.3, 1.1)
+_SIGN: Final = Size(1, 1.1)
 """A digit, punctuation or line break."""
-_FOREIGN_BYTE: Final = Size(0.55, 0.08, 1.05)
+_FOREIGN_BYTE: Final = Size(0.55, 1.05)
 """A byte of a character beyond ASCII in UTF-8."""
-_SCHEMA_CHAR: Final = Size(0.34, 0.2, 0.7)
+_SCHEMA_CHAR: Final = Size(0.34, 0.7)
 """A character of a JSON Schema, whose punctuation comes in known pairs."""
-_PICTURE: Final = Size(1_600, 250, 5_000)
-_MESSAGE: Final = Size(6, 2, 40)
+_PICTURE: Final = Size(1_600, 5_000)
+_MESSAGE: Final = Size(6, 40)
 """What a provider adds to each part of a message."""
 _LETTERS: Final = (string.ascii_letters + " \t").encode()
 _ASCII: Final = bytes(range(128))
+_REPORT_LEAST: Final = 0.5
 ADDED_MOST: Final = 1_000
 """Tokens that providers and their libraries add to a request: how to call tools, and who may give orders."""
 
@@ -100,11 +100,14 @@ class TokenCounter:
     def messages(self, messages: Iterable[ModelMessage]) -> int:
         return self.usual(size_of_messages(messages))
 
+    def believes(self, size: Size, reported: int) -> bool:
+        """Return False for a report far below what tokenizers give: some servers leave out what they have cached."""
+        return reported >= size.usual * _REPORT_LEAST
+
     def learn(self, size: Size, reported: int) -> None:
-        """Correct the estimates by a request of this size. Ignore a report below what any tokenizer gives: some servers
-        leave out what they have cached."""
-        if reported >= size.least:
-            self._scale = min(max(reported / size.usual, 0.5), 4)
+        """Correct the estimates by the tokens that were reported of a request of this size."""
+        if self.believes(size, reported):
+            self._scale = min(reported / size.usual, 4)
 
     def shorten(self, text: str, limit: int) -> str:
         """Cut a text to about `limit` tokens: its beginning and a little of its end."""

@@ -4,7 +4,6 @@ model loads the others by a search. Each call goes through the run."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ _PICTURES_MAX: Final = 4
 _WARNED_AT: Final = 3
 _ENDED_AT: Final = 6
 _REPEATED: Final = (
-    f"You made this call {{count}} times with the same input, while no file changed. What it answers is below: use "
+    f"You made this call {{count}} times with the same input, while nothing changed. What it answers is below: use "
     f"it, or do something else. At the {_ENDED_AT}th time the run ends.\n\n"
 )
 _TOOLS_SHARE: Final = 0.6
@@ -42,7 +41,8 @@ _SMALL_CONTEXT: Final = 16_384
 """Up to here a model shows no plan: keeping one takes too much of its context."""
 _NAMES_MAX: Final = 12
 """Tools of a group that are named."""
-_GROUPS: Final = "\n\nFurther tools, by group. Load those that you need with search_tools before you call one: "
+_GROUPS: Final = "\n\nFurther tools by group, to be loaded with search_tools before a call: "
+_NOT_TOLD: Final = frozenset({"title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum"})
 _GROUP: Final = "group"
 """The key of a definition's metadata with the group of its tool."""
 
@@ -92,53 +92,34 @@ class _Call:
 
 
 class RepeatedCalls:
-    """Answers a call that a model makes again with the same input from the run's results (docs/models.md). All calls
-    are new once a file has changed, or a call had an effect."""
+    """Answers a call that a model makes again with the same input from the run's results (docs/models.md). All other
+    calls are new after one that may have changed something."""
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
         self._calls: dict[str, _Call] = {}
-        self._files = ""
-        self._running = 0
-        self._in_order = asyncio.Lock()
 
     async def make(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
         """Return the outcome of a call, and a warning for the model. Raises `WorkFailure("call_repeated")`."""
-        async with self._in_order:
-            await self._forget_if_files_changed()
+        tool = next((each for each in self._turn.tools() if each.name == name), None)
         key = json.dumps([name, given], sort_keys=True)
         call = self._calls.setdefault(key, _Call())
+        if tool is None or not tool.reads(given):
+            self._calls = {key: call}
         call.count += 1
         message = f"The model called {name} {call.count} times with the same input"
         if call.count >= _ENDED_AT:
             raise WorkFailure("call_repeated", f"{message}, while nothing changed.")
-        tool = next((each for each in self._turn.tools() if each.name == name), None)
-        # A call of the same step that still runs may change what this one reads.
-        is_stale = self._running > 0 and tool is not None and tool.reads(given)
         async with call.running:
-            if call.outcome is None or is_stale or _is_always_made(tool):
-                self._running += 1
-                try:
-                    outcome = await self._turn.call(name, given, key=call_id)
-                finally:
-                    self._running -= 1
+            if call.outcome is None or _is_always_made(tool):
+                outcome = await self._turn.call(name, given, key=call_id)
                 call.outcome = None if outcome.error else outcome
-                if tool is not None and (tool.effect or tool.keeps_state):
-                    self._calls = {key: call}  # it may have changed what other calls answer from
             else:
                 outcome = call.outcome
         if call.count < _WARNED_AT:
             return outcome, ""
         await self._turn.warn("call_repeated", f"{message}.")
         return outcome, _REPEATED.format(count=call.count)
-
-    async def _forget_if_files_changed(self) -> None:
-        found = hashlib.sha256()
-        for entry in await self._turn.workspace.list():
-            found.update(f"{entry.path}\0{entry.sha256}\0".encode("utf-8", "replace"))
-        if found.hexdigest() != self._files:
-            self._files = found.hexdigest()
-            self._calls = {}
 
 
 def _is_always_made(tool: Tool | None) -> bool:
@@ -181,15 +162,18 @@ def definition(name: str, description: str, schema: dict[str, Any], group: str =
 
 
 def _brief(schema: Any) -> Any:
-    """Return the schema without titles, which repeat the names, and without the null of what may be left out."""
+    """Return the schema without titles, which repeat the names, the null of what may be left out, and limits that a
+    model hardly reaches."""
     if isinstance(schema, list):
         return [_brief(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: each for key, each in schema.items() if key != "title" and (key, each) != ("pattern", r"\S")}
+    kept = {key: each for key, each in schema.items() if key not in _NOT_TOLD}
     match kept:
         case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
             return _brief({**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}})
+    if not kept.get("default", True):
+        del kept["default"]  # an empty one tells nothing
     return {key: _named(each) if key in ("properties", "$defs") else _brief(each) for key, each in kept.items()}
 
 
@@ -226,8 +210,8 @@ def tool_search() -> LocalToolSearch:
     """Return the search by which a model loads deferred tools."""
     return LocalToolSearch(
         _search,
-        tool_description="Loads further tools. You can call them from your next step on.",
-        parameter_description="Names of groups or tools, or words for what they do.",
+        tool_description="Loads further tools for your next steps.",
+        parameter_description="Groups, tools, or words for what they do.",
     )
 
 

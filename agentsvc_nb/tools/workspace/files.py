@@ -38,12 +38,12 @@ _PLACES: Final = 10
 
 
 class ListFilesInput(BaseModel):
-    under: str = Field(default="", description="Only paths that begin so, such as `uploads/`.")
+    under: str = Field(default="", description="Beginning of paths, such as `uploads/`.")
 
 
 class ListFiles(ReadingTool):
     name: ClassVar[str] = "list_files"
-    description: ClassVar[str] = "Lists the files of the chat's workspace: path, kind, size."
+    description: ClassVar[str] = "Lists the chat's files: path, kind, size."
 
     Input: ClassVar[type[BaseModel]] = ListFilesInput
 
@@ -59,12 +59,12 @@ class ListFiles(ReadingTool):
 
 
 class SearchFilesInput(BaseModel):
-    query: str = Field(min_length=1, max_length=200, description='Words; "a phrase", -without, this or that.')
+    query: str = Field(min_length=1, max_length=200, description='Words; "a phrase", -without, one or other.')
 
 
 class SearchFiles(ReadingTool):
     name: ClassVar[str] = "search_files"
-    description: ClassVar[str] = "Finds files by words of their names and contents, with the passages."
+    description: ClassVar[str] = "Finds files by words of their names and texts, with the passages."
 
     Input: ClassVar[type[BaseModel]] = SearchFilesInput
 
@@ -86,14 +86,14 @@ class SearchFiles(ReadingTool):
 
 
 class ReadFileInput(BaseModel):
-    path: str = Field(description="A path of the workspace.")
-    start: int = Field(default=0, ge=0, description="Character to begin at.")
-    length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
+    path: str = Field(description="A file of the chat.")
+    start: int = Field(default=0, ge=0, description="First character.")
+    length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Number of characters.")
 
 
 class ReadFile(ReadingTool):
     name: ClassVar[str] = "read_file"
-    description: ClassVar[str] = "Reads the text of a file: text, Markdown, HTML, CSV, JSON, PDF, Office."
+    description: ClassVar[str] = "Reads the text of a file, also of PDF and Office."
 
     Input: ClassVar[type[BaseModel]] = ReadFileInput
 
@@ -115,13 +115,13 @@ _MORE: Final = (
 
 
 class WriteFileInput(BaseModel):
-    path: str = Field(description="Where: a relative path such as `report.md`. A file that is there is replaced.")
-    text: str = Field(max_length=1_000_000, description="The whole text.")
+    path: str = Field(description="Such as `report.md`. Replaces a file that is there.")
+    text: str = Field(max_length=1_000_000, description="All of it.")
 
 
 class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
-    description: ClassVar[str] = "Writes a text file into the chat's workspace."
+    description: ClassVar[str] = "Writes a text file."
     effect: ClassVar[bool] = False  # repeating it writes the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
@@ -136,17 +136,15 @@ class WriteFile(BaseTool):
 
 
 class EditFileInput(BaseModel):
-    path: str = Field(description="A text file of the workspace.")
-    old: str = Field(min_length=1, max_length=100_000, description="The exact text to replace. It must occur once.")
-    new: str = Field(max_length=1_000_000, description="The text in its place; empty to remove it.")
-    all: bool = Field(default=False, description="Replace every occurrence of `old`.")
+    path: str = Field(description="A text file.")
+    old: str = Field(min_length=1, max_length=100_000, description="The exact text to replace, which occurs once.")
+    new: str = Field(max_length=1_000_000, description="The text in its place.")
+    all: bool = Field(default=False, description="Replace each occurrence.")
 
 
 class EditFile(BaseTool):
     name: ClassVar[str] = "edit_file"
-    description: ClassVar[str] = (
-        "Replaces a piece of text in a text file, whose other parts stay as they are. Answers with the diff."
-    )
+    description: ClassVar[str] = "Replaces a piece of a text file. Answers with the diff."
     repeatable: ClassVar[bool] = False  # `new` may contain `old`: repeating the call would replace it again
 
     Input: ClassVar[type[BaseModel]] = EditFileInput

@@ -19,7 +19,7 @@ def _one_line(text: object) -> object:
 
 class Step(BaseModel):
     text: Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1)] = Field(
-        description="What is done, in a few words."
+        description="A few words."
     )
     state: Literal["open", "doing", "done"] = "open"
 
@@ -33,8 +33,7 @@ class Plan(BaseTool):
 
     name: ClassVar[str] = PLAN
     description: ClassVar[str] = (
-        "Shows the user a short plan of longer work, and ticks its steps off. Each call replaces the plan: "
-        "send all steps."
+        "Shows the user the steps of work that has more than three. Call it again with all steps when one is done."
     )
 
     Input: ClassVar[type[BaseModel]] = PlanInput

@@ -27,15 +27,15 @@ _TEXTS: Final = ("application/json", "application/xml", "application/rss+xml", "
 
 
 class LookAtInput(BaseModel):
-    path: str = Field(description="A picture or a PDF of the workspace.")
-    page: int = Field(default=1, ge=1, le=1_000, description="Which page of a PDF.")
+    path: str = Field(description="A picture or a PDF.")
+    page: int = Field(default=1, ge=1, le=1_000, description="Of a PDF.")
 
 
 class LookAt(BaseTool):
     name: ClassVar[str] = "look_at"
     description: ClassVar[str] = (
-        "Shows you a picture of the chat, or a page of a PDF as a picture: for scanned pages, layout and colours. PNG "
-        "files that run_python writes are shown with its result. read_file is better for a PDF with text."
+        "Shows you a picture, or a page of a PDF: for scans, layout and colours. You see PNG files of run_python "
+        "without it. Use read_file for text."
     )
     shows: ClassVar[bool] = True
     needs_sight: ClassVar[bool] = True
@@ -64,16 +64,14 @@ class LookAt(BaseTool):
 
 
 class ReadPageInput(BaseModel):
-    url: WebAddress = Field(description="The page, http or https.")
-    start: int = Field(default=0, ge=0, description="Character of its text to begin at.")
-    length: int = Field(default=PAGE_CHARS, ge=1, le=READ_CHARS_MAX, description="Characters to read.")
+    url: WebAddress = Field(description="http or https.")
+    start: int = Field(default=0, ge=0, description="First character.")
+    length: int = Field(default=PAGE_CHARS, ge=1, le=READ_CHARS_MAX, description="Number of characters.")
 
 
 class ReadPage(ReadingTool):
     name: ClassVar[str] = "read_page"
-    description: ClassVar[str] = (
-        "Reads a web page as Markdown, with its links. Scripts are not run: what they would show is not there."
-    )
+    description: ClassVar[str] = "Reads a web page whose address you know as Markdown, without running its scripts."
     Input: ClassVar[type[BaseModel]] = ReadPageInput
 
     def fetches(self, given: ReadPageInput) -> Sequence[str]:

@@ -17,8 +17,8 @@ Rule = Annotated[str, StringConstraints(strip_whitespace=True, max_length=RULE_C
 
 
 class RememberInput(BaseModel):
-    rule: Rule = Field(description="The rule in one line of plain words, such as: Revenue means net revenue.")
-    replaces: Rule | None = Field(default=None, description="The line of the project's instructions that it replaces.")
+    rule: Rule = Field(description="One line, such as: Revenue means net revenue.")
+    replaces: Rule | None = Field(default=None, description="The rule that it replaces.")
 
 
 class Remember(BaseTool):
@@ -26,8 +26,8 @@ class Remember(BaseTool):
 
     name: ClassVar[str] = "remember"
     description: ClassVar[str] = (
-        "Proposes a rule for the project's instructions, which every later chat of the project gets. Use it when the "
-        "user asks to remember something for good. The user approves, rewords or refuses it."
+        "Proposes a rule for all later chats of the project, when the user states one or corrects you for good. The "
+        "user approves, rewords or refuses it."
     )
     group: ClassVar[str] = "project"
     effect: ClassVar[bool] = True

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from agentsvc_nb.documents import media_types
 from agentsvc_nb.tools.port import LABELS, LABELS_MAX, BaseTool, Outcome, ToolContext, ToolServices, WorkFailure
 from agentsvc_nb.tools.programs import confinement, running
-from agentsvc_nb.tools.programs.confinement import PACKAGES, WORK_BYTES, Confinement
+from agentsvc_nb.tools.programs.confinement import PACKAGES, Confinement
 from agentsvc_nb.tools.programs.running import NEW_ATTEMPT, Ending, InputFile, Interpreter, Program
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
@@ -41,20 +41,19 @@ class RunPythonInput(BaseModel):
     code: str = Field(
         min_length=1,
         max_length=100_000,
-        description="The program. You see what it prints, and the value of its last expression.",
+        description="You see what it prints, and its last expression.",
     )
-    seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="It is ended after so many seconds.")
+    seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="Its time limit.")
     labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
 
 
 class RunPython(BaseTool):
     name: ClassVar[str] = "run_python"
     description: ClassVar[str] = (
-        f"Runs Python with {', '.join(PACKAGES.values())}, and no network. The chat's files lie in its working folder "
-        "under their paths; what it writes there becomes files of the chat. Such are `uploads/sales.csv`, and charts "
-        f"(.png), tables and documents that it makes, {WORK_BYTES / 1e6:g} MB at most; hidden ones are left out. "
-        "Variables and imports are there for your next programs in this turn. If the last period of a chart or table "
-        "is not over, or its data ends before the period does, say so in the title."
+        f"Runs Python with {', '.join(PACKAGES.values())}, without a network, for what SQL does not do: statistics, "
+        "charts, workbooks, documents, cleaning data. The chat's files are in its working folder under their paths "
+        "(`uploads/sales.csv`). Files that it writes there become files of the chat. Variables stay for this turn. If "
+        "the last period of a chart or table is incomplete, say so in the title."
     )
     shows: ClassVar[bool] = True
     keeps_state: ClassVar[bool] = True

@@ -20,26 +20,25 @@ from agentsvc_nb.tools.workspace_port import WorkspaceTables
 NO_TABLE: Final = "It has none."
 PATHS_MAX: Final = 20
 _SQL: Final = (
-    "DuckDB's dialect, which is close to PostgreSQL's. A table is called as its file, in lower case, with _ for what "
-    "is no letter or digit (`Sales 2024.csv` is sales_2024); further sheets of a workbook, and tables of a page, have "
-    "their own name added. profile_table tells names, columns and types."
+    "DuckDB's SQL. A table is named after its file, in lower case with _ for other characters (`Sales 2024.csv` is "
+    "sales_2024). Further sheets and tables of a file: see profile_table."
 )
-_FILES: Final = "CSV, TSV, Excel, Parquet, JSON, and the tables in HTML, Markdown and Word"
+_FILES: Final = "CSV, Excel, Parquet, JSON, and tables in HTML, Markdown and Word"
 
 
 class ProfileTableInput(BaseModel):
-    path: str = Field(description=f"A file of the workspace with tables: {_FILES}.")
-    table: str = Field(default="", max_length=200, description="Which of the file's tables; left out, the first.")
+    path: str = Field(description="A file with tables.")
+    table: str = Field(default="", max_length=200, description="Its first table if left out.")
 
 
 class QueryTablesInput(BaseModel):
     sql: str = Field(max_length=10_000, description=_SQL)
-    paths: list[str] = Field(default_factory=list, max_length=PATHS_MAX, description="The files; none: all tables.")
+    paths: list[str] = Field(default_factory=list, max_length=PATHS_MAX, description="All files if left out.")
     save_as: str = Field(
         default="",
         max_length=500,
         pattern=r"^$|\.csv$",
-        description=f"A path such as `by_month.csv`, where all rows are written to, {SAVED_ROWS_MAX:,} at most.",
+        description=f"Path of a CSV file for the rows, at most {SAVED_ROWS_MAX:,}.",
     )
     labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
 
@@ -47,8 +46,8 @@ class QueryTablesInput(BaseModel):
 class ProfileTable(ReadingTool):
     name: ClassVar[str] = "profile_table"
     description: ClassVar[str] = (
-        "Tells of a table in a file: its columns with types and ranges, its first rows, how many there are, and the "
-        "file's other tables, such as the sheets of a workbook."
+        "Describes a table: columns with types and ranges, the number of rows, the first ones, and the file's other "
+        "tables, such as sheets."
     )
     Input: ClassVar[type[BaseModel]] = ProfileTableInput
 
@@ -72,8 +71,8 @@ class ProfileTable(ReadingTool):
 class QueryTables(ReadingTool):
     name: ClassVar[str] = "query_tables"
     description: ClassVar[str] = (
-        f"Asks the tables in the chat's files a question in DuckDB's SQL: {_FILES}, every sheet, in any encoding. "
-        f"Shows the first {ROWS_MAX} rows; to hand out a result as a file, or to go on with more rows, give `save_as`."
+        f"Counts, adds up, filters and joins tables in SQL: {_FILES}. Shows {ROWS_MAX} rows; `save_as` writes all "
+        "of them to a file."
     )
     Input: ClassVar[type[BaseModel]] = QueryTablesInput
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from agentsvc_nb.agents.language import briefing
 from agentsvc_nb.agents.language.tokens import TokenCounter
 from tests.service.agents.serving import Serving, language_service, loading, serving
 from tests.unit.agents.chat_server import Reply
@@ -45,12 +43,10 @@ def test_a_table_goes_in_as_its_schema_ranges_first_rows_and_number_of_rows(it: 
     assert "table sales, 3,000 rows" in it.last()[-1]["content"], "later turns know of it, too"
 
 
-def test_the_instructions_are_short_and_name_only_tools_that_are_offered(it: Serving) -> None:
+def test_the_first_request_is_short_and_says_what_is_left_of_the_limit(it: Serving) -> None:
     it.ask("Hello", DONE, max_cents=50)
-    told = it.last()[0]["content"]
-    offered = {tool["function"]["name"] for tool in it.server.asked[-1]["tools"]}
-    assert set(re.findall(r"^- (\w+): ", told, re.MULTILINE)) == offered & briefing.TASKS.keys()
-    assert TokenCounter().text(told) < 1_500
+    assert TokenCounter().text(it.last()[0]["content"]) < 1_000
+    assert len(json.dumps(it.server.asked[-1], ensure_ascii=False)) < 8_500
     assert "This run may cost 50.0 cents more" in it.last()[-1]["content"]
 
 
@@ -120,12 +116,12 @@ def test_groups_are_found_by_words_and_a_setting_leaves_them_out() -> None:
 
 
 def test_a_context_without_room_for_the_core_begins_with_its_shortest_tools() -> None:
-    with language_service(loading("query tables"), DONE, model_context=2_000) as it:
+    with language_service(loading("run_python"), DONE, model_context=2_000) as it:
         run = it.ask("Hello")
         first, second = (offered(it, call) for call in range(2))
         assert {"list_files", "search_tools"} <= first.keys()
         assert "plan" not in json.dumps(it.server.asked[-1]["tools"])
-        assert "query_tables" in second.keys() - first.keys()
+        assert "run_python" in second.keys() - first.keys()
         assert (run.status, warned(it, run)) == ("completed", [])
 
 
