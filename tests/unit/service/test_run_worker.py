@@ -55,13 +55,17 @@ async def written(storage: Storage, run: RunRecord) -> str:
 # -- what is billed ------------------------------------------------------------------------------------------------
 
 
+class SearchInput(BaseModel):
+    pass
+
+
 class Search(BaseTool):
     """A search that is charged, and then fails or goes on until it is cancelled."""
 
     name: ClassVar[str] = "search"
     description: ClassVar[str] = "Searches."
     family: ClassVar[str] = "search"
-    Input: ClassVar[type[BaseModel]] = BaseModel
+    Input: ClassVar[type[BaseModel]] = SearchInput
 
     def __init__(self, fails: bool = False) -> None:
         self.fails = fails

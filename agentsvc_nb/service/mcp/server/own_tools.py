@@ -71,7 +71,7 @@ def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False)
         for name, parameter in signature(answer).parameters.items():
             if parameter.kind is parameter.KEYWORD_ONLY:
                 fields[name] = (types[name], ... if parameter.default is parameter.empty else parameter.default)
-        given = create_model(answer.__name__, __base__=BaseModel, **fields)
+        given = create_model(answer.__name__, **fields)
         OWN_TOOLS[answer.__name__] = OwnTool(answer.__doc__ or "", given, output, answer, reads, free)
         return answer
 
