@@ -19,11 +19,11 @@ from agentsvc_nb.client.transport.io import run_sync
 
 
 class _Client(Resource, ABC):
-    """The part that both clients share; `_use` makes the resources on a core."""
+    """The base of both clients. `_use` creates the resources on a core."""
 
     @property
     def base_url(self) -> str:
-        """Return the origin of the service. The key is sent there and nowhere else."""
+        """Return the service's origin. The client sends the key there and nowhere else."""
         return self._core.origin.base_url
 
     @property
@@ -53,7 +53,7 @@ class _Client(Resource, ABC):
 
     @abstractmethod
     def _use(self, core: Core) -> None:
-        """Make the resources on a core."""
+        """Create the resources on a core."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r})"
@@ -123,7 +123,7 @@ class AgentService(_Client):
 
     @property
     def _resource(self) -> Resource:
-        """Return what `ask` and `map` run on."""
+        """Return the object that `ask` and `map` run on."""
         return self
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class AgentService(_Client):
 
 
 class AsyncAgentService(_Client):
-    """The same for asyncio, on any number of event loops; see `AgentService`. Its methods are awaited.
+    """A client like `AgentService` for asyncio, on any number of event loops. You await its methods.
 
     >>> async with AsyncAgentService() as client:  # doctest: +SKIP
     ...     async with client.runs.start_and_stream("Draft three headlines") as stream:
@@ -162,7 +162,7 @@ class AsyncAgentService(_Client):
         **options: Unpack[ClientOptions],
     ) -> None:
         settings, origin = ClientSettings().updated(options), Origin(api_key, base_url, revive)
-        # Here, because importing asyncio is a tenth of the other client's first call.
+        # Imported here, because importing asyncio takes a tenth of a blocking client's first call.
         from agentsvc_nb.client.transport.aio import AsyncIO
 
         self._use(Core(origin, AsyncIO(transport, http_client, origin.base_url, origin.secret), settings))

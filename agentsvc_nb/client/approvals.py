@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A tool call that waits for approval, with the input that the agent gave. `since` is a time in RFC 3339.
-    `standing` is how long an approval of further calls may last (`run`, `hour`); empty if each call waits. `diff` is
-    what the call would change, if its tool says that."""
+    """A tool call that waits for approval.
+
+    `input` is the agent's input. `since` is a time in RFC 3339. `standing` lists how long an approval may also cover
+    further calls (`run`, `hour`); it is empty if each call needs its own. `diff` shows what the call would change, if
+    the tool says so.
+    """
 
     run_id: str
     call_id: str
@@ -31,7 +34,7 @@ class WaitingCall:
 
     @property
     def folder(self) -> str:
-        """The folder of the file that the call names in `path`; empty if there is none."""
+        """Return the folder of the file that the input names in `path`, or "" without one."""
         path = self.input.get("path") if isinstance(self.input, dict) else None
         return path.rpartition("/")[0].lstrip("/") if isinstance(path, str) else ""
 
@@ -39,7 +42,7 @@ class WaitingCall:
 def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
     """Update `waiting`, which maps call ids to calls, with an event of the run.
 
-    `run.resumed` clears it: after a crash the service requests the approvals again.
+    `run.resumed` clears it, because the service requests the approvals again after a crash.
     """
     if event.type == "approval.requested":
         given = event.payload
@@ -54,9 +57,9 @@ def note(waiting: dict[str, WaitingCall], run_id: str, event: Event) -> None:
 
 
 def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[EventPage]:
-    """Yield pages of the run's events so far, from the first with an id over `after`.
+    """Yield pages of the run's events so far. The first page begins after the event `after`.
 
-    Raises as `client.runs.events`, and `StefanBrainError` for pages that would never end.
+    Raises the errors of `client.runs.events`, and `StefanBrainError` if the pages would never end.
     """
     more = True
     while more:
@@ -68,7 +71,7 @@ def event_pages(client: AgentService, run_id: str, after: int = 0) -> Iterator[E
 
 
 def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
-    """Return the calls that wait for approval now, by call id, oldest first. Raises as `event_pages`."""
+    """Return the calls that now wait for approval, by call id, oldest first. Raises the errors of `event_pages`."""
     run = Watched(client, run_id)
     run.look()
     return run.waiting
@@ -76,7 +79,7 @@ def waiting_calls(client: AgentService, run_id: str) -> dict[str, WaitingCall]:
 
 @dataclass(slots=True)
 class Watched:
-    """A run's status, and its calls that wait for approval, at the last call of `look`."""
+    """The status of a run and its calls that wait for approval, as of the last call of `look`."""
 
     client: AgentService
     run_id: str
@@ -85,7 +88,7 @@ class Watched:
     _after: int = 0
 
     def look(self) -> None:
-        """Read all events since the last call of `look`. Raises as `event_pages`."""
+        """Read all events since the last call. Raises the errors of `event_pages`."""
         for page in event_pages(self.client, self.run_id, self._after):
             for event in page.data:
                 note(self.waiting, self.run_id, event)

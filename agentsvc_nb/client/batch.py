@@ -1,4 +1,4 @@
-"""`map`: one question over the rows of a DataFrame, many at once (docs/api/runs.md "Idempotency keys")."""
+"""`map`: ask one question for many rows of a DataFrame at once (docs/api/runs.md "Idempotency keys")."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONCURRENCY: Final = 8
 
 
 class MapStopped(KeyboardInterrupt):
-    """A `map` was interrupted. `partial` is the DataFrame with the answers so far; the same call continues it."""
+    """A `map` was interrupted. `partial` is the DataFrame with the answers so far. Repeat the call to continue."""
 
     def __init__(self, answered: int, total: int, partial: object) -> None:
         super().__init__(f"Stopped: {answered} of {total} rows are answered; the same call goes on from there.")
@@ -49,8 +49,8 @@ class MapProgress:
     """The progress of a `map`.
 
     `cents` is the cost so far. `cents_expected` (the cost of all rows) and `seconds_left` are known after five answers.
-    While the service is busy, no row starts for `waiting` seconds. `going` has the ids of runs that take longer than
-    one request. `partial()` returns the DataFrame so far. `models` are the models that answered.
+    While the service is busy, no row starts for `waiting` seconds. `going` lists the ids of runs that take longer than
+    one request. `partial()` returns the DataFrame so far. `models` lists the models that answered.
     """
 
     total: int
@@ -95,24 +95,25 @@ async def map_(
 ) -> Frame:
     """Ask one question for each row of a DataFrame, and return the DataFrame with the answers as new columns.
 
-    Each row gets its own chat. If a row fails, its column `error` has the reason, and the other rows go on. If a call
-    was interrupted, the same call continues it: an answer is paid once per UTC day, and with `keep` only once.
+    Each row gets its own chat. If a row fails, its column `error` gives the reason, and the other rows continue. Repeat
+    an interrupted call to continue it: you pay for an answer once per UTC day, or only once with `keep`.
 
     Args:
-        frame: a DataFrame of pandas; of polars, pyarrow and others with narwhals.
+        frame: a pandas DataFrame. With narwhals installed, a DataFrame of polars, pyarrow or another library.
         message: the question; `{{column}}` is replaced by the row's value.
         schema: the shape of each answer: a pydantic model, a dataclass or a JSON Schema. Its fields become columns.
             Without it there is one column, `answer`.
         key: the column that identifies rows. Without it, rows with the same question are identified by their order.
         project: a `proj_...` id or UUID, or a project, for the chats.
-        model, effort: as of `runs.start`. With another model, all rows are asked again.
-        files, file_ids: at most 10 attachments of each row, as of `runs.start`. They are sent once for all rows.
-        files_from: a chat whose files are copied into each row's chat. If one changes, all rows are asked again.
-        files_version: with it, rows are asked again if this text changes, but not if `file_ids` or `files_from` do.
+        model, effort: as in `runs.start`. Another model asks all rows again.
+        files, file_ids: at most 10 attachments for each row, as in `runs.start`. The client sends them once for all
+            rows.
+        files_from: a chat whose files are copied into each row's chat. If a file changes, all rows are asked again.
+        files_version: if set, rows are asked again when this text changes, but not when `file_ids` or `files_from` do.
         max_concurrency: how many rows to ask at once; fewer while the service is busy.
-        max_cents: limit of the cost of all rows, including earlier calls. No row starts that could exceed it at the
-            price of the most expensive row so far.
-        tries: how many runs a row may have if they fail, including earlier calls on this day.
+        max_cents: limit of the cost of all rows, including earlier calls. A row does not start if it could exceed the
+            limit at the price of the most expensive row so far.
+        tries: how many runs a failing row may have, including earlier calls on the same day.
         timeout: seconds for each row, 20 minutes by default; None for no limit.
         prefix: the beginning of the new columns' names.
         salt: change this text to ask all rows again.
@@ -139,7 +140,7 @@ async def map_(
     core, project, model = self._core.scoped(options), optional("project", project), optional("model", model)
     about: dict[str, Any] = {"schema": config, "project": project, "salt": salt}
     about |= {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}
-    # Made before a file is sent, because this checks the message and the key.
+    # Before uploading a file, because this checks the message and the key.
     rows = batch_rows.make_rows(adapter, message, key, about)
     ids = identifiers("file_ids", file_ids)
     staged = await AsyncFiles(core).upload(*files)
@@ -180,11 +181,11 @@ async def map_(
 
 
 Outcome: TypeAlias = "tuple[BatchRow, Run[Any] | None, Exception | None]"  # as text: pydantic would build the model
-"""An asked row, its run if one started, and its exception if it failed."""
+"""A row, its run if one started, and its exception if it failed."""
 LOOK_SECONDS: Final = 0.25
 """How often to look for rows that may start. On some systems Ctrl-C does not end a longer wait."""
 ESTIMATE_ROWS: Final = 5
-"""Cost and time are estimated after so many answers."""
+"""The number of answers after which cost and time are estimated."""
 
 
 @dataclass
@@ -224,7 +225,7 @@ class Batch:
         return self._done - self._failed
 
     async def run(self) -> None:
-        """Ask all rows that the cache does not answer. The error of a row is written into the row.
+        """Ask all rows that the cache does not answer. Write a row's error into the row.
 
         Raises `StefanBrainError` only if no row was answered and one failed for a reason that all rows share.
         """
@@ -235,7 +236,7 @@ class Batch:
             self._waiting = deque(row for row in self._waiting if not row.ended)
         if self._done and not self._waiting:  # no row is left to ask, so the loop below reports nothing
             await self._report()
-        # This loop retries, not the core of each row: all rows would retry at once, and call hooks in threads.
+        # Retry here instead of in each row's core: all rows would retry at once, and call hooks in threads.
         core = copy.copy(self.core)
         core.settings = replace(core.settings, max_retries=0, on_retry=None, on_wait=self._stop_waiting)
         workers = _Tasks() if core.io.awaited else _Threads()
@@ -265,7 +266,7 @@ class Batch:
             raise self._stopped
 
     def _next_row(self) -> BatchRow | None:
-        """Take the next row that may begin now, if any."""
+        """Take the next row that may start now, if any."""
         now = self.core.io.now()
         if self._running >= self.limit.rows or now < self.limit.held_until or not self._affordable():
             return None
@@ -275,9 +276,9 @@ class Batch:
         return found
 
     def _affordable(self) -> bool:
-        """True if one more row fits under `max_cents`, going by the dearest so far.
+        """Return True if one more row fits under `max_cents` at the cost of the most expensive row so far.
 
-        The first row's cost is unknown, so it runs alone. If no row fits any more, the batch stops.
+        The first row's cost is unknown, so it runs alone. If no further row fits, stop the batch.
         """
         if self.max_cents is None:
             return True
@@ -288,10 +289,10 @@ class Batch:
             self._stopped = f"the next row could cost more than is left of {self.max_cents:g} cents"
         return fits
 
-    # -- in a thread or task of the row's own ----------------------------------------------------------------------
+    # -- in the row's own thread or task -------------------------------------------------------------------------------
 
     async def _ask(self, core: Core, row: BatchRow) -> Outcome:
-        """Ask one row. Changes no shared state but `_going`."""
+        """Ask one row. Of the shared state, change only `_going`."""
         run: Run[Any] | None = None
         try:
             runs, key = AsyncRuns(core), row.idempotency_key
@@ -304,7 +305,7 @@ class Batch:
         return row, run, None
 
     def _stop_waiting(self, notice: WaitNotice) -> None:
-        """End the thread of a row that waits for its run after the batch has ended."""
+        """End the thread of a row that still waits for its run after the batch has ended."""
         if self._left:
             raise StefanBrainError("This batch has ended.")
 
@@ -346,12 +347,12 @@ class Batch:
         self._done, self._last_end = self._done + 1, self.core.io.now()
 
     async def _take_error(self, row: BatchRow, run: Run[Any] | None, error: StefanBrainError) -> None:
-        """Schedule the row again after a failed request, or end it; stop the batch if every row would fail alike."""
+        """Schedule the row again after a failed request, or end it. Stop the batch if every row would fail alike."""
         core, now = self.core, self.core.io.now()
         if isinstance(error, JobTimeoutError) or error.late:
             wait = None
         elif error.status == 429:
-            # Nothing was started: neither the key's day nor the number of attempts counts.
+            # No run started, so do not count the key's day and this attempt.
             wait, row.day = pause(error, 1, 1, core.rng), None
             if wait is not None:
                 wait = float(BUSY_RETRY_AFTER_SECONDS) if error.retry_after_seconds is None else wait
@@ -360,7 +361,7 @@ class Batch:
             wait = pause(error, row.attempt, core.settings.max_retries, core.rng)
             row.attempt += 1
         else:
-            wait = None  # the run may have started, and its idempotency key counts no more
+            wait = None  # the run may have started, and its idempotency key has expired
         if wait is None:
             self._end(row, run, f"{error.code}: {error.message}" if error.code else error.message)
             if _fails_every_row(error):
@@ -371,7 +372,7 @@ class Batch:
         await core.notify(RetryNotice("runs.start", row.attempt, wait, error))
 
     async def _report(self) -> None:
-        self._reported = len(self._going)  # counted before the call: a row may be added while the hook runs
+        self._reported = len(self._going)  # counted first, because a row may join while the hook runs
         total, done, now = len(self.rows), self._done, self.core.io.now()
         known = self.limit.seen >= min(ESTIMATE_ROWS, total)
         progress = MapProgress(
@@ -390,23 +391,23 @@ class Batch:
         await call_hook(self.on_progress, progress)
 
 
-# Codes that every row would fail with, although their status does not show it.
+# Codes that every row would fail with, although the status does not show that.
 _EVERY_ROW: Final = frozenset(
     {"invalid_model", "invalid_output_config", "project_not_found", "too_many_attachments", "upload_not_found"}
 )
 
 
 def _fails_every_row(error: StefanBrainError) -> bool:
-    """True if every row would fail for the same reason: a wrong key, no money, an unreachable service."""
+    """Return True if every row would fail for the same reason: a wrong key, no money, an unreachable service."""
     if isinstance(error, APIConnectionError):
         return not error.sent
     return error.status in (401, 403, 429) or error.code in _EVERY_ROW
 
 
 class AdaptiveLimit:
-    """Limits how many `rows` run at once: `most` at first, half after a refusal, then one more every 30 seconds.
+    """Limit how many `rows` run at once: `most` at first, half after a refusal, then one more every 30 seconds.
 
-    No row starts before `held_until`. `seen` counts the answered rows. Times are those of the client's clock.
+    No row starts before `held_until`. `seen` counts the answered rows. All times are of the client's clock.
     """
 
     GROW_SECONDS: Final = 30.0
@@ -419,7 +420,7 @@ class AdaptiveLimit:
         self._durations: deque[float] = deque(maxlen=20)
 
     def refused(self, began: float, now: float, wait: float) -> None:
-        """Halve the limit after a refusal, but only once for rows that started before the last change."""
+        """Halve the limit after a refusal, but only once for the rows that started before the last change."""
         self.held_until = max(self.held_until, now + wait)
         if began > self._changed_at:
             self.rows, self._changed_at = max(1, self.rows // 2), now
@@ -431,19 +432,19 @@ class AdaptiveLimit:
             self.rows, self._changed_at = self.rows + 1, now
 
     def seconds_for(self, count: int, now: float) -> float:
-        """Estimate the seconds for `count` more rows, from the mean of the last 20."""
+        """Estimate the seconds for `count` more rows from the mean of the last 20."""
         mean = sum(self._durations) / max(1, len(self._durations))
         return max(0.0, self.held_until - now) + mean * count / self.rows
 
 
 class _Threads:
-    """Runs each row in a thread. Python does not wait for these threads when it exits."""
+    """Run each row in a thread. Python does not wait for these threads when it exits."""
 
     def __init__(self) -> None:
         self._ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def start(self, work: Coroutine[Any, Any, Outcome]) -> None:
-        # `Thread.start` waits on a condition, and turns Ctrl-C during that wait into a RuntimeError.
+        # `Thread.start` waits on a condition. Ctrl-C during that wait would become a RuntimeError.
         _thread.start_new_thread(lambda: self._ended.put(run_sync(work)), ())
 
     async def next(self, seconds: float) -> Outcome | None:
@@ -458,7 +459,7 @@ class _Threads:
 
 
 class _Tasks:
-    """Runs each row in a task of the event loop. `leave` cancels the tasks."""
+    """Run each row in a task of the event loop. `leave` cancels the tasks."""
 
     def __init__(self) -> None:
         import asyncio  # here, because blocking clients do not need it

@@ -1,7 +1,7 @@
-"""The rows of a batch: the caller's DataFrame, a prompt and a key for each row, cached answers, and the new columns.
+"""The rows of a batch: the caller's DataFrame, prompts, keys, cached answers and new columns.
 
-pandas is handled here, other DataFrame libraries (polars, pyarrow, modin, ...) through narwhals, which is imported only
-for them. Index, order and library stay the same.
+narwhals handles all DataFrame libraries except pandas (polars, pyarrow, modin, ...), and is imported only for them.
+Index, order and library of a DataFrame stay the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PandasAdapter:
 
 
 class NarwhalsAdapter:
-    """A DataFrame of any other library, as narwhals wraps it."""
+    """A DataFrame of another library, wrapped by narwhals."""
 
     _DTYPES: Final = {"string": "String", "Int64": "Int64", "Float64": "Float64", "boolean": "Boolean"}
 
@@ -106,7 +106,7 @@ def adapt(frame: Any) -> DataFrameAdapter:
 
 # -- prompts and keys -----------------------------------------------------------------------------------------------
 
-# A reference is on one line, and takes the innermost braces: `\textbf{{{name}}}` contains `{{name}}`.
+# A reference is on one line and uses the innermost braces: `\textbf{{{name}}}` contains `{{name}}`.
 REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\}).)*)\}\}")
 
 
@@ -134,7 +134,7 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
 
 
 def fill(prompt: str, values: Mapping[str, Any]) -> str:
-    """Return the prompt with a row's values inserted: text as it is, lists and dicts as JSON, "" for a missing value.
+    """Return the prompt with a row's values: text unchanged, lists and dicts as JSON, "" for a missing value.
 
     >>> fill("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -155,9 +155,9 @@ def fill(prompt: str, values: Mapping[str, Any]) -> str:
 class BatchRow:
     """A row of a batch and its state.
 
-    `key` identifies row, prompt and options. `tried` counts runs, `attempt` the requests for the current run, both
-    from 1. `day` is the UTC day of the current run's first request. The row last started at `began` and may start again
-    at `due` (client's clock, seconds). `microcents` is the cost of all its runs.
+    `key` identifies row, prompt and options. `tried` counts runs and `attempt` the requests for the current run; both
+    begin at 1. `day` is the UTC day of the current run's first request. The row last started at `began` and may start
+    again at `due` (client's clock, seconds). `microcents` is the cost of all its runs.
     """
 
     message: str
@@ -174,16 +174,16 @@ class BatchRow:
 
     @property
     def idempotency_key(self) -> str:
-        """A different key for each run of the row; requests that repeat the start of a run use the same one."""
+        """Return the key of the row's current run. Requests that repeat its start use the same key."""
         return f"map-{self.key}" + (f"-{self.tried}" if self.tried > 1 else "")
 
 
 def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapping[str, Any]) -> list[BatchRow]:
     """Return one `BatchRow` for each row of the DataFrame, with the prompt filled in.
 
-    `key` names the column that identifies rows. Without it, rows with the same message are numbered. `about` has the
+    `key` names the column that identifies rows. Without it, rows with the same message are numbered. `about` holds the
     other inputs of an answer, which become part of the rows' keys. A row without any value for the prompt is not asked.
-    Raises `StefanBrainError` for an unknown column and for a key column whose values are not unique.
+    Raises `StefanBrainError` for an unknown column, and for a key column whose values are not unique.
     """
     named = referenced_columns(prompt, frame.columns)
     keys = None if key is None else _unique_values(frame, key)
@@ -216,7 +216,7 @@ def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
 # -- answers --------------------------------------------------------------------------------------------------------
 
 ABOUT: Final = {"error": "string", "run_id": "string", "chat": "string", "cents": "Float64"}
-"""Names and dtypes of the columns that follow the answer's own."""
+"""Names and dtypes of the columns that follow the answer's columns."""
 
 
 def answer_dtypes(schema: Mapping[str, Any] | None) -> dict[str, str]:
@@ -241,7 +241,7 @@ def _dtype(field: Any, definitions: Mapping[str, Any]) -> str:
 
 
 def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> None:
-    """Raise `StefanBrainError` if the DataFrame has a column with the name of a new one."""
+    """Raise `StefanBrainError` if the DataFrame already has a column with one of the new names."""
     for name in (*names, *ABOUT):
         if prefix + name in frame.columns:
             raise StefanBrainError(
@@ -253,7 +253,7 @@ def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> N
 def append_answers(
     frame: DataFrameAdapter, rows: Sequence[BatchRow], dtypes: Dtypes, shape: Shape | None, prefix: str
 ) -> Any:
-    """Return the DataFrame with the columns of the answers (`dtypes`) and those of `ABOUT`."""
+    """Return the DataFrame with the answer columns (`dtypes`) and the columns of `ABOUT`."""
     records = []
     for row in rows:
         record = dict.fromkeys(dtypes) | _answer(row, dtypes, shape) | {"error": row.error}
@@ -277,7 +277,7 @@ def _answer(row: BatchRow, dtypes: Dtypes, shape: Shape | None) -> dict[str, Any
 
 
 def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
-    """Return why a run has no answer: it failed, or its output does not fit `shape`. Return None if it has one."""
+    """Return why a run has no answer (it failed, or its output does not fit `shape`), or None if it has one."""
     if run.status != "completed":
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"

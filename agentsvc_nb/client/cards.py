@@ -1,6 +1,6 @@
-"""How results are displayed in a notebook: small cards and tables, as plain text and as static HTML.
+"""Small cards and tables that show results in a notebook, as plain text and as static HTML.
 
-Content from the service is untrusted: it is shown as text, so markup, scripts, links and pictures in it have no effect.
+Content from the service is untrusted, so it is shown as text. Markup, scripts, links and pictures in it have no effect.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Bundle = dict[str, str]
 """A mime bundle as IPython displays it: content by media type."""
 
 ROWS: Final = 50
-"""The most rows of a table that are shown."""
+"""The maximum number of table rows that are shown."""
 TEXT_CHARS: Final = 2_000
 CELL_CHARS: Final = 60
-"""The most characters of a cell in a table of plain text."""
+"""The maximum number of characters of a cell in a plain-text table."""
 MUTED: Final = "color:var(--jp-ui-font-color2,#767676)"
 SMALL: Final = f"{MUTED};font-size:90%;overflow-wrap:anywhere"
 LINE: Final = "1px solid var(--jp-border-color2,#8884)"
-# The styles are inline, because most hosts show a saved output without our style sheet. Where the JupyterLab extension
-# has loaded it (`labextension/static/answer.css`), the classes add lines between the rows, and more.
+# The styles are inline, because most hosts show a saved output without our style sheet. If the JupyterLab extension has
+# loaded it (`labextension/static/answer.css`), the classes add details such as lines between rows.
 TABLE: Final = (
     '<div class="asvc-tablebox" style="overflow-x:auto;width:fit-content;max-width:100%;margin:8px 0;'
     f'border:{LINE};border-radius:8px">'
@@ -43,18 +43,18 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _FACT: Final = ' style="text-align:left;vertical-align:top;padding-right:12px"'
 _PRE: Final = '<pre style="white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere">'
 _HTML: Final = "text/html"
-# Classes that switch typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for MathJax 2
+# These classes turn typesetting off: the first for MathJax 3 (JupyterLab, Notebook, voila), the second for MathJax 2
 # (pages of nbconvert).
 IGNORED: Final = "mathjax_ignore tex2jax_ignore"
 
 
 def untypeset(markup: str) -> str:
-    """Wrap `markup` so that no notebook typesets text between dollars as mathematics; "" stays ""."""
+    """Wrap `markup` so that no notebook typesets text between dollar signs as mathematics. Return "" for ""."""
     return f'<div class="{IGNORED}">{markup}</div>' if markup else ""
 
 
 def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bundle with `untypeset` HTML, as every output and every `_repr_mimebundle_` must return it.
+    """Return the bundle with `untypeset` HTML. Every output and every `_repr_mimebundle_` must use it.
 
     >>> untypeset_bundle({"text/plain": "$5", "text/html": "<p>$5</p>"})["text/html"]
     '<div class="mathjax_ignore tex2jax_ignore"><p>$5</p></div>'
@@ -63,7 +63,7 @@ def untypeset_bundle(bundle: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Showing:
-    """Base of all objects that a notebook displays. Subclasses define `_mimebundle`, never `_repr_mimebundle_`."""
+    """The base of all objects that a notebook displays. Subclasses define `_mimebundle`, never `_repr_mimebundle_`."""
 
     def _mimebundle(self) -> Bundle:
         raise NotImplementedError
@@ -73,7 +73,7 @@ class Showing:
 
 
 def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
-    """Return a card: a title, the facts except those that are None or "", and a text below, cut at 2,000 characters."""
+    """Return a card: a title, the facts that are not None or "", and a text of at most 2,000 characters."""
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
     lines = [label(title), *(f"  {name}: {label(value)}" for name, value in known)]
     cells = "".join(f"<tr><th{_FACT}>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in known)
@@ -87,7 +87,7 @@ def card(title: str, facts: Mapping[str, object], text: str = "") -> Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell. `html` replaces the escaped text and must be safe itself; `title` is the tooltip."""
+    """A table cell. `html` replaces the escaped text and must be safe. `title` is the tooltip."""
 
     text: str
     html: str = ""
@@ -95,11 +95,11 @@ class Cell:
 
 
 Row = Sequence[object]
-"""A table row of `Cell`s, or of values that are shown as text; None is an empty cell."""
+"""A table row of `Cell`s, or of values that are shown as text. None is an empty cell."""
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], count: int) -> Bundle:
-    """Return a table of the first 20 of `count` records; its title says how many there are."""
+    """Return a table of the first 20 of `count` records. Its title shows `count`."""
     shown = [[row.get(name) for name in columns] for row in islice(rows, 20)]
     return grid(f"{title} ({count:,})", columns, shown, total=count)
 
@@ -107,13 +107,13 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]],
 def grid(
     caption: str, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = (), *, total: int = 0
 ) -> Bundle:
-    """Return a table of the first 50 rows. Below it are the number of further rows (of `total`) and the notes.
+    """Return a table of the first 50 rows. Below it follow the number of further rows (of `total`) and the notes.
 
     >>> print(grid("Tools", ["name"], [["web_search"]], ["1 tool"])["text/plain"])
     Tools
       name
       web_search
-    1 tool
+      1 tool
     """
     shown = rows[:ROWS]
     values = [separated(name, [row[at] for row in shown]) for at, name in enumerate(columns)]
@@ -159,21 +159,24 @@ _LONG_CHARS: Final = 80
 
 
 def wrapping(text: str) -> str:
-    """Return how the text of a cell wraps. A short one, such as an id or a price, stays on one line. A longer one has a
-    minimum width, so that a narrow page does not show one word a line: there, the table scrolls."""
+    """Return the CSS that wraps a cell's text.
+
+    A short text, such as an id or a price, stays on one line. A longer one gets a minimum width, so that a narrow page
+    scrolls the table instead of showing one word per line.
+    """
     if len(text) <= SHORT_CHARS:
         return "white-space:nowrap"
     return f"min-width:{22 if len(text) > _LONG_CHARS else 14}em"
 
 
 def side(texts: Iterable[str]) -> str:
-    """Return the side on which a column is aligned: right if most of its texts are amounts, else left."""
+    """Return the side to align a column on: right if most of its texts are amounts, else left."""
     known = [text for text in texts if text]
     return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a text table: cells padded to the width of their column, with two spaces between columns."""
+    """Return the lines of a text table, with cells padded to their column's width and two spaces between columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
@@ -181,7 +184,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 def failure(
     name: str, message: str, facts: Iterable[str | None], hint: str | None, stack: TracebackType | None
 ) -> list[str]:
-    """Return an error in up to three lines: its message, the facts and the calling line, and the hint."""
+    """Return an error in at most three lines: the message, the facts with the calling line, and the hint."""
     known = [label(fact) for fact in facts if fact]
     # The caller's line: the innermost frame outside this package and site-packages.
     for frame, line in reversed([*walk_tb(stack)]):
@@ -201,12 +204,12 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _words(name: str) -> list[str]:
-    """Split a column's name into words, without case and accents."""
+    """Split a column's name into words without case and accents."""
     letters = normalize("NFKD", _HUMP.sub(" ", name[:200]))
     return _WORD.findall("".join(char for char in letters if not combining(char)).casefold())
 
 
-# In English, German, French and Spanish.
+# English, German, French and Spanish words.
 IDENTIFIERS: Final = frozenset(
     _words(
         "id ids uuid guid sku nr no num number code key index nummer kennung schluessel numero clave codigo cle zip plz"
@@ -218,7 +221,7 @@ _YEAR_NUMBERS: Final = range(1900, 2101)
 
 
 def names_label(name: str) -> bool:
-    """Return True if a column of this name has identifiers or years, not amounts.
+    """Return True if a column with this name holds identifiers or years instead of amounts.
 
     >>> names_label("orderId"), names_label("Année"), names_label("id count")
     (True, True, False)
@@ -228,7 +231,7 @@ def names_label(name: str) -> bool:
 
 
 def separated(name: str, values: Sequence[object]) -> list[object]:
-    """Return a column's values with its numbers as texts, with separators unless they are years or identifiers.
+    """Return a column's values with numbers as text, with separators unless they are years or identifiers.
 
     >>> separated("views", [1234567, 0.1 + 0.2, None, "x"])
     ['1,234,567', '0.3', None, 'x']

@@ -1,5 +1,7 @@
-"""Functions that the agent of a run may call. The program that reads the run executes each call once
-(docs/api/client-tools.md)."""
+"""Functions that the agent of a run may call (docs/api/client-tools.md).
+
+The program that reads the run executes each call once.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,16 @@ Function = Callable[..., Any]
 Answer = dict[str, Any]
 """The body of an answer."""
 LEAVING_SECONDS: Final = 2.0
-"""How long a stream may take at its end to report an interrupted function to the service."""
+"""Seconds that a stream may take at its end to report an interrupted function to the service."""
 current_call: ContextVar[ClientCallWaiting] = ContextVar("agentsvc_client_call")
-"""The call that is being executed."""
+"""The call that is currently executed."""
 _NAME: Final = re.compile(ids.CLIENT_TOOL)
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True)
 class CallAnswer:
-    """A function may return this instead of a value: content blocks, and in `failed` the reason of a failure."""
+    """The result of a function that returns content blocks, or reports a failure with its reason in `failed`."""
 
     content: list[dict[str, Any]]
     failed: str = ""
@@ -56,7 +58,7 @@ class ClientTool:
         function: takes its arguments by name, and returns text or a value that JSON can represent.
         effect: True if a call changes something. The service may require approval for such a call.
 
-    Raises `StefanBrainError` (`invalid_client_tool`) for a function without a docstring or JSON Schema.
+    Raises `StefanBrainError` (`invalid_client_tool`) if the function has no docstring or its parameters no JSON Schema.
 
     >>> ClientTool(look_up, effect=False)  # doctest: +SKIP
     """
@@ -81,11 +83,11 @@ class ClientTool:
         return f"ClientTool({self.name}, effect={self.effect})"
 
     def document(self) -> dict[str, Any]:
-        """Return the tool as a start describes it."""
+        """Return the tool's description for the request that starts a run."""
         return {name: getattr(self, name) for name in ("name", "description", "input_schema", "effect")}
 
     def __call__(self, given: Any) -> Any:
-        """Call the function with an input."""
+        """Call the function with the agent's input."""
         return validate_call(self.function)(**given)
 
 
@@ -105,7 +107,7 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
 
 
 def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -> bool:
-    """Return True if a start that took so many seconds created this run, and did not replay it."""
+    """Return True if a start that took `seconds` created this run instead of replaying an earlier one."""
     if not key:
         return True
     try:
@@ -116,7 +118,7 @@ def is_new(run: Run[Any], response: Response, key: str | None, seconds: float) -
 
 
 class ClientCalls:
-    """Executes the calls of one run. All streams of the run share it, so that each call is executed once."""
+    """Execute the calls of one run. All streams of the run share this object, so that each call runs once."""
 
     def __init__(self, core: Core, run_id: str, tools: Sequence[ClientTool]) -> None:
         self._core = copy.copy(core)
@@ -130,12 +132,12 @@ class ClientCalls:
         self._unsent: dict[str, None] = {}
 
     def note(self, event: ClientCallWaiting) -> None:
-        """Queue a call. `work` executes it, or repeats its answer."""
+        """Queue a call. `work` executes it, or repeats its earlier answer."""
         if event.tool in self._tools:
             self._asked.append(event)
 
     async def work(self) -> None:
-        """Execute the queued calls in this thread, and send the answers. Unsent answers are sent the next time.
+        """Execute the queued calls in this thread and send the answers. The next call sends answers that fail now.
 
         Raises exceptions that interrupt a function, such as `KeyboardInterrupt`.
         """
@@ -158,7 +160,7 @@ class ClientCalls:
             log.info("the service does not accept the answer of a client tool now: %s", error.code or error.status)
 
     async def leave(self) -> None:
-        """Report interrupted functions to the service, if that takes less than 2 seconds."""
+        """Report interrupted functions to the service, within 2 seconds."""
         if self._unsent:
             with suppress(StefanBrainError):
                 await self._send(self._core.within(LEAVING_SECONDS))
@@ -183,14 +185,14 @@ class ClientCalls:
             self._unsent[call_id] = None
 
     async def _result(self, event: ClientCallWaiting) -> Answer:
-        """Call the function. Until it returns, prolong the call every 40 seconds."""
+        """Call the function. Until it returns, extend the call's time every 40 seconds."""
         tool = self._tools[event.tool]
         current_call.set(event)
 
         async def still_works() -> None:
             with suppress(StefanBrainError):
                 await self._prolong(event.call_id)
-                # Prolong later calls of the same step as well, because they wait for this one.
+                # Also extend later calls of the same step, because they wait for this one.
                 query = {"after": event.id, "limit": limits.PAGE_MAX}
                 page = await self._core.ask(EventPage, ApiRequest("runs.events", {"run_id": self._run_id}, query))
                 for each in page.data:
@@ -204,12 +206,12 @@ class ClientCalls:
             wrong = error.errors(include_url=False, include_input=False)
             return _failed("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong[:3]))
         except Exception as error:
-            # Only its type and text: a traceback would show the caller's files to the service.
+            # Send only type and text: a traceback would show the caller's files to the service.
             log.info("the client tool %s raised %s", tool.name, type(error).__name__)
             return _failed(f"{type(error).__name__}: {error}")
 
     async def _prolong(self, call_id: str) -> bool:
-        """Let the call wait for 120 more seconds. Return False if it does not wait any more."""
+        """Extend the call's time by 120 seconds. Return False if it no longer waits."""
         return await self._post(self._core, call_id, {"pending": True})
 
     async def _send(self, core: Core) -> None:
@@ -224,7 +226,7 @@ class ClientCalls:
             self._unsent.pop(call_id, None)
 
     async def _post(self, core: Core, call_id: str, body: dict[str, Any]) -> bool:
-        """Send an answer. Return False if the call does not wait any more, or belongs to another key."""
+        """Send an answer. Return False if the call no longer waits, or belongs to another key."""
         at = {"run_id": self._run_id, "call_id": call_id}
         try:
             await core.ask(ClientCall, ApiRequest("runs.answer", at, body=body))
@@ -236,7 +238,7 @@ class ClientCalls:
 
 
 def _answer(made: Any) -> Answer:
-    """Return the answer for a function's value: text unchanged, other values as JSON, no content for None."""
+    """Return the answer for a function's value: text unchanged, no content for None, other values as JSON."""
     body: Answer
     if isinstance(made, CallAnswer):
         body = (_failed(made.failed) if made.failed else {}) | {"content": made.content}

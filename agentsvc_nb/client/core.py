@@ -1,4 +1,4 @@
-"""Send requests with address and key, retry them within the deadline of the call, and raise an error for a failure."""
+"""The request core: adds address and key, retries within the call's deadline, and raises errors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from agentsvc_nb.wire.routes import ROUTES, Resend, Route
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request to a route of `wire.routes`, before it is turned into an `HttpRequest`.
+    """A request to a route of `wire.routes`, before it becomes an `HttpRequest`.
 
-    `name` is the route, `at` the parameters of its path. None values in `query` and `body` are left out, and records in
-    place of ids are resolved. `link` is a whole address of the service, used in place of path and `query`. `key` is
-    the idempotency key; "" means none. `timeout` (seconds) and `resend` override the client's and the route's.
-    `attempt` (from 1) and `waited` (seconds before this attempt) are set by `Core.repeat`.
+    `name` is the route and `at` has the parameters of its path. `query` and `body` leave out None values, and replace
+    records by their ids. `link` is a full address of the service that replaces path and `query`. `key` is the
+    idempotency key; "" means none. `timeout` (seconds) overrides the client's value and `resend` the route's.
+    `Core.repeat` sets `attempt` (from 1) and `waited` (seconds before this attempt).
 
     Raises `StefanBrainError` (`invalid_idempotency_key`) for a malformed `key`.
     """
@@ -75,7 +75,7 @@ class ApiRequest:
 
     @property
     def path(self) -> str:
-        """Return the path of the address. Raises `StefanBrainError` for a part that is not a valid id."""
+        """Return the path of the address. Raises `StefanBrainError` for an invalid id."""
         if self.link:
             return urlsplit(self.link).path
         try:
@@ -85,7 +85,7 @@ class ApiRequest:
 
     @property
     def starts_work(self) -> bool:
-        """Return True if the service may do the work twice when the request is sent twice."""
+        """Return True if sending the request twice may make the service do the work twice."""
         return not options.may_resend(self.resend or self.route.resend, bool(self.key))
 
     @property
@@ -107,10 +107,9 @@ ACCEPTED: Final = 202
 
 
 class Core:
-    """The client beneath both faces: sends requests with retries, within the deadline of a call.
+    """The core of both clients: sends requests with retries, within the deadline of a call.
 
-    `deadline` is a time of the clock `io.now`, in seconds; infinite unless the call has the option. `rng` is replaced
-    in tests.
+    `deadline` is a time of the clock `io.now`, in seconds; without the option it is infinite. Tests replace `rng`.
     """
 
     def __init__(self, origin: Origin, io: IO, settings: ClientSettings | None = None) -> None:
@@ -121,7 +120,7 @@ class Core:
         self.deadline = math.inf
         self.rng: Callable[[], float] = random.random
         self.client_calls: dict[str, Any] = {}
-        """By the id of a run that was started with client tools: its `client_tools.ClientCalls`."""
+        """`client_tools.ClientCalls` by the id of a run that was started with client tools."""
 
     def __repr__(self) -> str:
         return f"Core({self.origin.base_url!r})"
@@ -135,26 +134,26 @@ class Core:
         return other
 
     def scoped(self, options: WaitOptions) -> Core:
-        """Return the core for one call, whose deadline runs from now.
+        """Return the core for one call, whose deadline starts now.
 
-        An operation that calls other operations scopes once and passes them the scoped core without options, so that
-        they share its deadline.
+        An operation that calls other operations calls this once. It passes them the scoped core without options, so
+        that they share its deadline.
         """
         core = self.configured(options) if options else self
-        # Within an operation that was scoped before, its deadline goes on; only one that is given anew begins again.
+        # Inside a scoped operation, keep its deadline. Only a new `deadline` option starts a new one.
         if core.settings.deadline is None or (self.deadline < math.inf and "deadline" not in options):
             return core
         return core.within(core.settings.deadline)
 
     def within(self, seconds: float | None) -> Core:
-        """Return a core whose deadline is at most `seconds` from now, and no later than this one's."""
+        """Return a core whose deadline is at most `seconds` from now, and not later than this one's."""
         other = copy.copy(self)
         other.deadline = min(self.deadline, self.io.now() + (math.inf if seconds is None else seconds))
         return other
 
     @property
     def left(self) -> float:
-        """Return the seconds to the deadline: zero or less once it has passed."""
+        """Return the seconds until the deadline, zero or less after it."""
         return self.deadline - self.io.now()
 
     async def sleep(self, seconds: float) -> None:
@@ -162,7 +161,7 @@ class Core:
         await self.io.sleep(max(0.0, min(seconds, self.left)))
 
     async def notify(self, notice: RetryNotice | WaitNotice) -> None:
-        """Call the hook for this kind of notice, if there is one, and await it if it is a coroutine function."""
+        """Call the hook for this kind of notice, if any, and await a coroutine function."""
         hooks = self.settings
         hook: Callable[[Any], Any] | None = hooks.on_retry
         if isinstance(notice, WaitNotice):
@@ -172,15 +171,15 @@ class Core:
     # -- requests ------------------------------------------------------------------------------------------------
 
     async def ask(self, model: type[M], request: ApiRequest) -> M:
-        """Send the request and return the answer as `model`. Raises `StefanBrainError` or a subclass."""
+        """Send the request and return the answer as `model`. Raises `StefanBrainError`."""
         return self.read(model, await self.send(request))
 
     async def send(self, request: ApiRequest) -> Response:
-        """Send the request, with retries, and return the raw response. Raises as `ask`."""
+        """Send the request, with retries, and return the raw response. Raises the errors of `ask`."""
         return await self.repeat(request, self.attempt)
 
     def read(self, model: type[M], response: Response) -> M:
-        """Return the body of a response as `model`. Raises `StefanBrainError` that names the field of a wrong type."""
+        """Return a response's body as `model`. Raises `StefanBrainError`, which names a field of the wrong type."""
         try:
             made = read(model, response.body, self.origin.base_url + response.path, response.status)
         except StefanBrainError as error:
@@ -188,22 +187,25 @@ class Core:
         return keep_request_id(made, response)
 
     async def read_chunk(self, response: Response) -> bytes | None:
-        """Return the next chunk of a streamed response, None at its end. Raises `APIConnectionError`."""
+        """Return the next chunk of a streamed response, or None at its end. Raises `APIConnectionError`."""
         try:
             return await self.io.read(response)
         except StefanBrainError as error:
             raise described(error, response) from None
 
     async def repeat(self, request: ApiRequest, attempt: Attempt[T]) -> T:
-        """Call `attempt(request)`, and again after each transient failure, as far as `max_retries`, the deadline and
-        the request allow. Raises the last failure; `late` is set if only the deadline prevented a retry."""
+        """Call `attempt(request)` until it succeeds or may not be retried.
+
+        `max_retries`, the deadline and the request limit the retries. Raises the last failure. Its `late` is True if
+        only the deadline prevented a retry.
+        """
         day = self.io.today()
         while True:
             try:
                 return await attempt(request)
             except StefanBrainError as error:
                 failure, failure.attempts = error, request.attempt
-                # An idempotency key counts for one UTC day only: sent again on the next, it would start new work.
+                # An idempotency key is valid for one UTC day. Sent again on the next day, it would start new work.
                 again = request.resendable and not (request.key and self.io.today() != day)
                 wait = options.pause(error, request.attempt, self.settings.max_retries, self.rng) if again else None
                 if wait is None:
@@ -217,17 +219,20 @@ class Core:
             request = replace(request, attempt=request.attempt + 1, waited=wait)
 
     async def attempt(self, request: ApiRequest) -> Response:
-        """Send the request once. If the embedded service is gone or no longer knows the key, reconnect and send the
-        request again, provided that is safe."""
+        """Send the request once.
+
+        If the embedded service is gone or no longer knows the key, reconnect and send the request again if that is
+        safe.
+        """
         try:
             return await self._send_once(request)
         except APIConnectionError as error:
-            # A request that never left this machine may be sent again, whatever it does.
+            # A request that never left this machine can always be sent again.
             ended = error.timed_out or error.closed
             if self.origin.reconnect is None or ended or (error.sent and not request.resendable):
                 raise
         except AuthenticationError:
-            # A request that was refused for its key has done nothing.
+            # A request whose key was refused has done nothing.
             if self.origin.reconnect is None or not request.rewindable:
                 raise
         self.origin.update(*await self.io.call(self.origin.reconnect))
@@ -236,7 +241,7 @@ class Core:
     async def _send_once(self, request: ApiRequest) -> Response:
         """Send the request over the network, and record it in the history.
 
-        Raises `StefanBrainError` for an error response, and `APIConnectionError` if none comes.
+        Raises `StefanBrainError` for an error response, and `APIConnectionError` without a response.
         """
         method, path = request.route.method, request.route.path  # until the real path is known
         with ExitStack() as opened:
@@ -272,8 +277,7 @@ class Core:
                 self.history.add(made)
 
     def _http_request(self, request: ApiRequest, path: str, opened: ExitStack) -> HttpRequest:
-        """Return the request as it is sent; its files are closed with `opened`. Raises `StefanBrainError` for values
-        that cannot be sent."""
+        """Return the request to send. `opened` closes its files. Raises `StefanBrainError` for an invalid value."""
         headers = {**self.settings.headers, **request.headers}
         return HttpRequest(
             request.route.method,
@@ -292,7 +296,7 @@ class Core:
 
 
 def described(error: E, response: Response) -> E:
-    """Add the facts of the request to an `error` that its successful response caused."""
+    """Add the facts of the request to an `error` about its successful response."""
     error.request_id = response.headers.get("x-request-id")
     if error.status is None and not isinstance(error, APIConnectionError | JobTimeoutError):
         error.status = response.status
@@ -300,7 +304,7 @@ def described(error: E, response: Response) -> E:
 
 
 def keep_request_id(made: M, response: Response) -> M:
-    """Keep the request id on the record of its answer. It is not a field, so records compare without it."""
+    """Keep the request id with the record. It is not a field, so comparisons of records ignore it."""
     made.__dict__["_request_id"] = response.headers.get("x-request-id")
     return made
 
@@ -311,7 +315,7 @@ _REFERENCES: Final = ("chat", "chat_id", "project")
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that are not None; ids replace records."""
+    """Return the values that are not None, with ids in place of records."""
     given = {name: value for name, value in values.items() if value is not None}
     return given | {name: identifier(name, given[name]) for name in _REFERENCES if name in given}
 
@@ -327,9 +331,9 @@ def _query_texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON, with the `extra` fields of the caller.
+    """Return a body as JSON, with the caller's `extra` fields.
 
-    Raises `StefanBrainError` (`invalid_json`) for values that JSON does not have: dates, NaN, circular references.
+    Raises `StefanBrainError` (`invalid_json`) for values that JSON does not support: dates, NaN, circular references.
     """
     try:
         whole = _with_extra(body, extra)
@@ -344,7 +348,7 @@ def _json_body(body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
 
 
 def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body with the caller's own fields. Objects on both sides are merged, such as the `input` of a tool."""
+    """Return the body with the caller's fields. Merge objects that are on both sides, such as the `input` of a tool."""
     whole = _given(body)
     for name, value in extra.items():
         there = whole.get(name)
@@ -353,5 +357,5 @@ def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, 
 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
-    """Return why a text cannot be sent: it holds a lone surrogate."""
+    """Return the reason that a text with a lone surrogate cannot be sent."""
     return f"{error.object[error.start : error.end]!a} is half of a character"

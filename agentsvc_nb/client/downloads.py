@@ -1,4 +1,4 @@
-"""Download files of a chat: verified by SHA-256, resumed, and skipped if already there (docs/api/files.md).
+"""Download files of a chat: verify their SHA-256, resume, and skip files that exist (docs/api/files.md).
 
 `fetch_tables` reads the tables of a run, which are such files, as DataFrames.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 _GAIN_BYTES: Final = MIB
-"""A connection that transferred at least so much before it broke does not count as a failed attempt."""
+"""A broken connection that transferred at least this many bytes does not count as a failed attempt."""
 
 
 async def download(
@@ -55,17 +55,17 @@ async def download(
             await core.io.call(functools.partial(file.open, path.id, path.size_bytes))
         await core.repeat(request, file.attempt)
     finally:
-        file.leave()  # not in `io.call`, which a cancelled task cannot await
+        file.leave()  # not in `io.call`, because a cancelled task cannot await it
     return target if isinstance(target, Path) else target.getvalue()
 
 
 def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
-    """Return the request for a file: by its entry's address if that is on the service, else by chat and path."""
+    """Return the request for a file. Use its entry's address if that is on the service, else chat and path."""
     named = path.download_url if isinstance(path, WorkspaceFile) else ""
     if named and (link := core.origin.resolved(named)):
         return ApiRequest("files.download", link=link, stream=True)
     query: dict[str, Any] = {"chat_id": identifier("chat", chat), "path": identifier("path", path)}
-    if isinstance(path, WorkspaceFile):  # of an event: what its run wrote, whatever was written there since
+    if isinstance(path, WorkspaceFile):  # an event's file: the version that its run wrote, even if later versions exist
         query["version"] = path.version
     return ApiRequest("files.download", query=query, stream=True)
 
@@ -94,10 +94,10 @@ async def head(core: Core, path: str | FileFacts, size: int, *, chat: ChatRef | 
 
 
 class _Download:
-    """Downloads one file with as many requests as it needs, into memory or a `.part` file next to `target`.
+    """Download one file with as many requests as it needs, into memory or a `.part` file next to `target`.
 
-    The part file's name contains the content's hash, so that a later download of the same content continues it. Two
-    downloads at once write the same bytes to the same offsets, so neither damages the other.
+    The part file's name contains the content's hash, so that a later download of the same content can continue it. Two
+    simultaneous downloads write the same bytes to the same offsets, so they do not damage each other.
     """
 
     def __init__(self, core: Core, path: str, target: Path | io.BytesIO, on_progress: OnBytes | None) -> None:
@@ -114,7 +114,7 @@ class _Download:
         self._spoiled = self._complete = False
 
     def open(self, sha256: str | None, size: int | None = None) -> None:
-        """Open the file for a content of this SHA-256 and size, and hash the part of it that is already there.
+        """Open the file for content with this SHA-256 and size, and hash the part that is already there.
 
         Raises `OSError` if the part file is a symbolic link.
         """
@@ -137,7 +137,7 @@ class _Download:
     async def attempt(self, request: ApiRequest) -> None:
         """Request the missing bytes until the file is complete, then move it to its place.
 
-        Raises `APIConnectionError` if a connection broke before it transferred `_GAIN_BYTES`.
+        Raises `APIConnectionError` if a connection breaks before it has transferred `_GAIN_BYTES`.
         """
         while not self._complete:
             before = self._size
@@ -150,7 +150,7 @@ class _Download:
         await self._core.io.call(self._finish)
 
     async def _fetch_rest(self, request: ApiRequest) -> None:
-        """Send one request for the missing bytes, store them, and verify the whole."""
+        """Send one request for the missing bytes, store them, and verify the whole file."""
         rest = {}
         if self._size and self._sha256:
             rest = {"range": f"bytes={self._size}-", "if-range": f'"{self._sha256}"'}
@@ -203,7 +203,7 @@ class _Download:
             self._file.seek(0)
 
     def _finish(self) -> None:
-        """Cut the file to its size, because an earlier content may have been longer, and rename it to its target."""
+        """Truncate the file, because earlier content may have been longer, and rename it to its target."""
         if self._file is None:
             return  # the target had this content already
         self._file.truncate(self._size)
@@ -228,7 +228,7 @@ def _create_or_open(path: str, flags: int) -> int:
 
 
 def _matches(place: Path, sha256: str | None, size: int | None = None) -> bool:
-    """Return True if `place` is a file with this SHA-256. A file of another `size` is not read."""
+    """Return True if `place` is a file with this SHA-256. Do not read a file of another `size`."""
     try:
         if sha256 is None or not place.is_file() or (size is not None and place.stat().st_size != size):
             return False
@@ -262,7 +262,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def table_files(files: Iterable[WorkspaceFile]) -> list[tuple[WorkspaceFile, WorkspaceFile]]:
-    """Return the CSV and the schema of each table of a run, in the order in which the run wrote them."""
+    """Return the CSV file and the schema of each table of a run, in the order that the run wrote them."""
     outputs: dict[str, tuple[list[WorkspaceFile], list[WorkspaceFile]]] = {}
     for file in files:
         if file.output is not None and file.output.type == TABLE:
@@ -283,9 +283,9 @@ async def fetch_tables(core: Core, chat: str, files: Iterable[WorkspaceFile], **
 
 
 def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
-    """Read CSV with a Table Schema as a DataFrame, whose `attrs` have the `title` and the `units` of columns.
+    """Return a DataFrame from CSV and a Table Schema. Its `attrs` hold the `title` and the columns' `units`.
 
-    Raises `StefanBrainError` if the files do not fit each other, and `ImportError` without pandas.
+    Raises `StefanBrainError` if the files do not match, and `ImportError` without pandas.
     """
     try:
         document = read_json(schema)

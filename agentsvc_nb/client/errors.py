@@ -1,14 +1,14 @@
 """Exceptions of the client (docs/api/errors.md).
 
-    StefanBrainError, alias AgentServiceError    base class; raised itself for 400, 403, 404, 409, 5xx, local checks
-    ├── AuthenticationError     no key, a malformed key, or 401
-    ├── RateLimitError          429
-    ├── RequestTooLargeError    413
-    ├── APIConnectionError      no answer, after the retries
-    ├── ToolResultError         a tool answered 200 with `is_error: true`
-    ├── ChatBusyError           `ask` into a chat with an active turn; nothing was started or billed
-    ├── JobFailedError          a job failed or was cancelled
-    └── JobTimeoutError         a run or job has not ended at the deadline; it goes on
+  StefanBrainError, alias AgentServiceError    base class; raised itself for 400, 403, 404, 409, 5xx, local checks
+  ├── AuthenticationError     no key, a malformed key, or 401
+  ├── RateLimitError          429
+  ├── RequestTooLargeError    413
+  ├── APIConnectionError      no answer, after the retries
+  ├── ToolResultError         a tool answered 200 with `is_error: true`
+  ├── ChatBusyError           `ask` into a chat with an active turn; nothing was started or billed
+  ├── JobFailedError          a job failed or was cancelled
+  └── JobTimeoutError         a run or job has not ended at the deadline; it continues
 
 Errors can be pickled, and never contain the API key.
 """
@@ -34,7 +34,7 @@ MAY_HAVE_STARTED: Final = "The work may have started: look for it before you sen
 _NO_RESET: Final = frozenset(
     {"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached", "day_budget_exhausted"}
 )
-"""Codes of 429 that do not pass with time. These errors have no `retry_after_seconds` and no `reset_at`."""
+"""Codes of 429 errors that waiting does not solve. These errors have no `retry_after_seconds` and no `reset_at`."""
 _BODY_CHARS: Final = 2_000
 _DIGITS: Final = 4_000
 
@@ -42,10 +42,10 @@ _DIGITS: Final = 4_000
 class StefanBrainError(Showing, Exception):
     """Base class of the client's exceptions.
 
-    `status` is None when no answer came. `code` is a row of `wire.codes.CODES` where known. `hint` says what to do.
-    `body` is the parsed answer, or the first 2,000 characters of one that is not JSON. `attempts` counts the requests.
-    `late` is True if only the deadline prevented another attempt, `closed` if the client was closed during the call.
-    For a stream that broke, `last_event_id` is the last event that you received: attach after it to continue.
+    `status` is None if no answer came. `code` is a row of `wire.codes.CODES` if known. `hint` tells you what to do.
+    `body` is the parsed answer, or 2,000 characters of an answer that is not JSON. `attempts` counts the requests.
+    `late` is True if only the deadline prevented another attempt. `closed` is True if the client was closed during the
+    call. For a broken stream, `last_event_id` is the last event that you received: attach after it to continue.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class StefanBrainError(Showing, Exception):
         self.active_run_id = active_run_id
         self.hint = hint
         self.body = body
-        # Filled in later by `Core`, and by a stream that broke.
+        # `Core`, or a stream that broke, sets these later.
         self.method = ""
         self.path = ""
         self.attempts = 0
@@ -80,7 +80,7 @@ class StefanBrainError(Showing, Exception):
         self.last_event_id: int | None = None
 
     def _facts(self) -> list[str]:
-        """Return status and code, and the request, unless they are unknown or part of the message."""
+        """Return status, code and request id, unless they are unknown or part of the message."""
         status = str(self.status or "")
         outcome = " ".join(fact for fact in ("" if status in self.message else status, self.code) if fact)
         return [fact for fact in (outcome, self.request_id and f"request {self.request_id}") if fact]
@@ -96,12 +96,12 @@ class StefanBrainError(Showing, Exception):
         return cards.card(type(self).__name__, facts | called, self.message)
 
     def _render_traceback_(self) -> list[str]:
-        """Return three lines for IPython to show instead of a traceback through this package. The cell still fails."""
+        """Return three lines that IPython shows in place of a traceback through this package. The cell still fails."""
         facts = [*self._facts(), f"{self.method} {self.path}".strip()]
         return cards.failure(type(self).__name__, self.message, facts, self.hint, self.__traceback__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickled by state, because the constructors of subclasses take other arguments.
+        # Pickle the state, because the constructors of subclasses take other arguments.
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
@@ -116,11 +116,11 @@ E = TypeVar("E", bound=StefanBrainError)
 
 
 class AuthenticationError(StefanBrainError):
-    """The key is missing, malformed, or was not accepted (401)."""
+    """The key is missing or malformed, or the service refused it (401)."""
 
 
 class RateLimitError(StefanBrainError):
-    """Too many requests, or no money left (429). `retry_after_seconds` and `reset_at` say when to retry, if ever."""
+    """Too many requests, or no money left (429). `retry_after_seconds` and `reset_at` tell when to retry, if ever."""
 
 
 class RequestTooLargeError(StefanBrainError):
@@ -128,7 +128,7 @@ class RequestTooLargeError(StefanBrainError):
 
 
 class APIConnectionError(StefanBrainError):
-    """No answer came. `sent` is False when the request cannot have reached the service."""
+    """No answer came. `sent` is False if the request cannot have reached the service."""
 
     def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
         super().__init__(message)
@@ -137,15 +137,15 @@ class APIConnectionError(StefanBrainError):
 
 
 class ToolResultError(StefanBrainError):
-    """A tool answered `is_error: true`; `body` is its whole envelope, with the content blocks."""
+    """A tool answered `is_error: true`. `body` is the whole envelope, with the content blocks."""
 
 
 class ChatBusyError(StefanBrainError):
-    """The chat has an active turn; nothing was started or billed. `active_run_id` is that turn's run, if known."""
+    """The chat has an active turn. Nothing was started or billed. `active_run_id` is that turn's run, if known."""
 
 
 class JobFailedError(StefanBrainError):
-    """The job failed or was cancelled; `job` is its record."""
+    """The job failed or was cancelled. `job` is its record."""
 
     def __init__(self, job: Job) -> None:
         why = f": {job.error.message or job.error.code}" if job.error else ""
@@ -155,7 +155,7 @@ class JobFailedError(StefanBrainError):
 
 
 class JobTimeoutError(StefanBrainError):
-    """The deadline passed, and the work goes on. Wait again with `job_id`, which is None if the start got no answer."""
+    """The deadline passed, and the work continues. Wait again with `job_id`, or look for it if that is None."""
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
         late = f"{job_id} has not ended" if job_id else "The start was not answered"
@@ -165,7 +165,7 @@ class JobTimeoutError(StefanBrainError):
 
 
 def with_request(error: E, method: str, path: str, attempts: int) -> E:
-    """Set the request that failed with `error`."""
+    """Set the request that failed with `error`, and return `error`."""
     error.method, error.path, error.attempts = method, path, attempts
     return error
 
@@ -177,14 +177,14 @@ def after(error: E, cause: StefanBrainError) -> E:
 
 
 def deadline_passed(*, sent: bool = True) -> APIConnectionError:
-    """Return the error for a call whose deadline passed. `sent`: the service may have received the request."""
+    """Return the error for a call whose deadline passed. Set `sent` if the service may have received the request."""
     error = APIConnectionError("The deadline passed before the service answered.", sent=sent, timed_out=True)
     error.late = True
     return error
 
 
 def client_closed(*, sent: bool = True) -> APIConnectionError:
-    """Return the error for a call whose client was closed. `sent`: the service may have received the request."""
+    """Return the error for a call whose client was closed. Set `sent` if the service may have received the request."""
     error = APIConnectionError("The client was closed before the service answered.", sent=sent)
     error.closed = True
     return error
@@ -211,8 +211,8 @@ def from_response(
 ) -> StefanBrainError:
     """Return the exception for an error response, chosen by its code, else by its status.
 
-    `headers` have lower-case names. The body may be anything, such as a gateway's HTML. `may_have_started` is True for
-    a start without an idempotency key, whose work may have begun despite the error.
+    `headers` have lower-case names. The body may be anything, such as a gateway's HTML. Pass `may_have_started` for a
+    start without an idempotency key, whose work may have begun despite the error.
     """
     content = _parsed(body)
     fields = content if isinstance(content, dict) else {}
@@ -241,12 +241,12 @@ _MOST_SECONDS: Final = 1e9
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a `Retry-After` header, a number or an HTTP date; None if absent, unreadable or past."""
+    """Return the seconds of a `Retry-After` header, a number or HTTP date; None if absent, unreadable or past."""
     given = headers.get("retry-after", "").strip(" \t")
     if _SECONDS.fullmatch(given):
         return min(float(given), _MOST_SECONDS)
     try:
-        # Measured by the response's own date, because the local clock may be wrong.
+        # Compare with the response's date, because the local clock may be wrong.
         now = parsedate_to_datetime(headers["date"]) if headers.get("date") else clock.now()
         seconds = (parsedate_to_datetime(given) - now).total_seconds()
     except (TypeError, ValueError, OverflowError):
@@ -256,7 +256,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _parsed(body: bytes) -> Any:
     try:
-        # `int` refuses numbers of more than 4,300 digits. They must not hide the message of the error.
+        # `int` rejects numbers of more than 4,300 digits. They must not hide the error's message.
         return json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else float(digits))
     except (ValueError, RecursionError):
         return body[: 4 * _BODY_CHARS].decode("utf-8", "replace")[:_BODY_CHARS]

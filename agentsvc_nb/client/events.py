@@ -1,6 +1,6 @@
-"""The events of a run: a class for each type that is known, beside the payload as the service sent it.
+"""The events of a run: a class for each known type, which also keeps the payload that the service sent.
 
-Unknown types are passed on as `OtherEvent`, new fields of an event in `model_extra`.
+Unknown types become `OtherEvent`. `model_extra` has the unknown fields of an event.
 """
 
 import json
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class _PayloadField:
-    """Looks into the payload when the attribute is asked."""
+    """Read a field of the payload when the attribute is accessed."""
 
     def __init__(self, default: object) -> None:
         self._default = default
@@ -38,13 +38,13 @@ class _PayloadField:
 
 
 def _field(default: T) -> T:
-    """A field of the payload as an attribute of the event; `default` where the payload lacks it."""
+    """Return an event attribute that reads a field of the payload, or `default` if the payload lacks it."""
     return cast(T, _PayloadField(default))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event(runs.Event):
-    """One event of a run; its class tells what its payload holds. `payload` is as the service sent it.
+    """One event of a run. Its class defines the fields of its payload. `payload` is what the service sent.
 
     >>> for event in client.runs.attach(run):  # doctest: +SKIP
     ...     if event.type == "text.delta":
@@ -54,7 +54,7 @@ class Event(runs.Event):
     model_extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        """Compare with any event, also one that the service wrote."""
+        """Compare with any event, including one that the service wrote."""
         return isinstance(other, runs.Event) and _fields(self) == _fields(other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -79,7 +79,7 @@ class TextDelta(Event):
 
 
 class ThinkingDelta(Event):
-    """`thinking.delta`: a piece of what the model thinks; no part of the output."""
+    """`thinking.delta`: a piece of the model's reasoning, which is not part of the output."""
 
     type: Literal["thinking.delta"]
     text = _field("")
@@ -98,18 +98,18 @@ class _ToolEvent(Event):
 
 
 class ToolCalled(_ToolEvent):
-    """`tool.call`: a tool is called."""
+    """`tool.call`: the agent calls a tool."""
 
     type: Literal["tool.call"]
     input: Any = _field(None)
     client = _field(False)
-    """Whether the run's caller executes it."""
+    """True if the run's caller executes the call."""
     changed = _field(False)
-    """Whether `input` is what somebody made of the agent's input before approving the call, in an earlier attempt."""
+    """True if somebody changed the agent's `input` before they approved the call in an earlier attempt."""
 
 
 class ToolReturned(_ToolEvent):
-    """`tool.result`: a tool has answered; `content` are its blocks."""
+    """`tool.result`: a tool has answered. `content` has its content blocks."""
 
     type: Literal["tool.result"]
     is_error = _field(False)
@@ -122,9 +122,9 @@ class ApprovalRequested(_ToolEvent):
     type: Literal["approval.requested"]
     input: Any = _field(None)
     standing: Sequence[str] = _field(())
-    """How long an approval can cover later calls of the tool, too (`run`, `hour`)."""
+    """How long an approval can also cover later calls of the tool (`run`, `hour`)."""
     diff = _field("")
-    """What the call would change, line by line, if its tool says that."""
+    """What the call would change, line by line, if its tool says so."""
 
 
 class ApprovalDecided(Event):
@@ -135,9 +135,9 @@ class ApprovalDecided(Event):
     approved = _field(False)
     reason = _field("")
     input: Any = _field(None)
-    """The approved input, if it differs from the one that was requested."""
+    """The approved input, if it differs from the requested one."""
     standing: dict[str, Any] | None = _field(None)
-    """The standing approval that let the call through (`StandingApproval`)."""
+    """The standing approval that covered the call (`StandingApproval`)."""
 
 
 class ClientCallWaiting(_ToolEvent):
@@ -149,8 +149,11 @@ class ClientCallWaiting(_ToolEvent):
 
 
 class FileWritten(Event):
-    """`file.written`: a file of the chat was written. `previous_version` is the version that the run found: None for a
-    new file, equal to `version` when the content stayed the same."""
+    """`file.written`: the run wrote a file of the chat.
+
+    `previous_version` is the version that the run found. It is None for a new file, and equal to `version` if the
+    content stayed the same.
+    """
 
     type: Literal["file.written"]
     path = _field("")
@@ -162,7 +165,7 @@ class FileWritten(Event):
 
     @property
     def file(self) -> WorkspaceFile:
-        """The file, for `files.download`. Raises `StefanBrainError` for a field of a wrong type."""
+        """Return the file for `files.download`. Raises `StefanBrainError` for a field of the wrong type."""
         return read(WorkspaceFile, json.dumps(self.payload), "An event `file.written`")
 
 
@@ -177,7 +180,7 @@ class JobSubmitted(Event):
 
 
 class ProgressMade(Event):
-    """`progress`: how far the run is; no `total` where it is not known."""
+    """`progress`: how far the run is. `total` is None if it is unknown."""
 
     type: Literal["progress"]
     done: float = _field(0)
@@ -186,7 +189,7 @@ class ProgressMade(Event):
 
 
 class WarningGiven(Event):
-    """`warning`: something was left out or cut."""
+    """`warning`: the service left something out or cut it."""
 
     type: Literal["warning"]
     code = _field("")
@@ -194,15 +197,14 @@ class WarningGiven(Event):
 
 
 class PlanChanged(Event):
-    """`plan.changed`: the agent shows another plan; each of its `steps` has a `text` and a `state`, `open`, `doing` or
-    `done`."""
+    """`plan.changed`: the agent shows a new plan. Each step has a `text`, and a `state`: `open`, `doing` or `done`."""
 
     type: Literal["plan.changed"]
     steps: Sequence[dict[str, str]] = _field(())
 
 
 class LimitNear(Event):
-    """`limit.near`: the run has spent 80 % of its `max_cents`; `suggested_cents` is what it could be raised to."""
+    """`limit.near`: the run has spent 80 % of its `max_cents`. `suggested_cents` is a higher limit."""
 
     type: Literal["limit.near"]
     max_cents: float = _field(0)
@@ -218,18 +220,18 @@ class LimitRaised(Event):
 
 
 class BasisGiven(Event):
-    """`answer.basis`: what the answer rests on."""
+    """`answer.basis`: the sources and calculations behind the answer."""
 
     type: Literal["answer.basis"]
 
     @property
     def basis(self) -> AnswerBasis:
-        """Raises `StefanBrainError` for a field of a wrong type."""
+        """Return the basis. Raises `StefanBrainError` for a field of the wrong type."""
         return read(AnswerBasis, json.dumps(self.payload), "An event `answer.basis`")
 
 
 class RunResumed(Event):
-    """`run.resumed`: another attempt took over; what came after the event `discard_after` no longer counts."""
+    """`run.resumed`: another attempt took over. Events after the event `discard_after` no longer count."""
 
     type: Literal["run.resumed"]
     attempt = _field(0)
@@ -243,16 +245,16 @@ class RunEnded(Event):
 
     @property
     def run(self) -> Run:
-        """Raises `StefanBrainError` for a field of a wrong type."""
+        """Return the final record. Raises `StefanBrainError` for a field of the wrong type."""
         return read(Run, json.dumps(self.payload.get("run")), "The event `run.ended`")
 
 
 class OtherEvent(Event):
-    """An event of a type that this version does not know: the fields of its payload are attributes."""
+    """An event of a type that this version does not know. The fields of its payload are attributes."""
 
     if TYPE_CHECKING:
-        # It may be any text. With `str`, mypy would know nothing after `event.type == "text.delta"`; whoever waits for
-        # a type that is not known here asks `isinstance(event, OtherEvent)`.
+        # The type may be any text. But with `str`, mypy could not narrow events by `event.type == "text.delta"`. To
+        # find an unknown type, callers test `isinstance(event, OtherEvent)`.
         type: Literal["(unknown)"]
 
     def __getattr__(self, name: str) -> Any:
@@ -283,7 +285,7 @@ RunEvent = (
     | RunEnded
     | OtherEvent
 )
-"""Any event. Where its `type` is compared with a text, type checkers know its fields."""
+"""Any event. Type checkers know its fields after a comparison of its `type` with a text."""
 
 _KINDS: Final[dict[str, Any]] = {
     get_args(kind.__annotations__["type"])[0]: kind for kind in get_args(RunEvent) if kind is not OtherEvent
@@ -294,7 +296,7 @@ _FIELDS: Final = frozenset({"id", "type", "created_at", "payload"})
 def parse_event(data: Any) -> RunEvent:
     """Return the event of a JSON object. Raises `ValueError`, which names a field that cannot be read.
 
-    The fields of the payload are not looked at: events are read by the thousand, and few of their fields.
+    This does not check the fields of the payload, because callers read thousands of events and few fields.
     """
     if type(data) is not dict:
         raise ValueError("it is no object")
@@ -337,11 +339,11 @@ class EventPage(Showing, runs.EventPage):
 
     @classmethod
     def _parse(cls, data: bytes | str) -> Self:
-        # As the stream reads each event: pydantic's own parser refuses text and depths that Python's accepts.
+        # Read each event as the stream does: pydantic's parser rejects texts and depths that Python's accepts.
         return cls.model_validate(json.loads(data))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per event; see `Listing.to_frame`."""
+        """Return a DataFrame with one row per event; see `Listing.to_frame`."""
         return to_dataframe(runs.Event, self.data)
 
     def _mimebundle(self) -> cards.Bundle:

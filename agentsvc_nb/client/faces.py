@@ -1,8 +1,8 @@
-"""How the methods of a resource become those of the blocking client, and iteration over pages.
+"""Turn the coroutine methods of a resource into blocking methods, and iterate over pages.
 
-A resource is written once, as a class of coroutine methods such as `AsyncRuns`. The class for scripts and notebooks is
-next to it and names the same methods, `get = blocking(AsyncRuns.get)`, with the same parameters, types and docstring.
-Blocking I/O never suspends, so `run_sync` runs the coroutine to its end without an event loop or a thread.
+Each resource is one class of coroutine methods, such as `AsyncRuns`. Next to it, the class for scripts and notebooks
+names the same methods, `get = blocking(AsyncRuns.get)`, with the same parameters, types and docstring. Blocking I/O
+never suspends, so `run_sync` runs the coroutine to its end without an event loop or a thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Resource:
-    """The operations of one resource as coroutine methods, all on one core."""
+    """The operations of one resource as coroutine methods on one core."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -65,7 +65,7 @@ def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> C
 def streaming(
     method: Callable[Concatenate[Any, P], AsyncStreamStart[Data]],
 ) -> Callable[Concatenate[Any, P], EventStream[Data]]:
-    """Return a method that opens a stream of events and returns it for `for`."""
+    """Return a method that opens a stream of events to iterate over."""
 
     @functools.wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> EventStream[Data]:
@@ -75,7 +75,7 @@ def streaming(
 
 
 def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Concatenate[Any, P], Pages[T]]:
-    """Return a method that returns pages for `for`."""
+    """Return a method that returns pages to iterate over."""
 
     @functools.wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Pages[T]:
@@ -85,7 +85,7 @@ def paging(method: Callable[Concatenate[Any, P], AsyncPages[T]]) -> Callable[Con
 
 
 def _returning(kind: str, call: Callable[P, R]) -> Callable[P, R]:
-    """Let `?` show that a method returns `kind`."""
+    """Make `?` show that a method returns `kind`."""
     vars(call)["__signature__"] = inspect.signature(call).replace(return_annotation=kind)
     return call
 
@@ -102,7 +102,7 @@ _OPTIONS: Final = {
 
 
 def show_options(function: F) -> F:
-    """Let `?` and completion show the keywords that a function takes as `**options`; editors know them by its type."""
+    """Make `?` and completion show the keywords that a function takes as `**options`. Editors know them by the type."""
     signature = inspect.signature(function)
     *parameters, last = signature.parameters.values()
     if last.kind is Parameter.VAR_KEYWORD and last.annotation in _OPTIONS:
@@ -114,13 +114,14 @@ def show_options(function: F) -> F:
 # -- pages ------------------------------------------------------------------------------------------------------------
 
 Fetch = Callable[[Any], Coroutine[Any, Any, tuple[Sequence[T], Any, str | None]]]
-"""Fetches the page at a cursor; returns its items, the next cursor (None after the last page) and the request id."""
+"""Fetches the page at a cursor. Returns its items, the next cursor (None after the last page) and the request id."""
 
 
 class AsyncPages(Generic[T]):
-    """Items over all pages, each fetched when its first item is needed: `async for` over it, or await `first()`.
+    """Items over all pages: use `async for`, or await `first()`. A page is fetched when its first item is needed.
 
-    You can iterate once. It is a class and not an async generator because `Pages` runs its coroutines without a loop.
+    You can iterate once. This is a class instead of an async generator, because `Pages` runs its coroutines without an
+    event loop.
     """
 
     def __init__(self, fetch: Fetch[T], start: Any, kind: type[T]) -> None:
@@ -143,7 +144,7 @@ class AsyncPages(Generic[T]):
         return self._items.popleft() if self._items else None
 
     async def all(self) -> Listing[T]:
-        """Return all items that are left as one list."""
+        """Return all remaining items as one list."""
         found = Listing[T]([], self._kind)
         while (item := await self.first()) is not None:
             found.append(item)
@@ -151,7 +152,7 @@ class AsyncPages(Generic[T]):
         return found
 
     async def to_frame(self) -> pd.DataFrame:
-        """Return all items that are left as a DataFrame with one row per item; see `Listing.to_frame`."""
+        """Return all remaining items as a DataFrame with one row per item; see `Listing.to_frame`."""
         return (await self.all()).to_frame()
 
     def __aiter__(self) -> AsyncPages[T]:
@@ -165,7 +166,7 @@ class AsyncPages(Generic[T]):
 
 
 class Pages(Generic[T]):
-    """Items over all pages, each fetched when its first item is needed: iterate over it, or take the `first()`.
+    """Items over all pages: iterate, or take the `first()`. A page is fetched when its first item is needed.
 
     You can iterate once.
     """
@@ -178,11 +179,11 @@ class Pages(Generic[T]):
         return run_sync(self._pages.first())
 
     def all(self) -> Listing[T]:
-        """Return all items that are left as one list."""
+        """Return all remaining items as one list."""
         return run_sync(self._pages.all())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all items that are left as a DataFrame with one row per item; see `Listing.to_frame`."""
+        """Return all remaining items as a DataFrame with one row per item; see `Listing.to_frame`."""
         return self.all().to_frame()
 
     def __iter__(self) -> Pages[T]:
@@ -198,7 +199,7 @@ class Pages(Generic[T]):
 def paged(
     core: Core, route: str, query: Mapping[str, str | None], page: type[Any], kind: type[T], field: str = "data"
 ) -> AsyncPages[T]:
-    """Return the items of a route whose pages have them in `field` and end with `next_after`."""
+    """Return the items of a route whose pages hold them in `field` and link with `next_after`."""
 
     async def fetch(after: str) -> tuple[list[T], str | None, str | None]:
         found = await core.ask(page, ApiRequest(route, query={**query, "after": after or None}))

@@ -18,7 +18,7 @@ from agentsvc_nb.wire.files import FileFacts, FilePage, FileVersions, StagedFile
 
 
 class DownloadArguments(Options, total=False):
-    """Arguments of `download` except `path` and `to`, for its overloads."""
+    """The arguments of `download` except `path` and `to`, for its overloads."""
 
     chat: ChatRef | None
     on_progress: OnBytes | None
@@ -42,8 +42,9 @@ class AsyncFiles(Resource):
             files: each a path, a file opened with `"rb"` (sent from its current position), bytes, a pandas DataFrame
                 (as CSV), a matplotlib figure or a PIL picture (as PNG). Pass `(name, content)` to name any but a path.
             chat: a `chat_...` id or UUID: add the files to this chat.
-            session, project: the same for the chat of a label, which is created if need be; the files' `chat` names it.
-            on_progress: called with the bytes of the request that have been sent, and all its bytes.
+            session, project: add the files to the chat of this label, which is created if needed. The `chat` of the
+                files names it.
+            on_progress: called with the number of bytes sent, and the number of bytes of the whole request.
 
         Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`,
         `unsupported_attachment`), `OSError` for a path, `TypeError` for anything that is not a file.
@@ -80,9 +81,9 @@ class AsyncFiles(Resource):
     ) -> bytes | Path:
         """Return a file's bytes, or with `to` write them to disk and return the path.
 
-        With `to` the content is never whole in memory: it is written to a `.part` file next to the target, which
-        replaces the target when it is complete and its SHA-256 is right. A target with the same content is left alone.
-        A broken download is continued, within this call and by the next one.
+        With `to`, the content is never completely in memory. The client writes it to a `.part` file next to the target.
+        The part file replaces the target when it is complete and its SHA-256 matches. A target with the same content
+        stays untouched. A broken download continues, within this call and in the next one.
 
         Args:
             path: a path of the chat, or an entry of `files.list`, whose `id` the content must match.

@@ -1,4 +1,4 @@
-"""A client's latest requests and their outcomes, without the API key and without the caller's own headers."""
+"""A client's latest requests and their outcomes, without the API key and the caller's own headers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT: Final = 200
-"""How many requests are recorded."""
+"""The number of requests that are recorded."""
 BODY_CHARS: Final = 4_096
-"""Longer bodies are not recorded."""
+"""The maximum size of a recorded body; longer bodies are left out."""
 _IN_CURL: Final = ("accept", "idempotency-key", "if-range", "last-event-id", "range")
-"""Request headers that are recorded. The caller's own headers may contain secrets."""
+"""The request headers that are recorded. The caller's own headers may contain secrets."""
 _COLUMNS: Final = {
     "at": models.TIME_DTYPE,
     "method": "string",
@@ -40,7 +40,7 @@ class Attempt:
     """One request as it was sent, and its outcome.
 
     `attempt` counts from 1. `waited` is the pause before it in seconds, `ms` its duration. `status` is None without an
-    answer; `code` is the error code. `body` is "" if it was too long to record; `files` are names only.
+    answer. `code` is the error code. `body` is "" if it was too long to record. `files` has names only.
     """
 
     method: str
@@ -64,7 +64,7 @@ class Attempt:
     def to_curl(self) -> str:
         """Return the request as a `curl` command, which takes the key from `$SERVICE_API_KEY`.
 
-        Bodies of more than 4,096 characters are not recorded: write such a body to `body.json` for the command. It
+        The history does not record bodies of more than 4,096 characters: write such a body to `body.json`. The command
         expects files to send in the current folder.
         """
         words = ["curl", "-X", self.method, shlex.quote(self.url), '-H "Authorization: Bearer $SERVICE_API_KEY"']
@@ -80,19 +80,19 @@ class Attempt:
 
 
 class History(models.Listing[Attempt]):
-    """The last 200 requests of a client and its `with_options` copies. The newest is last, and first when shown."""
+    """The last 200 requests of a client and its `with_options` copies. The newest is last, and first when displayed."""
 
     def __init__(self) -> None:
         super().__init__([], Attempt)
 
     def add(self, attempt: Attempt) -> None:
-        # Without a lock, which a forked child might find held: each of the two steps is atomic.
+        # Use no lock, because a forked child might find it held. Each of the two steps is atomic.
         self.append(attempt)
         del self[:-KEPT]
 
     @property
     def last_error(self) -> Attempt | None:
-        """The newest request that got an error or no answer."""
+        """Return the newest request that got an error or no answer."""
         return next((attempt for attempt in reversed(self) if attempt.failed), None)
 
     def to_frame(self) -> pd.DataFrame:

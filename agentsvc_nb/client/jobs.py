@@ -1,4 +1,4 @@
-"""Tool jobs, and the files that they made (docs/api/tools-and-jobs.md)."""
+"""Tool jobs, and the files that they created (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agentsvc_nb.wire.routes import Resend
 from agentsvc_nb.wire.tools import JobAccepted, JobEntry, JobPage, JobStatus
 
 NOT_IDEMPOTENT: Final = frozenset({"research_shortform"})
-"""Tools for which the service ignores the idempotency key: a call that is sent twice is done twice."""
+"""Tools for which the service ignores the idempotency key: a repeated call does the work twice."""
 OnProgress = Callable[[Job], Any]
 _HINT_MAX_MS: Final = 3_600_000
 
@@ -42,9 +42,9 @@ class AsyncJobs(Resource):
         idempotency_key: str | None = None,
         **options: Unpack[Options],
     ) -> JobAccepted:
-        """Submit an asynchronous tool and return at once. Look the job up with the `chat` of the result.
+        """Submit an asynchronous tool and return at once. Use the `chat` of the result to look up the job.
 
-        With `idempotency_key` (of all tools but `research_shortform`) a submit without an answer is sent again.
+        With `idempotency_key`, the client repeats a submit that got no answer (except for `research_shortform`).
 
         Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), and `APIConnectionError`, whose hint says
         whether the work may have started.
@@ -68,7 +68,7 @@ class AsyncJobs(Resource):
         session: str | None = None,
         **options: Unpack[Options],
     ) -> Job:
-        """Return a job as it is now. Name the chat of its acceptance, or the same project and session.
+        """Return a job's current state. Name the chat that accepted it, or the same project and session.
 
         Raises `StefanBrainError` (`job_not_found`).
 
@@ -94,10 +94,10 @@ class AsyncJobs(Resource):
 
         Args:
             job_id: the job, or its id.
-            chat: the chat of its acceptance.
+            chat: the chat that accepted the job.
             project, session: in place of `chat`.
             timeout: seconds in all, 20 minutes by default; None for no limit.
-            poll: seconds between two requests. The default is what the service recommends, or else 2 s, growing by
+            poll: seconds between two requests. The default is the service's recommendation, or else 2 s, growing by
                 half each time up to 15 s.
             on_progress: called with the `Job` after each request.
 
@@ -181,14 +181,15 @@ class AsyncJobs(Resource):
         Args:
             tool: a name of the catalog.
             input: fits the tool's `input_schema`.
-            chat: where the tool works; without `chat` and `session` in the chat that tools share.
+            chat: the chat in which the tool works. Without `chat` and `session`, it works in the chat that tools share.
             project, session: in place of `chat`.
-            idempotency_key: makes it safe to send a submit without an answer again.
+            idempotency_key: makes it safe to repeat a submit that got no answer.
             timeout: seconds in all, 20 minutes by default; None for no limit.
-            poll: seconds between two requests; the default is what the service recommends.
+            poll: seconds between two requests; the default is the service's recommendation.
             on_progress: called with the `Job` after each request.
 
-        Raises as `submit`, `wait` and `result`; `JobTimeoutError` without a `job_id` if the submit was never answered.
+        Raises the errors of `submit`, `wait` and `result`. `JobTimeoutError` has no `job_id` if the submit was never
+        answered.
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -218,12 +219,12 @@ class AsyncJobs(Resource):
         """Download all files of a job's result into the folder `to`, and return their paths; see `files.download`.
 
         Args:
-            job: its id, with its `chat` or `project` and `session`; its acceptance, or its result.
-            to: the folder, which is created if need be. Files of the same name get `-2`, `-3`, ... before their suffix;
-                files that have the content already stay.
+            job: its id with its `chat` or `project` and `session`, the `JobAccepted` of its submit, or its result.
+            to: the folder, which is created if needed. Files of the same name get `-2`, `-3`, ... before their suffix.
+                Files that already have the content stay untouched.
             on_progress: called with the bytes so far and the bytes in all.
 
-        Raises `StefanBrainError` (`job_not_finished`; as `files.download`), `OSError`.
+        Raises `StefanBrainError` (`job_not_finished`, and the errors of `files.download`), `OSError`.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -246,7 +247,7 @@ class AsyncJobs(Resource):
             before += file.size_bytes
         return paths
 
-    # Last, because `list` means this method in annotations below it.
+    # Last, because annotations below this method would read `list` as the method.
     def list(
         self, *, chat: ChatRef | None = None, status: JobStatus | None = None, **options: Unpack[Options]
     ) -> AsyncPages[JobEntry]:
@@ -282,7 +283,7 @@ class Jobs(BlockingResource):
 async def finished(
     core: Core, accepted: JobAccepted, timeout: float, poll: float | None, on_progress: OnProgress | None = None
 ) -> Job:
-    """Wait until an accepted job has succeeded, and return it with its result. Raises as `AsyncJobs.wait`."""
+    """Wait until a job has succeeded, and return it with its result. Raises the errors of `AsyncJobs.wait`."""
     timed, job_id, chat = core.within(timeout), accepted.job_id, accepted.chat
     await AsyncJobs(core).wait(job_id, chat=chat, timeout=timeout, poll=poll, on_progress=on_progress)
     timed = core.within(max(timed.left, LAST_LOOK_SECONDS))

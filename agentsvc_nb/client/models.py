@@ -1,4 +1,4 @@
-"""The results of operations: models, DataFrames, and answers parsed into a type of the caller's."""
+"""The results of operations: models, DataFrames, and answers as a type that the caller defines."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair: JSON can say it, but it can be neither printed nor sent."""
+"""Half of a surrogate pair, which JSON can represent but nothing can print or send."""
 
 
 def read(model: type[M], data: bytes | str, where: str, status: int | None = None) -> M:
-    """Read JSON as `model`. Unknown fields and values are kept.
+    """Read JSON as `model`. Keep unknown fields and values.
 
-    Raises `StefanBrainError` for a field of a wrong type; its message begins with `where` and names the field.
+    Raises `StefanBrainError` for a field of the wrong type. Its message begins with `where` and names the field.
     """
     try:
         try:
@@ -47,7 +47,7 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
             if not any(detail["type"] == "json_invalid" for detail in error.errors(include_url=False)):
                 raise
             try:
-                # Python's parser takes what pydantic's refuses: a byte order mark, and halves of surrogate pairs.
+                # Python's parser accepts byte order marks and halves of surrogate pairs, which pydantic's rejects.
                 text = json.dumps(json.loads(data), ensure_ascii=False)
             except (ValueError, RecursionError):
                 raise error from None
@@ -64,7 +64,7 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
         raise StefanBrainError(f"{where} answered JSON that cannot be read: {error}.", status=status) from None
 
 
-# -- answers of a shape that the caller gives -------------------------------------------------------------------------
+# -- answers in a shape that the caller defines -----------------------------------------------------------------------
 
 T = TypeVar("T")
 Data = TypeVar("Data", default=dict[str, Any])
@@ -72,13 +72,13 @@ Shape = dict[str, Any] | type[Any]
 
 
 def schema(shape: Shape | None) -> dict[str, Any] | None:
-    """Return the JSON Schema of `shape`, as it is sent; a dict is returned as it is.
+    """Return the JSON Schema of `shape` as the client sends it. Return a dict unchanged.
 
-    Raises `StefanBrainError` (`invalid_output_config`) for a type that has no schema, or whose schema is no object.
+    Raises `StefanBrainError` (`invalid_output_config`) for a type without a schema, or whose schema is not an object.
     """
     if shape is None or isinstance(shape, dict):
         return shape
-    from pydantic import TypeAdapter  # here, for most programs need none
+    from pydantic import TypeAdapter  # here, because most programs do not need it
 
     if isinstance(shape, str | bytes):
         raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
@@ -95,7 +95,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
 
 
 def parse_answer(shape: type[T], data: dict[str, Any]) -> T:
-    """Read `data` as an instance of `shape`. Raises `StefanBrainError`, which names the first field that is wrong."""
+    """Read `data` as an instance of `shape`. Raises `StefanBrainError`, which names the first wrong field."""
     from pydantic import TypeAdapter
 
     try:
@@ -118,7 +118,7 @@ JSON_DTYPES: Final[Mapping[str, str]] = {
     "number": "Float64",
     "boolean": "boolean",
 }
-"""The pandas dtype for each JSON type; columns of other types have the dtype `object`."""
+"""The pandas dtype for each JSON type. Columns of other types have the dtype `object`."""
 _DTYPES: Final[Mapping[object, str]] = {
     str: JSON_DTYPES["string"],
     int: JSON_DTYPES["integer"],
@@ -129,9 +129,9 @@ _DTYPES: Final[Mapping[object, str]] = {
 
 @functools.cache
 def columns(kind: type) -> dict[str, str]:
-    """Return the columns for a model or dataclass and their dtypes: one for each field but the constant `object`.
+    """Return the columns for a model or dataclass and their dtypes: one for each field except the constant `object`.
 
-    Times are in UTC. Integers, booleans and text have nullable dtypes (`pd.NA`); nested values have dtype `object`.
+    Times are in UTC. Integers, booleans and text have nullable dtypes (`pd.NA`). Nested values have the dtype `object`.
     """
     hints = get_type_hints(kind)
     names = kind.model_fields if issubclass(kind, BaseModel) else hints
@@ -151,8 +151,8 @@ def columns(kind: type) -> dict[str, str]:
 def to_dataframe(kind: type, records: Iterable[Any], **attrs: str | None) -> pd.DataFrame:
     """Return a DataFrame with one row per record of the model (or dataclass) `kind`, and the columns of `columns`.
 
-    `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that the
-    column's dtype cannot hold.
+    `attrs` become its `DataFrame.attrs`. Raises `StefanBrainError`, which names the column, for a value that does not
+    fit the column's dtype.
     """
     rows = []
     for record in records:
@@ -165,7 +165,7 @@ def to_dataframe(kind: type, records: Iterable[Any], **attrs: str | None) -> pd.
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs: Any) -> pd.DataFrame:
-    """Return a DataFrame with these columns and dtypes, followed by any other fields of the rows as objects.
+    """Return a DataFrame with these columns and dtypes. Any other fields of the rows follow as objects.
 
     Example: `frame([file.model_dump()], columns(WorkspaceFile), chat="chat_1").dtypes`
     """
@@ -195,20 +195,21 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs
 
 
 class HasTables(Model):
-    """What a run computed, as DataFrames."""
+    """The tables of a run as DataFrames."""
 
     @property
     def df(self) -> pd.DataFrame:
-        """The first of `tables`. Raises `StefanBrainError` when there is none, and what `tables` raises."""
+        """Return the first table. Raises `StefanBrainError` if there is none, and the errors of `tables`."""
         if not (tables := self.tables):
             raise StefanBrainError("This run left no table: it computed none, or its agent leaves none.")
         return tables[0]
 
     @property
     def tables(self) -> list[pd.DataFrame]:
-        """The tables that the run left so far, as `client.runs.tables(...)` has them, fetched each time.
+        """Return the run's tables so far, fetched each time; see `client.runs.tables`.
 
-        Raises `StefanBrainError` for those of `AsyncAgentService`, of a stream, or pickled: call that instead.
+        Raises `StefanBrainError` for a run from `AsyncAgentService`, from a stream, or from a pickle. Call
+        `runs.tables` for those.
         """
         fetch = self.__dict__.get("_fetch_tables")
         if fetch is None:
@@ -217,7 +218,7 @@ class HasTables(Model):
         return found
 
     def with_tables(self, fetch: Callable[[], list[pd.DataFrame]]) -> Self:
-        """Set how `tables` are fetched, and return the record. Comparing and pickling ignore it."""
+        """Set the function that fetches `tables`, and return the record. Comparing and pickling ignore it."""
         self.__dict__["_fetch_tables"] = fetch
         return self
 
@@ -228,30 +229,30 @@ class HasTables(Model):
 
 
 class Run(HasTables, Showing, runs.Run, Generic[Data]):
-    """One agent turn inside a chat; a notebook shows it as a card.
+    """One agent turn in a chat. A notebook shows it as a card.
 
-    For type checkers it is a `Run[Offer]` when the start's `output_config` was the class `Offer`.
+    Type checkers see a `Run[Offer]` if the start's `output_config` was the class `Offer`.
     """
 
     _shape: type[Any] | None = PrivateAttr(default=None)
 
     @property
     def data(self) -> Data | None:
-        """The structured output, None as long as there is none.
+        """Return the structured output, or None while there is none.
 
-        It is an instance of the model or dataclass that was the start's `output_config`, else a dict. A run that was
-        read anew (`runs.get`) does not know the model: `parse` it.
+        It is an instance of the model or dataclass that the start got as `output_config`, else a dict. A run from
+        `runs.get` does not know the model: use `parse`.
 
-        Raises `StefanBrainError` when the answer fits the schema, but not the model's own checks.
+        Raises `StefanBrainError` if the answer fits the schema, but not the model's own checks.
         """
         if self.structured_output is None or self._shape is None:
             return cast("Data | None", self.structured_output)
         return cast("Data", parse_answer(self._shape, self.structured_output))
 
     def parse(self, shape: type[T]) -> T:
-        """The structured output as an instance of a pydantic model, a dataclass or a TypedDict.
+        """Return the structured output as an instance of a pydantic model, a dataclass or a TypedDict.
 
-        Raises `StefanBrainError` when there is none, or it does not fit.
+        Raises `StefanBrainError` if there is none, or it does not fit.
 
         >>> client.runs.wait(run.run_id).parse(Campaign).headline  # doctest: +SKIP
         """
@@ -262,11 +263,11 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
 
     @property
     def shape(self) -> Any:
-        """The model or dataclass that `data` is read as, if any."""
+        """Return the model or dataclass that `data` is read as, if any."""
         return self._shape
 
     def with_shape(self, shape: Any) -> Self:
-        """Read `data` as `shape` when that is a class, and return the run."""
+        """Read `data` as `shape` if that is a class, and return the run."""
         self._shape = shape if isinstance(shape, type) else None
         return self
 
@@ -284,7 +285,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
 
 
 class Job(Showing, tools.Job):
-    """A tool job; a notebook shows it as a card."""
+    """A tool job. A notebook shows it as a card."""
 
     def _mimebundle(self) -> cards.Bundle:
         progress = self.progress
@@ -301,7 +302,7 @@ class Job(Showing, tools.Job):
 
 
 class Answer(HasTables, Showing, Model):
-    """The `answer` of an ask, with its chat and run. A notebook shows it as a card; `raw` is the whole envelope."""
+    """The answer of `ask`, with its chat and run. A notebook shows it as a card. `raw` is the whole envelope."""
 
     answer: str
     chat: str = ""
@@ -317,7 +318,7 @@ class Answer(HasTables, Showing, Model):
 
 
 class Listing(Showing, list[T]):
-    """A list of records that knows their model: a table in a notebook, and a DataFrame, also when it is empty."""
+    """A list of records of one model. It is a table in a notebook, and becomes a DataFrame even if it is empty."""
 
     def __init__(self, records: Iterable[T], kind: type[T]) -> None:
         super().__init__(records)
@@ -325,7 +326,7 @@ class Listing(Showing, list[T]):
         self._request_id: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per record, with columns whose names and types are always the same (docs/tables.md).
+        """Return one row per record. The columns' names and types are always the same (docs/tables.md).
 
         Raises `StefanBrainError` for a value of the wrong type, `ImportError` without pandas.
         """
@@ -346,10 +347,10 @@ def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
 
 
 class FileSearch(Showing, files.FileSearch):
-    """What a search found, best first."""
+    """The results of a search, best first."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per result; see `Listing.to_frame`."""
+        """Return a DataFrame with one row per result; see `Listing.to_frame`."""
         return to_dataframe(files.SearchResult, self.results, chat=self.chat)
 
     def _mimebundle(self) -> cards.Bundle:
@@ -361,7 +362,7 @@ class FileSearch(Showing, files.FileSearch):
 
 
 def records_table(kind: type, records: Sequence[Any]) -> cards.Bundle:
-    """Return how a notebook shows a list of records of the model `kind`."""
+    """Return what a notebook shows for a list of records of the model `kind`."""
     names = list(_SHOWN.get(kind, columns(kind)))
     rows = ({name: getattr(record, name, None) for name in names} for record in records)
     return cards.table(_TITLES.get(kind, kind.__name__), names, rows, len(records))

@@ -16,20 +16,20 @@ from agentsvc_nb.wire.limits import MAX_RETRIES, RETRY_AFTER_MAX_SECONDS
 from agentsvc_nb.wire.routes import Resend
 
 FIRST_SECONDS: Final = 0.5
-"""Upper limit of the wait before the first retry."""
+"""The upper limit of the wait before the first retry."""
 _DOUBLINGS: Final = 64
 TIMEOUT_SECONDS: Final = 60.0
 LONGEST_SECONDS: Final = 1e7
-"""Longer times count as no limit, because the system's clocks do not take them."""
+"""Longer times count as no limit, because the system's clocks do not accept them."""
 
 
 def may_resend(resend: Resend, keyed: bool) -> bool:
-    """Return True if sending the request again cannot do its work twice. `keyed`: it has an idempotency key."""
+    """Return True if a repeated request cannot do its work twice. `keyed` means that it has an idempotency key."""
     return resend == "always" or (resend == "keyed" and keyed)
 
 
 def transient(error: StefanBrainError) -> bool:
-    """Return True if the same request may succeed later, by the error's code if it is known, and by its status."""
+    """Return True if the same request may succeed later, judged by the error's status and its code, if known."""
     if isinstance(error, APIConnectionError):
         return not error.closed
     by_status, by_code = STATUSES.get(error.status or 0), CODES.get(error.code or "")
@@ -48,10 +48,10 @@ def pause(
 ) -> float | None:
     """Return the seconds to wait before the next attempt, or None to give up.
 
-    `attempt` counts from 1, `limit` is the number of allowed retries, `rng()` returns a number in [0, 1). A
-    `Retry-After` of up to 60 s is obeyed; a longer one returns None. Without it the wait is random, from 0 to `first`
-    seconds before the first retry. That maximum doubles with each retry, up to `longest`. This is exponential backoff
-    with full jitter, so that clients that failed together do not retry together.
+    `attempt` counts from 1. `limit` is the number of allowed retries. `rng()` returns a number in [0, 1). A
+    `Retry-After` of up to 60 s is obeyed; a longer one returns None. Without it, the wait before the first retry is a
+    random time of at most `first` seconds. That maximum doubles with each retry, up to `longest`. This is exponential
+    backoff with full jitter, so that clients that failed together do not retry together.
     """
     if attempt > limit or not transient(error):
         return None
@@ -85,7 +85,7 @@ def wait_seconds(given: Any) -> float:
 
 
 def poll_seconds(given: Any) -> float | None:
-    """Return the `poll` of a wait. None leaves the interval to the service."""
+    """Return the `poll` of a wait. With None, the service chooses the interval."""
     return None if given is None else some_seconds("poll", given)
 
 
@@ -175,7 +175,7 @@ class Options(WaitOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class RetryNotice:
-    """A request failed and will be sent again in `seconds`. `attempt`: how often it was sent so far."""
+    """A request failed and will be sent again in `seconds`. `attempt` counts how often it was sent so far."""
 
     operation: str
     attempt: int
@@ -185,7 +185,7 @@ class RetryNotice:
 
 @dataclass(frozen=True, slots=True)
 class WaitNotice:
-    """A call waits for a run, a job or a chat. `seconds` is the time to the next poll, None while it reads events."""
+    """A call waits for a run, job or chat. `seconds` is the time to the next poll, or None while it reads events."""
 
     reason: Literal["run", "job", "chat_busy"]
     id: str | None
@@ -199,7 +199,7 @@ OnWait = Callable[[WaitNotice], Any]
 
 
 class ClientOptions(Options, total=False):
-    """Arguments of `with_options`: the `Options` of all calls of the new client, and its hooks."""
+    """The arguments of `with_options`: the `Options` of all calls of the new client, and its hooks."""
 
     on_retry: OnRetry | None
     on_wait: OnWait | None
@@ -207,7 +207,7 @@ class ClientOptions(Options, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """The options in force, with a value for each."""
+    """The current options, with a value for each."""
 
     timeout: float = TIMEOUT_SECONDS
     deadline: float | None = None
@@ -218,7 +218,7 @@ class ClientSettings:
     on_wait: OnWait | None = None
 
     def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
-        """Return a copy with the given options. None changes nothing; headers and body fields are added to those set.
+        """Return a copy with the given options. None changes nothing. Headers and body fields join the present ones.
 
         Raises `TypeError` for an unknown option, `StefanBrainError` for an invalid value.
         """

@@ -12,7 +12,7 @@ from agentsvc_nb.client.transport.health import Secret
 from agentsvc_nb.client.transport.http import is_usable
 
 Revive = Callable[[], tuple[str, str]]
-"""Finds or starts the embedded service, replaces a key that it does not know, and returns (base URL, key)."""
+"""Find or start the embedded service, replace a key that it does not know, and return (base URL, key)."""
 
 BASE_URL: Final = "http://127.0.0.1:8787"
 KEY_VARIABLE: Final = "SERVICE_API_KEY"
@@ -20,9 +20,9 @@ URL_VARIABLE: Final = "AGENTSVC_BASE_URL"
 
 
 class Origin:
-    """Address and key of a service, shared by a client and its `with_options` copies.
+    """The address and key of a service, shared by a client and its `with_options` copies.
 
-    `update` changes both after an embedded service was restarted. Raises `AuthenticationError` without a valid key,
+    `update` changes both after an embedded service was restarted. Raises `AuthenticationError` without a valid key, and
     `StefanBrainError` for an address that is not http(s).
     """
 
@@ -35,7 +35,7 @@ class Origin:
         )
 
     def update(self, base_url: str, api_key: str) -> None:
-        # In one statement, so that neither changes if one of them is refused.
+        # One statement, so that neither changes if one of them is invalid.
         self.base_url, self._secret.key = _address(base_url), _key(api_key)
 
     @property
@@ -44,13 +44,13 @@ class Origin:
 
     @property
     def secret(self) -> Secret | None:
-        """The secret that the embedded service must prove on each connection; None for any other service."""
+        """Return the secret that the embedded service must prove on each connection. Other services have None."""
         return self._secret if self.reconnect else None
 
     def resolved(self, link: str) -> str | None:
-        """Return the address of a link from the service, or None if the key must not be sent there.
+        """Return the address of a link from the service.
 
-        That is a link to another origin, or a malformed one.
+        Return None for a link to another origin or a malformed one, because the key must not be sent there.
         """
         if not link.isprintable():
             return None
@@ -64,12 +64,12 @@ class Origin:
         return whole if same else None
 
     def scrubbed(self, content: bytes) -> bytes:
-        """Return `content` with `[key]` in place of the API key, in case the service repeats it in an error."""
+        """Return `content` with `[key]` in place of the API key, because an error may repeat the key."""
         return content.replace(self.key.encode(), b"[key]")
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None, str | None]:
-    """Return scheme, host, port and user. The base URL never has a user, so a link with one is on another origin."""
+    """Return scheme, host, port and user. The base URL never has a user, so a link with a user is on another origin."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme), parts.username
 
@@ -85,7 +85,7 @@ def _key(api_key: str) -> str:
 
 
 def _address(base_url: str) -> str:
-    """Return the http(s) address of a host, with at most a path. Raises `StefanBrainError` for any other text."""
+    """Return `base_url` if it is the http(s) address of a host, with at most a path. Raises `StefanBrainError`."""
     try:
         parts = urlsplit(base_url)
         valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and "@" not in parts.netloc

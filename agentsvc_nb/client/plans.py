@@ -1,4 +1,4 @@
-"""The plan that an agent shows in a longer run, as lines of text."""
+"""Lines of text for the plan that an agent shows in a long run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SIGNS: Final = {"done": "✓", "doing": "▸"}
 
 
 def planned(event: Event) -> list[PlanStep]:
-    """Return the plan of an event `plan.changed`."""
+    """Return the plan of a `plan.changed` event."""
     given: Any = event.payload.get("steps")
     steps = [step for step in given if isinstance(step, dict)] if isinstance(given, list) else []
     return [PlanStep(text=str(step.get("text")), state=str(step.get("state"))) for step in steps[:PLAN_STEPS_MAX]]
 
 
 def step_line(step: PlanStep) -> str:
-    """Return a step with the sign of its state.
+    """Return the step's text after a sign for its state.
 
     >>> step_line(PlanStep(text="Read the files", state="done"))
     '✓ Read the files'
@@ -29,7 +29,7 @@ def step_line(step: PlanStep) -> str:
 
 
 def new_lines(before: Sequence[PlanStep], plan: Sequence[PlanStep]) -> str:
-    """Return what a terminal prints of a plan in place of another: the steps that have changed, or all of new ones."""
+    """Return the lines to print when `plan` replaces `before`: the changed steps, or all steps of a new plan."""
     if [step.text for step in before] != [step.text for step in plan]:
         return "\n".join(map(step_line, plan))
     return "\n".join(step_line(step) for step, was in zip(plan, before, strict=True) if step != was)

@@ -1,4 +1,4 @@
-"""Ids of arguments. Operations take an id, or a record that has one."""
+"""Read ids from arguments. Operations accept an id, or a record that has one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RunRef = str | HasRun
 ChatRef = str | HasChat
 """A run, an answer, a job or the result of a tool."""
 JobRef = str | HasJob
-"""A job, or the acceptance of one."""
+"""A job, or the `JobAccepted` of one."""
 CallRef = str | HasCall
 """An event about a tool call."""
 IdRef = str | HasId
@@ -51,7 +51,7 @@ IdRef = str | HasId
 ToolRef = str | HasName
 """A tool of the catalog."""
 
-# The attributes of a record that may have the id, by the name of the parameter.
+# The attributes of a record that may hold the id, by the name of the parameter.
 _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "run_id": ("run_id",),
     "job_id": ("job_id",),
@@ -67,9 +67,9 @@ _CODES: Final = {"run_id": "invalid_run_id", "chat": "invalid_chat", "project": 
 
 
 def identifier(name: str, given: Any) -> str:
-    """Return the id that was `given` for the parameter `name`, as a text or in a record.
+    """Return the id that was `given` for the parameter `name`, as text or in a record.
 
-    Raises `StefanBrainError` for a value without one, such as None.
+    Raises `StefanBrainError` for a value without an id, such as None.
     """
     if isinstance(given, str):
         return given
@@ -95,7 +95,7 @@ def identifiers(name: str, given: Iterable[Any] | None) -> list[str]:
 
 
 def in_path(name: str, given: Any) -> str:
-    """Return `identifier`. Raises `StefanBrainError` also for an id that would lead to another path."""
+    """Return `identifier(name, given)`. Raises `StefanBrainError` also for an id that would lead to another path."""
     found = identifier(name, given)
     if found in ("", ".", ".."):
         raise _refused(name, f"`{name}` must be an id, not {found!r}.")

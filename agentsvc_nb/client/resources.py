@@ -1,4 +1,4 @@
-"""The small resources: models, projects, chats, feedback, stored ad media, labels of landing pages."""
+"""The small resources: models, projects, chats, feedback, stored ad media, and labels of landing pages."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from agentsvc_nb.wire.tools import JobAccepted
 
 
 class AsyncModels(Resource):
-    """The models that a start may name."""
+    """The models that a run may use."""
 
     async def list(self, **options: Unpack[Options]) -> Listing[ModelInfo]:
-        """List the models that a start may name, the default first, with their prices and whether they are available.
+        """List the models that a run may use, the default first, with prices and availability.
 
         Raises `StefanBrainError`.
 
@@ -47,16 +47,16 @@ class AsyncModels(Resource):
 
 
 class Models(BlockingResource):
-    """The models that a start may name."""
+    """The models that a run may use."""
 
     list = blocking(AsyncModels.list)
 
 
 class AsyncUsage(Resource):
-    """What the account uses."""
+    """The account's usage."""
 
     async def today(self, **options: Unpack[Options]) -> DayUsage:
-        """Return what the account was billed for today and what its active work holds, of its budget a day, in cents.
+        """Return today's billed cost, the cost that active work holds, and the daily budget, in cents.
 
         Raises `StefanBrainError`.
 
@@ -69,16 +69,16 @@ class AsyncUsage(Resource):
 
 
 class Usage(BlockingResource):
-    """What the account uses."""
+    """The account's usage."""
 
     today = blocking(AsyncUsage.today)
 
 
 class AsyncProjects(Resource):
-    """Projects: chats that belong together."""
+    """Projects, which group chats."""
 
     async def create(self, name: str, instructions: str | None = None, **options: Unpack[Options]) -> Project:
-        """Create a project; pass its id as `project` to runs and jobs. Never sent twice.
+        """Create a project. Pass its id as `project` to runs and jobs. Never sent twice.
 
         The agent gets the `instructions` in all chats of the project.
 
@@ -100,13 +100,13 @@ class AsyncProjects(Resource):
         skills: Mapping[str, Mapping[str, str]] | None = None,
         **options: Unpack[Options],
     ) -> Project:
-        """Change a project's name, instructions or skills. Arguments left out change nothing. Safe to repeat.
+        """Change a project's name, instructions or skills. Arguments that you leave out change nothing. Safe to repeat.
 
-        `skills` has the texts of folders of skills by name and path, such as `{"tone": {"SKILL.md": text}}`. A skill
-        without files is removed; skills that are not named stay.
+        `skills` maps skill names to their files, and file paths to texts: `{"tone": {"SKILL.md": text}}`. A skill
+        without files is removed. Skills that you do not name stay.
 
-        Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with what a skill lacks, `invalid_json` for
-        instructions of more than 20,000 characters).
+        Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with the reason, `invalid_json` for instructions
+        of more than 20,000 characters).
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -128,7 +128,7 @@ class AsyncProjects(Resource):
 
 
 class Projects(BlockingResource):
-    """Projects: chats that belong together."""
+    """Projects, which group chats."""
 
     create = blocking(AsyncProjects.create)
     update = blocking(AsyncProjects.update)
@@ -136,10 +136,10 @@ class Projects(BlockingResource):
 
 
 class AsyncChats(Resource):
-    """Chats, which runs and tools create as they need them."""
+    """Chats. Runs and tools create them as needed."""
 
     async def retire(self, chat: ChatRef, **options: Unpack[Options]) -> RetiredChat:
-        """Let a chat accept no more starts. Its active turn goes on, and its files stay readable. Safe to repeat.
+        """Make a chat refuse new starts. Its active turn continues, and its files stay readable. Safe to repeat.
 
         Raises `StefanBrainError` (`chat_not_found`).
 
@@ -152,7 +152,7 @@ class AsyncChats(Resource):
 
 
 class Chats(BlockingResource):
-    """Chats, which runs and tools create as they need them."""
+    """Chats. Runs and tools create them as needed."""
 
     retire = blocking(AsyncChats.retire)
 
@@ -207,7 +207,7 @@ class AsyncFeedback(Resource):
     ) -> FeedbackReceipt:
         """Send a report about the last failed call of this client, with its endpoint, error code and request id.
 
-        Raises as `send`, and `StefanBrainError` if no call in `client.history` has failed.
+        Raises the errors of `send`, and `StefanBrainError` if no call in `client.history` has failed.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -267,7 +267,7 @@ class AsyncMedia(Resource):
         return await self._core.scoped(options).ask(AdMedia, ApiRequest("media.get", {"media_id": media_id}))
 
     async def transcribe(self, media_id: IdRef, **options: Unpack[Options]) -> Transcript | JobAccepted:
-        """Return the stored transcript, or the acceptance of the job that creates one. Never sent twice.
+        """Return the stored transcript, or the `JobAccepted` of the job that creates one. Never sent twice.
 
         Raises `StefanBrainError` (`media_not_found`).
 
@@ -293,7 +293,7 @@ class AsyncLabels(Resource):
     """Landing pages and their labels."""
 
     async def list(self, **options: Unpack[Options]) -> Listing[Label]:
-        """List the labels, each with the values that it may have. Raises `StefanBrainError`.
+        """List the labels, each with its allowed values. Raises `StefanBrainError`.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -317,7 +317,7 @@ class AsyncLabels(Resource):
         """Replace all labels of a page. Never sent twice.
 
         `expected_version` is the `version` that you have read. Raises `StefanBrainError`: `invalid_label`, or
-        `version_conflict` if somebody has written since.
+        `version_conflict` if somebody has changed the page since.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 

@@ -45,11 +45,11 @@ T = TypeVar("T")
 WithTables = TypeVar("WithTables", "Run[Any]", Answer)
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
-"""Minimum timeout of a synchronous start: the service answers within 90 s, or the gateway cuts it off at 120 s."""
+"""The minimum timeout of a synchronous start. The service answers within 90 s, and the gateway closes at 120 s."""
 
 
 class StreamArguments(WaitOptions, total=False):
-    """Arguments of `start_and_stream` except `message` and `output_config`, for its overloads."""
+    """The arguments of `start_and_stream` except `message` and `output_config`, for its overloads."""
 
     chat: ChatRef | None
     project: IdRef | None
@@ -68,13 +68,13 @@ class StreamArguments(WaitOptions, total=False):
 
 
 class StartArguments(StreamArguments, total=False):
-    """Arguments of `start` except `message` and `output_config`, for its overloads."""
+    """The arguments of `start` except `message` and `output_config`, for its overloads."""
 
     sync: bool
 
 
 class WaitArguments(WaitOptions, total=False):
-    """Arguments of `wait` except `run_id`, for its overloads."""
+    """The arguments of `wait` except `run_id`, for its overloads."""
 
     timeout: float | None
     poll: float
@@ -110,23 +110,23 @@ class AsyncRuns(Resource):
         client_tools: Sequence[ClientTool | Function] = (),
         **options: Unpack[Options],
     ) -> Run[Any]:
-        """Start a run and return its record at once, while the run goes on.
+        """Start a run and return its record at once, while the run continues.
 
         Args:
-            message: what to ask.
+            message: the question or task.
             chat: a `chat_...` id or UUID. Without `chat` and `session` the run gets a new chat.
             project: a `proj_...` id or UUID.
             session: a label of your choice; each label has its own chat, for parallel workstreams.
-            sync: wait for the end of the run before answering, for up to 90 seconds.
-            on_busy: `"reject"`, the default: raise an error if the chat is busy. `"wait"`: wait for the turn that holds
-                the chat, for up to 20 minutes or the deadline, then start.
+            sync: wait up to 90 seconds for the end of the run before answering.
+            on_busy: `"reject"`, the default: raise an error if the chat is busy. `"wait"`: wait until the chat's turn
+                has ended, for up to 20 minutes or the deadline, then start.
             output_config: the shape of the final answer: a JSON Schema, a pydantic model or a dataclass. With a model
-                or dataclass the run's `data` is an instance of it.
+                or dataclass, the run's `data` is an instance of it.
             files: up to 10 attachments: paths, open files, bytes, DataFrames, figures; see `files.upload`.
             file_ids: staged uploads (`files.upload`); they count towards the 10.
             files_from: a chat whose files, at most 200, are copied into the run's new chat; not with `chat` or
                 `session`.
-            idempotency_key: makes it safe to send a start without an answer again. The same key on the same UTC day
+            idempotency_key: makes it safe to repeat a start that got no answer. The same key on the same UTC day
                 returns the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
             model: one of `models.list`; the default is the service's.
             effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
@@ -136,8 +136,9 @@ class AsyncRuns(Resource):
                 reads the run's stream or is in `wait`.
 
         Raises:
-            StefanBrainError: the service refused; code `agent_run_rejected`, with `active_run_id`, if the chat is busy.
-            APIConnectionError: no answer came; its hint says whether the work may have started.
+            StefanBrainError: the service refused the request. If the chat is busy, the code is `agent_run_rejected`,
+                and `active_run_id` names its run.
+            APIConnectionError: no answer came. The hint says whether the work may have started.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -203,13 +204,14 @@ class AsyncRuns(Resource):
     ) -> AsyncStreamStart[Any]:
         """Start a run and follow its events. The stream reconnects after a dropped connection and loses no event.
 
-        Takes the arguments of `start`, but `timeout` limits the whole: after so many seconds reading the stream raises
-        `JobTimeoutError`, and the run goes on. A key that was used today replays its run from the first event.
+        Takes the arguments of `start`, but `timeout` limits the whole stream: after it, reading raises
+        `JobTimeoutError`, and the run continues. A key that was already used today replays its run from the first
+        event.
 
-        Functions of `client_tools` are called while you read the stream, in the thread that reads it; coroutine
-        functions are awaited. The agent sees an exception that one raises.
+        While you read the stream, the reading thread calls the functions of `client_tools`, and awaits coroutine
+        functions. If a function raises an exception, the agent sees it.
 
-        Raises as `start`, and while it is read as `attach`.
+        Raises the errors of `start`, and while you read the errors of `attach`.
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -242,14 +244,14 @@ class AsyncRuns(Resource):
         return AsyncStreamStart(open)
 
     def attach(self, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> AsyncStreamStart:
-        """Follow a run that was started before, here or elsewhere. The stream reconnects as in `start_and_stream`.
+        """Follow a run that was started earlier, by any client. The stream reconnects as in `start_and_stream`.
 
         Args:
             run_id: the run, or its id.
             after: the id of the last event that you have seen; 0 for all events.
 
-        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and while it is read `APIConnectionError` if the
-        connection is lost for good.
+        Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and while you read `APIConnectionError` if the
+        stream cannot reconnect.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -264,7 +266,7 @@ class AsyncRuns(Resource):
         return AsyncStreamStart(open)
 
     async def get(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
-        """Return a run as it is now. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
+        """Return a run's current record. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -275,7 +277,7 @@ class AsyncRuns(Resource):
         return with_tables(core, await core.ask(Run, ApiRequest("runs.get", {"run_id": run_id})))
 
     @overload
-    async def wait(  # type: ignore[overload-overlap] # the first that matches counts
+    async def wait(  # type: ignore[overload-overlap] # the first overload that matches applies
         self, run_id: Run[T], **arguments: Unpack[WaitArguments]
     ) -> Run[T]: ...
     @overload
@@ -290,15 +292,16 @@ class AsyncRuns(Resource):
     ) -> Run[Any]:
         """Wait until the run has completed, failed or been cancelled, and return it. Does not raise for a failed run.
 
-        Follows the run's events, and calls functions that were its `client_tools`.
+        Follows the run's events, and calls the functions of its `client_tools`.
 
         Args:
-            run_id: the run, or its id. With the run of a start, `data` of the result has the same model.
+            run_id: the run, or its id. If you pass the run that `start` returned, `data` of the result has the same
+                model.
             timeout: seconds in all, 20 minutes by default; None for no limit.
             poll: seconds between two requests if the service has no event stream.
 
         Raises:
-            JobTimeoutError: the run has not ended in time; it goes on.
+            JobTimeoutError: the run has not ended in time; it continues.
             StefanBrainError: `run_not_found`.
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
@@ -310,7 +313,7 @@ class AsyncRuns(Resource):
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def cancel(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
-        """Ask the run to stop, and return its record, which may still be `cancelling`. Safe to repeat.
+        """Ask the run to stop, and return its record. Its status may still be `cancelling`. Safe to repeat.
 
         Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
@@ -331,15 +334,15 @@ class AsyncRuns(Resource):
         idempotency_key: str | None = None,
         **options: Unpack[Options],
     ) -> Run[Any]:
-        """Continue a run that failed for a passing reason: `model_unavailable`, `attempts_exhausted`, `limit_reached`.
+        """Continue a run that failed with `model_unavailable`, `attempts_exhausted` or `limit_reached`.
 
-        Starts a new run in the same chat from the last checkpoint of the old one, without repeating its effects. The
-        new run's `resumed_from` names the old one, which does not change.
+        Starts a new run in the same chat from the old run's last checkpoint, without repeating its effects. The new
+        run's `resumed_from` names the old run, which does not change.
 
         Args:
             run_id: the failed run, or its id.
-            max_steps, max_cents: limits of the new run; the default is those of the old one.
-            idempotency_key: as of `start`.
+            max_steps, max_cents: limits of the new run; the default is the old run's limits.
+            idempotency_key: as in `start`.
 
         Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `agent_run_rejected`).
 
@@ -356,14 +359,14 @@ class AsyncRuns(Resource):
         return with_tables(core, run.with_shape(run_id.shape if isinstance(run_id, Run) else None))
 
     async def undo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
-        """Bring the files that a run changed back to what they were before it. Safe to repeat.
+        """Restore the files that a run changed to their state before it. Safe to repeat.
 
-        Files that the run made are removed. A file that was changed since is left. All versions stay, so `redo` brings
-        back what the run made.
+        Removes files that the run created. Leaves files that were changed after the run. All versions are kept, so
+        `redo` can restore the run's changes.
 
         Args:
             run_id: the run, which has ended, or its id.
-            force: also change files that were changed since.
+            force: also restore files that were changed after the run.
 
         Raises `StefanBrainError` (`run_not_found`, `run_not_finished`).
 
@@ -375,9 +378,9 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(RunUndo, request)
 
     async def redo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
-        """Bring back the file changes of a run that were undone. Safe to repeat.
+        """Restore the file changes of a run that were undone. Safe to repeat.
 
-        The arguments are those of `undo`. Raises as `undo`.
+        Takes the arguments of `undo`, and raises its errors.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -388,13 +391,14 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(RunUndo, request)
 
     async def raise_limit(self, run_id: RunRef, max_cents: float, **options: Unpack[Options]) -> Run[Any]:
-        """Let an active run cost more, from its next call of a model or a priced tool on. Safe to repeat.
+        """Raise the cost limit of an active run, from the next call of a model or priced tool on. Safe to repeat.
 
         Args:
             run_id: the run, or its id.
-            max_cents: what it may cost in all; not less than before.
+            max_cents: the new limit of the whole run, at least the present limit.
 
-        Raises `StefanBrainError` (`run_not_found`, `run_not_active`, `invalid_limits`, codes of exhausted money).
+        Raises `StefanBrainError` (`run_not_found`, `run_not_active`, `invalid_limits`, or a code for an exhausted
+        budget).
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -427,14 +431,19 @@ class AsyncRuns(Resource):
         folder: str | None = None,
         **options: Unpack[Options],
     ) -> CallApproval:
-        """Let a tool call go on that waits for approval, as the event `approval.requested` says. Never sent twice.
+        """Approve a tool call that waits for approval (event `approval.requested`). Never sent twice.
 
-        With an `input`, the tool is called with that instead of the agent's, which the agent is told. With `lasts`,
-        further calls of the tool are approved, too: for the rest of the run (`run`), or in the chat for an hour
-        (`hour`); with a `folder`, only those whose `path` is in it.
+        Args:
+            run_id: the run, or its id.
+            call_id: the call's event, or its id.
+            input: replaces the agent's input. The service tells the agent about the change.
+            lasts: also approves further calls of the tool, for the rest of the run (`run`), or in the chat for an hour
+                (`hour`).
+            folder: limits `lasts` to calls whose `path` is in this folder.
 
-        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`; `invalid_approval` for an
-        `input` that does not fit the tool's schema, and for a tool of which each call waits: the call still waits).
+        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`, `invalid_approval`). The last
+        code means that `input` does not fit the tool's schema, or that `lasts` is not allowed for the tool; the call
+        still waits.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -452,7 +461,7 @@ class AsyncRuns(Resource):
         return await self._core.scoped(options).ask(CallApproval, request)
 
     async def standing_approvals(self, **options: Unpack[Options]) -> Listing[StandingApproval]:
-        """List the approvals of further calls that are in force, oldest first.
+        """List the standing approvals (those made with `lasts`) that are in force, oldest first.
 
         Raises `StefanBrainError` (`api_key_scope_forbidden`).
 
@@ -464,7 +473,7 @@ class AsyncRuns(Resource):
         return listing(found, "data", StandingApproval)
 
     async def revoke_approval(self, approval_id: str, **options: Unpack[Options]) -> RevokedApproval:
-        """Revoke an approval of further calls: the next call waits again. Never sent twice.
+        """Revoke a standing approval, so that the next call waits again. Never sent twice.
 
         Raises `StefanBrainError` (`standing_approval_not_found`).
 
@@ -479,9 +488,9 @@ class AsyncRuns(Resource):
     async def refuse(
         self, run_id: RunRef, call_id: CallRef, *, reason: str = "", **options: Unpack[Options]
     ) -> CallApproval:
-        """Refuse a tool call that waits for approval. The agent sees the `reason`, and the run goes on.
+        """Refuse a tool call that waits for approval. The agent sees the `reason`, and the run continues.
 
-        Raises as `approve`.
+        Raises the errors of `approve`.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -509,7 +518,7 @@ class AsyncRuns(Resource):
     def iterate_events(self, run_id: RunRef, *, after: int = 0, **options: Unpack[Options]) -> AsyncPages[RunEvent]:
         """Iterate over all events with an id over `after`, page by page, until the run has ended.
 
-        Asks for new events every 3 s. Raises `StefanBrainError` (`run_not_found`) while you iterate.
+        Requests new events every 3 s. Raises `StefanBrainError` (`run_not_found`) while you iterate.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -528,12 +537,12 @@ class AsyncRuns(Resource):
         return AsyncPages(fetch, event_id(after), cast("type[RunEvent]", Event))
 
     async def tables(self, run: RunRef, **options: Unpack[Options]) -> list[pd.DataFrame]:
-        """Return the tables that the run has written so far as DataFrames, with the types of their columns.
+        """Return the tables that the run has written so far as DataFrames, with typed columns.
 
         `attrs` of each DataFrame has `run_id`, `chat`, `path`, `title` (the question), `units` by column, and `more`,
-        True if the table is cut.
+        which is True if the table is cut.
 
-        Raises `StefanBrainError` (`run_not_found`, or a table's version is no longer kept), and `ImportError` without
+        Raises `StefanBrainError` (`run_not_found`, or a table's version is no longer stored), and `ImportError` without
         pandas.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
@@ -552,7 +561,7 @@ class AsyncRuns(Resource):
         written = {event.file.path: event.file for event in so_far if isinstance(event, FileWritten)}
         return await fetch_tables(core, chat, written.values(), run_id=run_id)
 
-    # Last, because `list` means this method in annotations below it.
+    # Last, because annotations below this method would read `list` as the method.
     def list(
         self, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
     ) -> AsyncPages[RunEntry]:
@@ -611,28 +620,30 @@ def event_id(after: object) -> int:
 
 
 def with_tables(core: Core, run: WithTables) -> WithTables:
-    """Let a run or answer of the blocking client fetch its tables when they are needed."""
+    """Let a run or answer of the blocking client fetch its tables on first use."""
     return run if core.io.awaited else run.with_tables(lambda: run_sync(AsyncRuns(core).tables(run)))
 
 
 def _client_tools(core: Core, given: Sequence[ClientTool | Function]) -> Sequence[ClientTool]:
     if isinstance(given, list | tuple) and not given:
         return []
-    from agentsvc_nb.client.client_tools import as_tools  # here, for it loads more of pydantic, and few have any
+    # Here, because it loads more of pydantic and few programs need it.
+    from agentsvc_nb.client.client_tools import as_tools
 
     return as_tools(given, awaited=core.io.awaited)
 
 
 async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -> Run[Any]:
-    """Send the start. If the service knows no client tools, cancel the new run: its agent would go on without them.
+    """Send the start. If the service does not support client tools, cancel the new run.
 
-    Raises `StefanBrainError` for that, and for a key that was used with other tools.
+    Its agent would lack the tools. Raises `StefanBrainError` in that case, and for a key that was used with other
+    tools.
     """
     began = core.io.now()
     response = await core.send(request)
     run = core.read(cast("type[Run[Any]]", Run), response)
     if not tools:
-        return run  # perhaps a replay of a start that named some
+        return run  # perhaps a replay of a start with client tools
     from agentsvc_nb.client.client_tools import ClientCalls, is_new
 
     if {tool.name for tool in tools} == set(run.client_tools):

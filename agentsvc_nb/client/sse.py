@@ -1,4 +1,4 @@
-"""An incremental decoder of server-sent events (HTML standard 9.2.6); chunks may be cut anywhere."""
+"""An incremental decoder of server-sent events (HTML standard 9.2.6). Chunks may be cut anywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class ServerSentEvent(NamedTuple):
-    """One dispatched event. `id` is the last id that was sent, with this event or an earlier one."""
+    """One dispatched event. `id` is the last id that arrived, with this event or an earlier one."""
 
     event: str
     data: bytes
@@ -19,22 +19,22 @@ class ServerSentEvent(NamedTuple):
 
 
 class EventDecoder:
-    """Decodes chunks as they arrive: `feed` returns the events that a chunk completes.
+    """Decode chunks as they arrive. `feed` returns the events that a chunk completes.
 
-    An event that is cut off by the end of the stream is never returned. `retry_seconds` is the last `retry` field,
-    None if there was none.
+    The decoder never returns an event that the end of the stream cuts off. `retry_seconds` is the last `retry` field,
+    or None.
 
     >>> decoder = EventDecoder()
     >>> decoder.feed(b"id: 7\\ndata: he"), decoder.feed(b"llo\\n\\n")
     ([], [ServerSentEvent(event='message', data=b'hello', id='7')])
 
-    Raises `StefanBrainError` for an event of more than 16 MiB, which would otherwise fill the memory.
+    Raises `StefanBrainError` for an event of more than 16 MiB, which could fill the memory.
     """
 
     def __init__(self, max_bytes: int = EVENT_MAX_BYTES) -> None:
         self.retry_seconds: float | None = None
         self._max = max_bytes
-        self._pieces: list[bytes] = []  # of a line that has not ended: joined once, when it ends
+        self._pieces: list[bytes] = []  # of an unfinished line: joined only once, when it ends
         self._pieces_size = self._data_size = 0
         self._data: list[bytes] = []
         self._event = self._id = ""
@@ -61,7 +61,7 @@ class EventDecoder:
         return events
 
     def _read(self, lines: list[bytes], events: list[ServerSentEvent]) -> None:
-        """Interpret lines; an empty one ends an event. In one function, where most of the time of an event is spent."""
+        """Parse lines; an empty line ends an event. One function, because this is most of an event's cost."""
         for line in lines:
             if not line:
                 if self._data:

@@ -1,6 +1,6 @@
-"""A run's events as they happen. Each comes exactly once, also when the connection drops and is opened again.
+"""A run's events as they happen, each exactly once, even if the connection drops and is reopened.
 
-`AsyncEventStream` does the work; `EventStream` runs it to the next event on blocking I/O.
+`AsyncEventStream` does the work. `EventStream` runs it to the next event on blocking I/O.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.client_tools import ClientCalls
 
 BACKOFF_SECONDS: Final = 5.0
-"""Longest wait between two connections."""
+"""The longest wait between two connections."""
 READ_SECONDS: Final = 75.0
-"""Without a byte for the time of five pings the connection is dead. Less than the gateway's 120 s."""
+"""A connection without a byte for the time of five pings is dead. Less than the gateway's 120 s."""
 
 
 class AsyncEventStream(Generic[Data]):
     """The events of a run, for `async for`; see `EventStream`.
 
-    Each connection resumes after `cursor`, so an event that was received but not returned is sent again.
+    Each connection resumes after `cursor`. So the service repeats an event that was received but not returned.
     """
 
     run: Run[Data]
     """The last known run. It comes from the start, then from the events, then from the final record."""
     cursor: int
-    """Id of the last event that you have read; pass it to `attach` as `after` to continue from there."""
+    """The id of the last event that you have read. Pass it to `attach` as `after` to continue from there."""
     reconnects: int
     """How often the stream has reconnected after a dropped connection."""
-    _response: Response | None = None  # of the class, too: Ctrl-C may end `__init__` before it is set
+    _response: Response | None = None  # also a class attribute, because Ctrl-C may end `__init__` before it is set
 
     def __init__(self, core: Core, run: Run[Data], after: int = 0) -> None:
         self.run = run
@@ -53,19 +53,19 @@ class AsyncEventStream(Generic[Data]):
         self.reconnects = 0
         self._core = core
         self._io = core.io
-        self._last: Response | None = None  # the head of the latest one, also when it is closed
+        self._last: Response | None = None  # the latest response, even after it was closed
         self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()
-        self._gap = -1  # the id after which ids are known to be missing
+        self._gap = -1  # the service has no ids right after this one
         self._opened = False
         self._opened_at = 0.0
         self._events_here = 0  # events of the current connection
         self._failures = 0  # failures in a row
         self._done = False  # closed, or the last event was received
-        self._unreadable: StefanBrainError | None = None  # raised when the events before it were returned
+        self._unreadable: StefanBrainError | None = None  # raised after the events before it were returned
         self._stopper = Stopper()
         self._calls: ClientCalls | None = core.client_calls.get(run.run_id)
-        self._worked = False  # whether the calls of the events returned were executed
+        self._worked = False  # whether the client tools called by the returned events were executed
 
     @property
     def run_id(self) -> str:
@@ -118,10 +118,10 @@ class AsyncEventStream(Generic[Data]):
         return event
 
     def _received(self) -> RunEvent | None:
-        """Return the next event if it is here, else None: then `_advance`."""
+        """Return the next queued event, or None: then call `_advance`."""
         if self._calls and not self._worked:
             return None
-        # Ctrl-C may come between any two steps: an event leaves the queue only after the cursor has moved to it.
+        # Ctrl-C may come between any two steps, so move the cursor before the event leaves the queue.
         waiting = self._waiting
         while waiting and waiting[0].id <= self.cursor:
             waiting.popleft()
@@ -148,7 +148,7 @@ class AsyncEventStream(Generic[Data]):
             self._core.client_calls.pop(run.run_id, None)
 
     async def final_status(self) -> Run[Data]:
-        """Read to the end, and return the finished run. A closed stream reads the run every 3 s instead."""
+        """Read to the end, and return the finished run. After `close`, poll the run every 3 s instead."""
         while await self._next():
             pass
         while not self.run.ended:
@@ -159,7 +159,7 @@ class AsyncEventStream(Generic[Data]):
         return self.run
 
     async def close(self) -> None:
-        """Stop reading. The run goes on."""
+        """Stop reading. The run continues."""
         self._done = True
         self._stopper.stop()
         self._waiting.clear()
@@ -182,7 +182,7 @@ class AsyncEventStream(Generic[Data]):
             raise described(error, self._last) if self._last else error from None
 
     async def _complete_the_end(self) -> None:
-        """Fetch the run's record and put it into the last event, which is waiting and was too small to carry it."""
+        """Fetch the run's record for the waiting last event, which was too small to hold it."""
         end = self._waiting[0]
         try:
             run = await self._core.ask(Run, self._request("runs.get"))
@@ -190,13 +190,13 @@ class AsyncEventStream(Generic[Data]):
             if self._stopper.stopped:
                 return
             raise
-        if self._waiting:  # empty if another thread closed the stream meanwhile
+        if self._waiting:  # empty if another thread has closed the stream
             self._waiting[0] = replace(end, payload={"run": run.model_dump(mode="json")})
 
     async def _advance(self) -> bool:
         """Execute client tools, connect, or read the next chunk. Return False after the last event.
 
-        Raises as `_next`.
+        Raises the errors of `_next`.
         """
         if self._calls:
             before = self._worked
@@ -210,32 +210,32 @@ class AsyncEventStream(Generic[Data]):
         if self._done:
             return False
         if self._response is None:
-            await self._in_time()  # out here: within, its error would be taken for that of a closed stream
+            await self._in_time()  # outside the `try`, which would treat its error as a closed stream
         try:
             if self._unreadable:
                 raise self._unreadable
             if self._response is None:
                 await self._connect()
-            # As little as possible for each chunk, which may be far smaller than an event: this is most of its cost.
+            # Do little per chunk: chunks may be far smaller than events, and this loop causes most of their cost.
             read, decode, response = self._io.read, self._decoder.feed, self._response
             while response and not self._waiting and not self._done:
                 chunk = await read(response)
                 if self._done:  # closed by another thread
                     break
                 if self._failures and self._io.now() - self._opened_at > STREAM_PING_SECONDS:
-                    self._failures = 0  # a connection that outlasted a ping works, even if the run has no events
+                    self._failures = 0  # a connection that outlasts a ping works, even without events
                 if chunk is None:
                     await self._at_end(response)
                 elif (frames := decode(chunk)) and not self._queue(frames):
                     await self._take_page()
                     break
                 if self._calls:
-                    break  # answers that could not be sent before are sent now
+                    break  # retry answers that could not be sent
         except StefanBrainError as error:
-            if not self._done:  # if another thread closed the stream meanwhile, a broken read is no failure
+            if not self._done:  # not a failure if another thread has closed the stream
                 await self._dropped(described(error, self._response) if self._response else error)
         except BaseException:
-            # An interrupt may have come between reading and queueing. Drop the connection: the next one asks for all
+            # An interrupt may have come between reading and queueing. Drop the connection. The next one requests all
             # events after the cursor again, so none is lost.
             self._drop()
             raise
@@ -259,13 +259,13 @@ class AsyncEventStream(Generic[Data]):
             raise described(StefanBrainError(wrong), response)
 
     def _request(self, name: str, **query: int) -> ApiRequest:
-        """A request that `close` ends, also from another thread."""
+        """Return a request that `close` can end, also from another thread."""
         return ApiRequest(name, {"run_id": self.run.run_id}, query, stopper=self._stopper)
 
     def _queue(self, frames: list[ServerSentEvent]) -> bool:
-        """Queue the events that are new. False at one before which events are missing.
+        """Queue the new events. Return False at an event before which events are missing.
 
-        `_advance` raises the error of an unreadable event when the caller has read the events before it.
+        `_advance` raises the error of an unreadable event after the caller has read the events before it.
         """
         last = self._waiting[-1].id if self._waiting else self.cursor
         for frame in frames:
@@ -292,14 +292,16 @@ class AsyncEventStream(Generic[Data]):
         self._done = self._done or event.type == "run.ended"
 
     async def _take_page(self) -> None:
-        """Take the next events from a page, which has them in order, and connect again after it: ids have no gaps, so
-        the stream left events out or sends them out of order."""
+        """Take the next events from a page, which is in order, then reconnect after it.
+
+        Ids have no gaps, so the stream has left events out or sent them out of order.
+        """
         await self._hang_up()
         last = self._waiting[-1].id if self._waiting else self.cursor
         page = await self._core.ask(EventPage, self._request("runs.events", after=last))
         if self._done:  # closed by another thread
             return
-        self._gap = last  # if there is nothing between, there never was
+        self._gap = last  # if nothing is between, nothing ever was
         for event in sorted(page.data, key=attrgetter("id")):
             if event.id > last:
                 last = event.id
@@ -308,7 +310,7 @@ class AsyncEventStream(Generic[Data]):
     async def _at_end(self, response: Response) -> None:
         """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
 
-        If it brought no event, ask whether any is left: a stream that begins after the last event is empty.
+        If it brought no event, ask whether any is left: a stream that starts after the last event is empty.
         """
         if not self._events_here:
             page = await self._core.ask(EventPage, self._request("runs.events", after=self.cursor, limit=1))
@@ -317,8 +319,7 @@ class AsyncEventStream(Generic[Data]):
             raise described(APIConnectionError("The event stream ended before the run."), response)
 
     async def _dropped(self, error: StefanBrainError) -> None:
-        """Wait before the next connection. Raises `error` after `max_retries` failures in a row; an event resets the
-        count."""
+        """Wait before the next connection. Raises `error` after `max_retries` failures without an event between."""
         await self._hang_up()
         if error.late:
             raise after(self._out_of_time(), error)
@@ -353,7 +354,7 @@ class AsyncEventStream(Generic[Data]):
 
 
 class EventStream(Generic[Data]):
-    """The events of a run. Leave it early with `close`, `with`, or by dropping it: the run goes on.
+    """The events of a run. To leave early, use `close` or `with`, or drop the stream: the run continues.
 
     >>> with client.runs.start_and_stream("Compare the two price lists") as stream:  # doctest: +SKIP
     ...     for event in stream:
@@ -379,7 +380,7 @@ class EventStream(Generic[Data]):
 
     @property
     def cursor(self) -> int:
-        """Return the id of the last event that you have read; pass it to `attach` as `after` to continue from there."""
+        """Return the id of the last event that you have read. Pass it to `attach` as `after` to continue from there."""
         return self._events.cursor
 
     @property
@@ -399,7 +400,7 @@ class EventStream(Generic[Data]):
     def text(self) -> Iterator[str]:
         """Return an iterator over the pieces of the answer as they arrive, without other events.
 
-        If an attempt crashed, its text has been returned already; `final_status().output` never contains it.
+        After a crashed attempt, you have already received its text. `final_status().output` never contains it.
 
         >>> for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
@@ -430,7 +431,7 @@ class EventStream(Generic[Data]):
 
 
 class AsyncStreamStart(Generic[Data]):
-    """A call that returns an `AsyncEventStream`: use it with `async with`, or `await` it. Until then it sends nothing.
+    """A call that returns an `AsyncEventStream`: use `async with` or `await`. Until then it sends nothing.
 
     >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
     ...     async for event in stream:
@@ -456,10 +457,11 @@ class AsyncStreamStart(Generic[Data]):
 def _event(frame: ServerSentEvent) -> RunEvent:
     try:
         try:
-            # A third of the time of `json.loads`, but it refuses lone surrogates and depths that `json.loads` accepts.
+            # Takes a third of the time of `json.loads`, but rejects lone surrogates and depths that `json.loads`
+            # accepts.
             data = from_json(frame.data)
         except ValueError:
-            # As `json.loads` does with bytes, but for the encodings that no stream of events has.
+            # Decode as `json.loads` does, except for encodings that no event stream has.
             data = json.loads(frame.data.decode("utf-8", "surrogatepass"))
         return parse_event(data)
     except (ValueError, RecursionError) as wrong:

@@ -61,14 +61,14 @@ class AsyncTools(Resource):
         idempotency_key: str | None = None,
         **options: Unpack[Options],
     ) -> ToolResult | JobAccepted:
-        """Call a tool. Return its result, or the acceptance of a job if the tool is asynchronous or takes long.
+        """Call a tool. Return its result, or a `JobAccepted` if the tool is asynchronous or takes long.
 
         Args:
             tool: a name of the catalog.
             input: fits the tool's `input_schema`.
-            chat: where the tool works; without `chat` and `session` in the chat that tools share.
+            chat: the chat in which the tool works. Without `chat` and `session`, it works in the chat that tools share.
             project, session: in place of `chat`.
-            idempotency_key: makes it safe to send a call without an answer again, for tools that the catalog calls
+            idempotency_key: makes it safe to repeat a call that got no answer, for tools that the catalog marks as
                 idempotent.
 
         Raises:
@@ -120,32 +120,32 @@ async def ask(
     poll: float | None = None,
     **options: Unpack[WaitOptions],
 ) -> Answer:
-    """Ask, and wait for the answer: one full turn.
+    """Ask a question, and wait for the answer. This is one full turn.
 
-    The service answers a turn of up to about 55 seconds at once. For a longer one it returns a handle, which this
-    call polls until the turn has ended.
+    The service answers a turn of up to about 55 seconds at once. For a longer turn it returns a handle, which this call
+    polls until the turn has ended.
 
     Args:
         message: the question.
-        chat: a `chat_...` id or UUID, or `"new"`. Without `chat` and `session`, asks share one chat.
+        chat: a `chat_...` id or UUID, or `"new"`. Without `chat` and `session`, all asks share one chat.
         project: a `proj_...` id or UUID.
         session: a label of your choice; each label has its own chat, for parallel workstreams.
         file_ids: staged uploads (`files.upload`).
         image_urls: addresses of pictures; at most 10 attachments together with `file_ids`.
         on_busy: `"reject"`, the default: raise `ChatBusyError` if the chat has an active turn. `"wait"`: wait for the
             end of that turn, then ask.
-        idempotency_key: makes it safe to send an ask without an answer again. The same key on the same UTC day returns
-            the original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
+        idempotency_key: makes it safe to repeat an ask that got no answer. The same key on the same UTC day returns the
+            original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
         model: one of `models.list`; the default is the service's.
         effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
         timeout: seconds in all, 20 minutes by default; None for no limit.
-        poll: seconds between two requests for a long turn; the default is what the service recommends.
+        poll: seconds between two requests for a long turn; the default is the service's recommendation.
 
     Raises:
         ChatBusyError: the chat has an active turn; nothing was started or billed.
         ToolResultError: the turn failed, with the answer so far in `body`.
         JobFailedError: a turn that had become a job failed or was cancelled.
-        JobTimeoutError: the time is over and the turn goes on: wait for `job_id` in `chat`. Without a `job_id` the
+        JobTimeoutError: the timeout passed and the turn continues: wait for `job_id` in `chat`. Without a `job_id` the
             start was never answered.
         StefanBrainError: the service refused.
 

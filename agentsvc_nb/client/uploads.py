@@ -1,4 +1,4 @@
-"""Files to send, as parts of a multipart body, and safe names for files that arrive.
+"""Turn files into parts of a multipart body, and choose safe names for downloaded files.
 
 You can send a path, an open binary file, bytes, a DataFrame, a figure or a picture. Pass `(name, content)` to name it.
 """
@@ -26,21 +26,21 @@ class NamedBytes(NamedTuple):
 
 
 class DataFrameLike(Protocol):
-    """A pandas DataFrame or Series: sent as CSV."""
+    """A pandas DataFrame or Series, which is sent as CSV."""
 
     @property
     def to_csv(self) -> Any: ...
 
 
 class Figure(Protocol):
-    """A matplotlib figure: sent as PNG."""
+    """A matplotlib figure, which is sent as PNG."""
 
     @property
     def savefig(self) -> Any: ...
 
 
 class ImageLike(Protocol):
-    """A PIL picture: sent as PNG."""
+    """A PIL picture, which is sent as PNG."""
 
     @property
     def getpixel(self) -> Any: ...
@@ -53,10 +53,10 @@ _BYTES: Final = bytes | bytearray | memoryview
 
 def encoded(value: Any) -> NamedBytes | None:
     """Return a DataFrame or Series as CSV, a figure or PIL picture as PNG, and None for any other value."""
-    # Looks at the type, because an object with `__getattr__` may claim to have any method.
+    # Check the type: an object with `__getattr__` may claim to have any method.
     kind, drawing = type(value), io.BytesIO()
     if hasattr(kind, "to_csv"):
-        # The default index only numbers the rows, so it is left out.
+        # Leave out the default index, which only numbers the rows.
         counts = type(value.index).__name__ == "RangeIndex" and value.index.name is None
         return NamedBytes("table.csv", value.to_csv(index=not counts).encode("utf-8"))
     if hasattr(kind, "savefig"):
@@ -69,7 +69,7 @@ def encoded(value: Any) -> NamedBytes | None:
 
 
 def named(data: bytes) -> NamedBytes:
-    """Return `data` with a file name chosen by its first bytes, such as `image.png`; else `text.txt` or `data.bin`."""
+    """Return `data` with a file name chosen by its first bytes, such as `image.png`, `text.txt` or `data.bin`."""
     for _, pattern, name in KNOWN_BEGINNINGS:
         if re.match(pattern, data, re.DOTALL):
             return NamedBytes(name, data)
@@ -82,9 +82,9 @@ def named(data: bytes) -> NamedBytes:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a multipart body. A path is opened anew for each attempt.
+    """One file of a multipart body. Each attempt opens a path again.
 
-    `made_up` is True if the client chose the name, so it may be changed to be unique.
+    `made_up` is True if the client chose the name, and may change it to make it unique.
     """
 
     name: str
@@ -93,22 +93,22 @@ class Part:
 
     @property
     def rewindable(self) -> bool:
-        """True if the file can be sent a second time; a pipe cannot."""
+        """Return True if the file can be sent twice; a pipe cannot."""
         return isinstance(self.source, Path | bytes) or self.source.seekable()
 
     def open(self, opened: ExitStack) -> BinaryIO:
-        """Return the content to send. `opened` closes a file that is opened here."""
+        """Return the content to send. `opened` closes a file that this opens."""
         if isinstance(self.source, Path):
             return opened.enter_context(self.source.open("rb"))
-        # The HTTP library sends a file in pieces, and looks at the deadline between them. It would send bytes whole.
+        # The HTTP library sends a file in pieces and checks the deadline between them, but sends bytes as a whole.
         return io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source
 
 
 class _UploadReader:
     """A caller's open file whose offset 0 is the position at which the caller passed it, so that a retry can rewind.
 
-    It has no `fileno`, because the HTTP library would read the content length from the size on disk. That size is wrong
-    for a pipe or a gzip file.
+    It has no `fileno`, because the HTTP library would then read the content length from the size on disk. That size is
+    wrong for a pipe or a gzip file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -138,7 +138,8 @@ def parts(files: Sequence[FileInput], code: str, already: int = 0) -> tuple[Part
         raise StefanBrainError(f"`files` must be a list of files, not {files!r:.80}.")
     if len(files) + already > ATTACHMENTS_MAX:
         raise refused(code)
-    # Names on a disk may contain bytes that are not text. Python has them as lone surrogates, which cannot be sent.
+    # File names on disk may contain bytes that are not text. Python shows them as lone surrogates, which cannot be
+    # sent.
     made = [replace(part, name=_SURROGATE.sub("_", part.name)) for part in map(_part, files)]
     names = iter(distinct_names(part.name for part in made if part.made_up))
     return tuple(replace(part, name=next(names)) if part.made_up else part for part in made)
@@ -168,7 +169,7 @@ def _part(file: FileInput) -> Part:
     )
 
 
-# -- names of files that arrive -------------------------------------------------------------------------------------
+# -- names of downloaded files ------------------------------------------------------------------------------------
 
 _UNSAFE: Final = re.compile(
     r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*]'
@@ -193,7 +194,7 @@ def local_path(given: str | os.PathLike[str]) -> Path:
 
 
 def download_target(to: str | os.PathLike[str], path: str) -> Path:
-    """Return the file to write: `to`, or, if `to` is a folder, a file in it with the name of `path`.
+    """Return the path to write: `to`, or if `to` is a folder, a file in it with the name of `path`.
 
     A `to` that ends with a slash is a folder, and is created if it does not exist.
     """
@@ -217,7 +218,7 @@ def safe_name(path: str) -> str:
 
 
 def distinct_names(paths: Iterable[str]) -> list[str]:
-    """Return a safe file name for each path, unique also on file systems that ignore case.
+    """Return a safe file name for each path, unique even on file systems that ignore case.
 
     >>> distinct_names(["a/plan.md", "b/Plan.md", "b/x.md"])
     ['plan.md', 'Plan-2.md', 'x.md']

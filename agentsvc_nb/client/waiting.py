@@ -1,4 +1,4 @@
-"""Waiting for the end of a run or a job, and for a chat that is busy."""
+"""Wait for the end of a run or a job, and for a busy chat."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agentsvc_nb.wire.limits import RUN_POLL_SECONDS
 T = TypeVar("T")
 
 LAST_LOOK_SECONDS: Final = 1.0
-"""How long the last poll may take, which begins when `timeout` ends. A `deadline` still cuts it off."""
+"""The limit of the last poll, which begins when `timeout` ends. A `deadline` can still end it earlier."""
 
 
 class Wait:
-    """One wait for the run or job of `notice`: polls until `timeout` seconds or the core's deadline have passed.
+    """Wait for the run or job of `notice`: poll until `timeout` seconds or the core's deadline have passed.
 
-    `chat` is the chat of the run or job once known; it goes into the `JobTimeoutError`.
+    `chat` is the chat of the run or job, once known. `JobTimeoutError` includes it.
     """
 
     def __init__(self, core: Core, timeout: float | None, notice: WaitNotice, chat: str | None = None) -> None:
@@ -45,7 +45,7 @@ class Wait:
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
     async def look(self, request: ApiRequest) -> Response:
-        """Poll once. Raises `JobTimeoutError` if the wait ended before an answer came."""
+        """Poll once. Raises `JobTimeoutError` if the wait ends before an answer comes."""
         try:
             self._last = await self.core.send(request)
         except APIConnectionError as error:
@@ -55,7 +55,7 @@ class Wait:
         return self._last
 
     async def pause(self, seconds: float, status: str, chat: str | None) -> None:
-        """Sleep until the next poll. Raises `JobTimeoutError` when no time is left."""
+        """Sleep until the next poll. Raises `JobTimeoutError` if no time is left."""
         self.chat = chat or self.chat
         if self.left <= 0:
             raise described(self._late(), self._last) if self._last else self._late()
@@ -99,7 +99,7 @@ async def ended(core: Core, run_id: str, timeout: float | None, poll: float = RU
 
 
 async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], timeout: float | None) -> T:
-    """Return the result of `start`. While the chat is busy, wait for the run that holds it and call `start` again.
+    """Return the result of `start`. While the chat is busy, wait for its active run and call `start` again.
 
     Raises the last refusal (`agent_run_rejected`) after `timeout` seconds.
     """
@@ -121,7 +121,7 @@ async def when_free(core: Core, start: Callable[[], Coroutine[Any, Any, T]], tim
 
 
 async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
-    """Follow the run's events and return its record, which has ended unless the service has no event stream."""
+    """Follow the run's events and return its record. It has ended, unless the service has no event stream."""
     await core.notify(WaitNotice("run", run.run_id, run.status))
     stream = AsyncEventStream(core, run)
     try:
@@ -139,7 +139,7 @@ async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
 
 
 async def _seen_to_end(core: Core, run_id: str) -> bool:
-    """Wait for the run's end or the core's deadline, and return True; False if this key cannot read the run."""
+    """Wait for the run's end or the core's deadline, and return True. Return False if this key cannot read the run."""
     try:
         await ended(core, run_id, max(0.0, core.left))
     except JobTimeoutError:

@@ -1,1 +1,1 @@
-"""The client's I/O over the HTTP library, blocking and on asyncio, and worker pools for concurrent work."""
+"""The client's blocking and asyncio I/O over the HTTP library."""

@@ -1,4 +1,4 @@
-"""The implementation of `io.IO` on asyncio, whose import would be a tenth of a blocking client's first call."""
+"""The asyncio implementation of `io.IO`. Its import would take a tenth of a blocking client's first call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ByLoop = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T]
 class AsyncIO(Clocks):
     """I/O on asyncio, with one HTTP client per event loop, so that several `asyncio.run` in a row work.
 
-    Arguments and exceptions as for `SyncIO`.
+    Arguments and exceptions are those of `SyncIO`.
     """
 
     awaited: bool = True
@@ -64,7 +64,7 @@ class AsyncIO(Clocks):
         self._closing: set[asyncio.Task[None]] = set()
 
     def _client(self) -> httpx.AsyncClient:
-        if self._pid != os.getpid():  # it may go on with the parent's loop
+        if self._pid != os.getpid():  # the child may continue with the parent's loop
             raise after_fork()
         if self._given:
             return self._given
@@ -149,14 +149,14 @@ class AsyncIO(Clocks):
             await client.aclose()
 
     def drop(self, response: Response) -> None:
-        with suppress(RuntimeError):  # no loop is running; its end has closed the connection
+        with suppress(RuntimeError):  # no loop is running, and the loop's end has closed the connection
             closing = asyncio.get_running_loop().create_task(self.close(response))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
 
 class _Until:
-    """Ends its block at the deadline or when it is stopped, and turns failures into `APIConnectionError`."""
+    """End the block at the deadline or when it is stopped, and turn failures into `APIConnectionError`."""
 
     __slots__ = ("_ends", "_environment_url", "_stopper", "_timeout")
 
@@ -164,7 +164,7 @@ class _Until:
         self._ends = ends
         self._environment_url = environment_url
         self._stopper = stopper
-        # The deadline is a time of `time.monotonic`, which the loop's own clock need not be.
+        # The deadline is a time of `time.monotonic`; the loop may use another clock.
         self._timeout = asyncio.timeout(None if ends == math.inf else ends - Clocks().now())
 
     async def __aenter__(self) -> None:

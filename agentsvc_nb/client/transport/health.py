@@ -1,7 +1,7 @@
 """The `/healthz` request that identifies a connection's peer before anything else is sent (docs/api/embedded.md).
 
-Written without the HTTP library, for two reasons: one request with one form of response is all that is needed, on a
-connection that is used further afterwards; and `embedded` asks before there is a client.
+It does not use the HTTP library, for two reasons: it needs one request with one form of response, on a connection that
+is used further afterwards; and `embedded` sends it before a client exists.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _HEAD_END: Final = b"\r\n\r\n"
 
 
 class Unproved(Exception):
-    """The peer did not prove that it is the embedded service; the message says why."""
+    """The peer did not prove that it is the embedded service. The message says why."""
 
 
 @dataclass
 class Secret:
-    """The key that the embedded service must prove to hold. Mutable: the folder's key may be replaced."""
+    """The key that the embedded service must prove to hold. It is mutable, because the folder's key may be replaced."""
 
     key: str = field(repr=False)
 
 
 class Health:
-    """One `/healthz` exchange: `request` is sent, the response is fed to `hear`, and `check` verifies its proof."""
+    """One `/healthz` exchange: send `request`, feed the response to `hear`, then `check` verifies its proof."""
 
     def __init__(self, host: str, port: int) -> None:
-        """`host` and `port` are those of the base URL, and make the `Host` header."""
+        """Prepare the request. `host` and `port` are those of the base URL, for the `Host` header."""
         self.nonce = proof.new_nonce()
         self.instance = ""
         self._proof: object = None
@@ -44,7 +44,7 @@ class Health:
         self.request = "\r\n".join((*lines, "connection: keep-alive", "user-agent: agentsvc-nb", "", "")).encode()
 
     def hear(self, data: bytes) -> bool:
-        """Feed the next bytes of the response; b"" means the connection was closed. Returns True once it is complete.
+        """Feed the next bytes of the response. Return True once it is complete. b"" means the peer closed.
 
         Raises `Unproved` for anything but a complete, well-formed response.
         """
@@ -71,7 +71,7 @@ class Health:
         self.instance, self._proof = answer["instance"], answer.get("proof")
 
     def check(self, key: str, peer: tuple[Any, ...]) -> None:
-        """Raises `Unproved` unless the response proves that the peer holds `key` and listens at `peer`.
+        """Raise `Unproved` unless the response proves that the peer holds `key` and listens at `peer`.
 
         `peer` is the remote (host, port) of this end's socket.
         """
@@ -83,7 +83,7 @@ class Health:
 
 
 def _length(head: bytes) -> int:
-    """The length of the body, in bytes. Raises `Unproved` for a response after which the connection can't be used."""
+    """Return the body's length in bytes. Raises `Unproved` for a response after which the connection is unusable."""
     status, *lines = head.decode("latin-1").split("\r\n")
     if status.split(" ")[:2] != ["HTTP/1.1", "200"]:
         raise Unproved("it does not answer as the service does")
@@ -92,7 +92,7 @@ def _length(head: bytes) -> int:
     }
     if headers.get("connection") == "close":
         raise Unproved("it is ending")
-    # Only a plain length ends the answer so that the connection can carry a request after it.
+    # Only a plain length ends the answer so that another request can follow on the connection.
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 6):
         raise Unproved("it does not answer as the service does")
@@ -107,14 +107,14 @@ class PeerIdentity:
     peer: tuple[Any, ...]
 
     def check(self, key: str) -> None:
-        """Raises `Unproved` unless the peer proved to hold `key`."""
+        """Raise `Unproved` unless the peer proved that it holds `key`."""
         self.health.check(key, self.peer)
 
 
 def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
-    """Ask the peer at this address to identify itself, within `seconds`; the proof is checked by `Met.check`.
+    """Ask the peer at this address to identify itself, within `seconds`. `PeerIdentity.check` verifies the proof.
 
-    Raises `OSError` (`TimeoutError`) when nothing answers, `Unproved` for a response that is not the service's.
+    Raises `OSError` (`TimeoutError`) if nothing answers, and `Unproved` for a response that is not the service's.
     """
     ends = clock.monotonic() + seconds
     health = Health(host, port)

@@ -48,7 +48,7 @@ FAILURES: Final = (
     httpcore.UnsupportedProtocol,
     ssl.SSLError,
 )
-"""What httpx and httpcore raise for a request that fails; transports of ours pass on what httpcore raises."""
+"""The exceptions of httpx and httpcore for a failed request. Our transports pass on those of httpcore."""
 _UNCONNECTED: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -69,11 +69,11 @@ class Clocks:
     """The clocks of both implementations."""
 
     def now(self) -> float:
-        """Return the time of a monotonic clock, in seconds."""
+        """Return the time of a monotonic clock in seconds."""
         return clock.monotonic()
 
     def today(self) -> date:
-        """Return the current UTC day, with which idempotency keys expire."""
+        """Return the current UTC day. Idempotency keys expire with it."""
         return clock.now().date()
 
     def in_time(self, ends: float) -> None:
@@ -86,7 +86,7 @@ def build(
 ) -> httpx.Request:
     """Build the request as httpx sends it. A client that the caller gave (`own`) adds its headers and cookies.
 
-    Raises `StefanBrainError` for an address that httpx does not take, such as one that is too long.
+    Raises `StefanBrainError` for an address that httpx does not accept, such as one that is too long.
     """
     headers = {**_HEADERS, **request.headers}
     if request.key:
@@ -124,7 +124,7 @@ def build(
 
 
 class _ProgressBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A request body that reports to `hook` the bytes sent so far. Each attempt counts from zero again."""
+    """A request body that reports the bytes sent so far to `hook`. Each attempt starts at zero."""
 
     def __init__(self, body: Any, total: int | None, hook: OnBytes) -> None:
         self._body = body
@@ -152,13 +152,13 @@ def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"
 
 
 def check_size(body: bytearray) -> None:
-    """Raise `StefanBrainError` for an answer that would go on until the memory is full."""
+    """Raise `StefanBrainError` for an answer that could fill the memory."""
     if len(body) > ANSWER_BYTES:
         raise StefanBrainError(f"The service answered with more than {ANSWER_BYTES // MIB} MiB; it was not read.")
 
 
 def check_readable(response: Response) -> None:
-    """Raise for a streamed response whose client was closed, or that belongs to the parent of this process."""
+    """Raise `StefanBrainError` if the response's client was closed, or it belongs to the parent process."""
     if response.cut_off:
         raise APIConnectionError("The response was cut off: the client was closed.")
     if response.pid != os.getpid():
@@ -168,9 +168,9 @@ def check_readable(response: Response) -> None:
 def failure(error: Exception, environment_url: str = "", ends: float = math.inf) -> StefanBrainError:
     """Return the client's own error for one of `FAILURES`.
 
-    `environment_url` is the service's address if the environment decides how to reach it; `ends` the deadline.
+    `environment_url` is the service's address if the environment decides how to reach it. `ends` is the deadline.
     """
-    if isinstance(error, httpx.InvalidURL):  # followed or not, httpx looks where a redirect points
+    if isinstance(error, httpx.InvalidURL):  # httpx parses the target of a redirect even if it does not follow it
         return StefanBrainError(
             "The service redirected to an address that cannot be read; the client follows no redirects: "
             "correct the base URL."
@@ -190,27 +190,27 @@ def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: boo
 
 
 def check_origin(response: httpx.Response, environment_url: str) -> None:
-    """Raise `APIConnectionError` for an answer of the proxy instead of the service, and for one that nobody asked for.
+    """Raise `APIConnectionError` for an answer of the proxy instead of the service, or one that belongs to no request.
 
-    Such an answer comes in one packet with the answer before it: httpcore keeps these bytes for the next request. If
-    they come later, httpcore itself notices them and opens a new connection.
+    Such an answer arrives in one packet with the answer before it, and httpcore keeps its bytes for the next request.
+    If the bytes come later, httpcore notices them and opens a new connection.
     """
     stream = response.extensions.get("network_stream")
     if stream is not None and stream.get_extra_info(UNREAD):
         raise APIConnectionError("The connection brought a response that belongs to no request, and was closed.")
     status = response.status_code
     if environment_url and (proxy := is_from_proxy(environment_url, status, response.headers)):
-        # A gateway may lose the connection midway. A proxy that asks for a password (407) has forwarded nothing.
+        # A gateway may lose the connection midway. A proxy that requires a password (407) has forwarded nothing.
         raise _no_connection(proxy, f"{status} {response.reason_phrase}".strip(), sent=status != 407)
 
 
 def network_options(url: str, secret: Secret | None) -> dict[str, Any]:
     """Return how to reach the service at `url`: the proxy, if any, and the certificates to trust.
 
-    Raises `StefanBrainError` if a variable of the environment keeps it from being reached.
+    Raises `StefanBrainError` if an environment variable prevents that.
     """
     options: dict[str, Any] = {}
-    if secret is None:  # the embedded service is reached directly, whatever address it listens on
+    if secret is None:  # connect directly to the embedded service at any address
         try:
             options = connection_options(url)
         except NetworkSettingError as error:
@@ -221,18 +221,18 @@ def network_options(url: str, secret: Secret | None) -> dict[str, Any]:
 
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
-    """Return one TLS context for the process: building it takes 14 ms, the rest of a client 0.05 ms."""
+    """Return one TLS context for the process. Building it takes 14 ms; the rest of a client takes 0.05 ms."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 @functools.cache
 def _no_tls() -> ssl.SSLContext:
-    """Return a TLS context for http addresses, which need none: quick to build, and it trusts no certificate."""
+    """Return a TLS context for http addresses, which need none. It is quick to build and trusts no certificate."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def check_arguments(transport: object, client: object, transport_kind: type, client_kind: type, secret: object) -> None:
-    """Raise `TypeError` for a transport or client of the wrong type, and for one where peers must be proved."""
+    """Raise `TypeError` for a transport or client of the wrong type, or if peers must prove a `secret`."""
     for name, given, kind in (("transport", transport, transport_kind), ("http_client", client, client_kind)):
         if given is not None and not isinstance(given, kind):
             its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
@@ -248,7 +248,7 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
 
 
 class _Made(NamedTuple):
-    """A client that `SyncIO` made, its transport unless that is the caller's, and the finalizer that closes it."""
+    """A client that `SyncIO` created, its transport unless the caller gave one, and the finalizer that closes it."""
 
     client: httpx.Client
     transport: BlockingTransport | None
@@ -256,10 +256,10 @@ class _Made(NamedTuple):
 
 
 class SyncIO(Clocks):
-    """Blocking I/O, from any number of threads.
+    """Blocking I/O for any number of threads.
 
-    With a `secret`, each connection must prove that the embedded service at its other end holds it. Raises `TypeError`
-    for a `transport` or `client` of the wrong type, and for one together with a `secret`.
+    With a `secret`, the embedded service must prove on each connection that it holds it. Raises `TypeError` for a
+    `transport` or `client` of the wrong type, or together with a `secret`.
     """
 
     awaited: bool = False
@@ -277,7 +277,7 @@ class SyncIO(Clocks):
         self._url = url
         self._environment_url = "" if client or transport or secret else url
         self._secret = secret
-        self._made: dict[int, _Made] = {}  # by process id: a forked child must not use the sockets of its parent
+        self._made: dict[int, _Made] = {}  # by process id, because a forked child must not use its parent's sockets
         self._in_flight = InFlightRequests()
         self._pid = os.getpid()
 
@@ -291,11 +291,11 @@ class SyncIO(Clocks):
             return made.client
         ours = None if self._transport else BlockingTransport(network_options(self._url, self._secret), self._secret)
         client = httpx.Client(transport=self._transport or ours, trust_env=False)
-        # In a notebook clients are rarely closed, so garbage collection closes them. Not at exit, where open streams
-        # end by themselves.
+        # Users rarely close clients in a notebook, so garbage collection closes them. But not at exit, where open
+        # streams end by themselves.
         finalizer = weakref.finalize(self, _close_in, pid, client)
         finalizer.atexit = False
-        return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # two threads may come here
+        return self._made.setdefault(pid, _Made(client, ours, finalizer)).client  # two threads may arrive here
 
     async def send(self, request: HttpRequest) -> Response:
         """Send a request and return the response, with its body unless `request.stream` and it succeeded.
@@ -321,7 +321,7 @@ class SyncIO(Clocks):
             failed = failure(error, self._environment_url, request.ends)
             raise client_closed(sent=getattr(failed, "sent", True)) if stopper.stopped else failed from None
         except RuntimeError:
-            if not client.is_closed:  # closed by another thread, or by the caller who gave it
+            if not client.is_closed:  # closed by another thread, or by the caller who owns it
                 raise
             raise client_closed(sent=False) from None
         except KeyboardInterrupt:
@@ -330,12 +330,12 @@ class SyncIO(Clocks):
         finally:
             self._in_flight.calls.discard(stopper)
             stopper.waits(None)
-        if stopper.stopped:  # what came may be no more than the beginning
+        if stopper.stopped:  # the body may be incomplete
             raise client_closed()
         return to_response(response, request, body)
 
     def _body(self, response: httpx.Response, ends: float) -> bytes:
-        """Read the whole body. Connections of the caller's transport do not keep to the deadline: look at the clock."""
+        """Read the whole body. Check the deadline, which connections of the caller's transport do not keep."""
         whole = bytearray()
         with closing(response):
             for chunk in response.iter_bytes():
@@ -346,9 +346,9 @@ class SyncIO(Clocks):
         return bytes(whole)
 
     async def read(self, response: Response) -> bytes | None:
-        """Return the next chunk of a streamed response as it arrived, None at the end.
+        """Return the next chunk of a streamed response as it arrives, or None at the end.
 
-        Raises `APIConnectionError`, whose `closed` is set if the client was closed meanwhile.
+        Raises `APIConnectionError`. Its `closed` is True if the client was closed during the call.
         """
         check_readable(response)
         try:
@@ -367,9 +367,9 @@ class SyncIO(Clocks):
         return chunk
 
     def _interrupted(self, call: Stopper | None = None) -> None:
-        """Use new connections from here on.
+        """Use new connections from now on.
 
-        Ctrl-C may have left a lock of the pool taken, or a connection marked as idle that was not read to its end.
+        Ctrl-C may have left a lock of the pool taken, or an unread connection marked as idle.
         """
         if call:
             call.end_wait()
@@ -386,7 +386,7 @@ class SyncIO(Clocks):
         return function()
 
     async def during(self, work: Callable[[], Any], meanwhile: Meanwhile, seconds: float) -> Any:
-        """Call `work` in this thread (on asyncio, await its result); every `seconds` until it is done, `meanwhile`."""
+        """Call `work` in this thread (on asyncio, await it), and `meanwhile` every `seconds` until it is done."""
         ended = threading.Event()
 
         def repeat() -> None:
@@ -400,7 +400,7 @@ class SyncIO(Clocks):
             ended.set()
 
     async def close(self, response: Response | None = None) -> None:
-        """Close one streamed response, or all connections: calls that wait on them raise `client_closed`."""
+        """Close one streamed response, or all connections. Calls that wait on them raise `client_closed`."""
         if response:
             self.drop(response)
             return
@@ -435,13 +435,13 @@ def after_fork() -> StefanBrainError:
 
 
 def _close_in(pid: int, client: httpx.Client) -> None:
-    """Close a client in the process that made it: a forked child shares its sockets."""
+    """Close a client only in the process that created it, because a forked child shares its sockets."""
     if os.getpid() == pid:
         client.close()
 
 
 def knock(address: str, seconds: float) -> None:
-    """Raise `StefanBrainError` unless a service answers at this address, with any status. No key is sent."""
+    """Raise `StefanBrainError` unless a service answers at this address, with any status. Sends no key."""
     io = SyncIO(url=address)
     try:
         run_sync(io.send(HttpRequest("GET", f"{address}/healthz", seconds, key="", ends=io.now() + 3 * seconds)))
@@ -450,7 +450,7 @@ def knock(address: str, seconds: float) -> None:
 
 
 def is_usable(url: str) -> bool:
-    """Return True if a request can be sent to this address: its host has a form that names can have."""
+    """Return True if a request can be sent to this address, judged by the form of its host name."""
     try:
         return bool(httpx.URL(url).host.encode("idna"))
     except (httpx.InvalidURL, UnicodeError):

@@ -1,7 +1,7 @@
 """Requests, responses and calls in flight, for both kinds of I/O.
 
-The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop
-or a thread; those of `AsyncIO` are awaited as usual.
+The methods of `SyncIO` never suspend, so `run_sync` can run a coroutine of the core to its end without an event loop or
+a thread. The methods of `AsyncIO` are awaited as usual.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 IO: TypeAlias = "SyncIO | AsyncIO"
 T = TypeVar("T")
 CLOCK_SLACK: Final = 0.01
-"""A socket's timeout may fire up to so many seconds before the deadline that it was computed from."""
+"""A socket's timeout may fire up to this many seconds before the deadline that it was computed from."""
 
 
 class Stopper:
-    """Ends the wait for an answer from another thread, on asyncio from another task."""
+    """End the wait for an answer from another thread, or on asyncio from another task."""
 
     def __init__(self) -> None:
         self.stopped = False
         self._wake: Callable[[], None] | None = None
 
     def stop(self) -> None:
-        """End the wait, if there is one, and keep further requests with this stopper from being sent."""
+        """End the present wait, if any, and prevent further requests with this stopper."""
         self.stopped = True
         self.end_wait()
 
@@ -41,12 +41,12 @@ class Stopper:
             wake()
 
     def waits(self, wake: Callable[[], None] | None) -> None:
-        """Set what ends the wait that begins now; None: nothing waits any more. Look at `stopped` after it."""
+        """Set the function that ends the wait that begins now, or None after the wait. Then check `stopped`."""
         self._wake = wake
 
 
 class WeakRegistry(Generic[T]):
-    """Those that somebody still holds; unlike a `WeakSet` to be walked while another thread adds one."""
+    """Objects that are still referenced. Unlike a `WeakSet`, you can iterate while another thread adds one."""
 
     def __init__(self) -> None:
         self._known: set[weakref.ref[T]] = set()
@@ -60,13 +60,13 @@ class WeakRegistry(Generic[T]):
 
 
 OnBytes = Callable[[int, int | None], Any]
-"""A progress hook: called with the bytes transferred so far and the total, which is None if unknown."""
+"""A progress hook, called with the bytes transferred so far and the total, which is None if unknown."""
 
 
 async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
     """Call `hook`, if given, with `news`. With the async client it may be a coroutine function.
 
-    An exception of the hook ends the call.
+    An exception in the hook ends the call.
     """
     if hook is not None and inspect.isawaitable(heard := hook(*news)):
         await heard
@@ -74,10 +74,10 @@ async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One HTTP request. `seconds` limits each single wait; `ends` limits the whole exchange, a time of `IO.now`;
-    `stopper` ends it from outside.
+    """One HTTP request.
 
-    `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its `payload`.
+    `seconds` limits each single wait. `ends` limits the whole exchange, a time of `IO.now`. `stopper` ends it from
+    outside. `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its `payload`.
     """
 
     method: str
@@ -96,10 +96,10 @@ class HttpRequest:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Response:
-    """An HTTP response. Header names are in lower case; `raw` is the library's response object. `method`, `path` and
-    `attempt` are those of the request, filled in by `Core`.
+    """An HTTP response, with header names in lower case. `raw` is the library's response object.
 
-    A streamed response has no `body`: read its `chunks` with `IO.read`, until `ends` (a time of `IO.now`).
+    `Core` sets `method`, `path` and `attempt` of the request. A streamed response has no `body`: read its `chunks` with
+    `IO.read`, until `ends` (a time of `IO.now`).
     """
 
     status: int
@@ -112,14 +112,14 @@ class Response:
     path: str = ""
     attempt: int = 1
     pid: int = field(default_factory=os.getpid, repr=False)
-    """The process whose connection it came over: a forked child must leave it alone."""
+    """The process that owns the connection. A forked child must not touch it."""
 
     cut_off: bool = False
-    """Whether its client was closed while it was read."""
+    """True if the client was closed while the response was read."""
 
 
 class InFlightRequests:
-    """Calls that wait for an answer, and streamed responses: closing the client ends both."""
+    """Calls that wait for an answer, and streamed responses. Closing the client ends both."""
 
     def __init__(self) -> None:
         self.calls: set[Stopper] = set()
@@ -139,7 +139,7 @@ class InFlightRequests:
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends, because it awaits nothing but `SyncIO`, and return its result.
+    """Run a coroutine that never suspends, because it awaits only `SyncIO`, and return its result.
 
     Raises the exceptions of the coroutine, and `RuntimeError` if it suspends.
     """

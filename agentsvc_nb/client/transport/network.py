@@ -1,8 +1,8 @@
-"""Connections for httpx on the public interface of httpcore: they keep to deadlines and prove their peer.
+"""Connections for httpx on httpcore's public interface, which keep deadlines and prove their peer.
 
-httpcore hands the timeout of each wait to its network backend as it was given. So a `Timeout` of ours reaches the
-socket, and with it the deadline of the call and what ends the call from outside. On asyncio `asyncio.timeout` and
-cancellation do both.
+httpcore passes the timeout of each wait to its network backend unchanged. So our `Timeout` reaches the socket, with the
+deadline of the call and the stopper that ends the call from outside. On asyncio, `asyncio.timeout` and cancellation do
+both.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 from agentsvc_nb.client.transport.io import Stopper, WeakRegistry
 
 KEEPALIVE_SECONDS: Final = 4.0
-"""uvicorn closes idle connections after 5 s: close first, or a start may meet a closed one."""
+"""uvicorn closes idle connections after 5 s. Close earlier, or a start may meet a closed connection."""
 KEPT_CONNECTIONS: Final = 20
 PROOF_SECONDS: Final = 5.0
-"""Limit of one proof. It takes a millisecond: a peer that takes so long is not the service, or is unusable."""
+"""The limit of one proof, which takes a millisecond. A peer that takes so long is not the service, or is unusable."""
 _WRITE_BYTES: Final = 16 * 1024
-"""How much is written at once under a deadline: httpcore gives the whole time anew to each piece that a peer takes."""
+"""The number of bytes per write under a deadline. httpcore restarts the timeout for each piece that a peer accepts."""
 
 
 UNREAD: Final = "nothing was read since the last write"
-"""The name under which `get_extra_info` of our connections returns this fact."""
+"""The name of this fact in `get_extra_info` of our connections."""
 
 
 class Timeout(float):
-    """The seconds that one wait may take, which must also end at the deadline `ends` of the whole call."""
+    """The seconds that one wait may take. The wait must also end at the deadline `ends` of the whole call."""
 
     ends: float
     stopper: Stopper | None
@@ -47,7 +47,7 @@ class Timeout(float):
 
 
 def _seconds_left(timeout: float | None, late: type[Exception]) -> float | None:
-    """Return the seconds that a wait may take from now. Raise `late` if the deadline has passed."""
+    """Return the seconds that a wait may take from now. Raises `late` if the deadline has passed."""
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return timeout
     left = timeout.ends - clock.monotonic()
@@ -57,11 +57,11 @@ def _seconds_left(timeout: float | None, late: type[Exception]) -> float | None:
 
 
 def shut_down(stream: Any) -> None:
-    """Shut a connection down, which ends a `recv` in another thread; closing the socket would not."""
+    """Shut a connection down, which ends a `recv` in another thread. Closing the socket would not."""
     connection = stream.get_extra_info("socket")
     if isinstance(connection, socket.socket):
         with suppress(OSError):
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # an SSL socket's own waits for its peer
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # the method of an SSL socket would wait for its peer
 
 
 # -- blocking -------------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class _Stream(httpcore.NetworkStream):
         if isinstance(timeout, Timeout) and timeout.stopper:
             timeout.stopper.waits(lambda: shut_down(self))
             if timeout.stopper.stopped:
-                shut_down(self)  # httpcore reads on for an answer
+                shut_down(self)  # otherwise httpcore would wait for an answer
                 raise httpcore.WriteError("the call was ended")
         if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
             self._stream.write(buffer, timeout)
@@ -108,7 +108,7 @@ class _Stream(httpcore.NetworkStream):
 
 
 class _Backend(httpcore.SyncBackend):
-    """Opens connections that keep to deadlines. With a `secret`, each must prove that its peer holds it."""
+    """Open connections that keep deadlines. With a `secret`, each peer must prove that it holds the secret."""
 
     def __init__(self, secret: Secret | None) -> None:
         self.opened: WeakRegistry[_Stream] = WeakRegistry()
@@ -145,7 +145,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return the host, or with a deadline its addresses: each of them would get the whole time again."""
+    """Return the host, or with a deadline its addresses, because each of them would get the whole time again."""
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return [host]
     try:
@@ -156,7 +156,7 @@ def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
 
 
 class BlockingTransport(httpx.BaseTransport):
-    """An httpx transport whose connections keep to deadlines, and prove their peer if there is a `secret`."""
+    """An httpx transport whose connections keep deadlines, and prove their peer if there is a `secret`."""
 
     def __init__(self, options: dict[str, Any], secret: Secret | None) -> None:
         self._backend = _Backend(secret)
@@ -170,14 +170,14 @@ class BlockingTransport(httpx.BaseTransport):
         )
 
     def abandon(self) -> None:
-        """Close all connections, but not the pool: an interrupt may have left one of its locks taken."""
+        """Close all connections, but not the pool, because an interrupt may have left one of its locks taken."""
         for stream in self._backend.opened:
             stream.close()
 
     def close(self) -> None:
         self._backend.closed = True
         self._pool.close()
-        self.abandon()  # a connection that another thread has just opened is not known to the pool yet
+        self.abandon()  # the pool does not know a connection that another thread has just opened
 
 
 class _Body(httpx.SyncByteStream):
@@ -195,10 +195,10 @@ class _Body(httpx.SyncByteStream):
 
 
 class _AsyncStream(httpcore.AsyncNetworkStream):
-    """A connection that finds the answer which came before an upload broke off.
+    """A connection that can read an answer that arrived before an upload failed.
 
     A service that refuses an upload answers and closes the connection. The event loop then fails to write, and closes
-    its socket without reading it; a duplicate of the socket still has the answer. With TLS it is lost.
+    its socket without reading. A duplicate of the socket still has the answer. With TLS the answer is lost.
     """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
@@ -208,7 +208,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if buffer and self._unread and self._duplicate is None and not self.get_extra_info("ssl_object"):
-            with suppress(OSError):  # the event loop has closed it already
+            with suppress(OSError):  # the event loop has already closed it
                 self._duplicate = self.get_extra_info("socket").dup()
         self._unread = True
         await self._stream.write(buffer, timeout)
@@ -244,7 +244,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
 
 
 class _AsyncBackend(httpcore.AnyIOBackend):
-    """Opens connections; with a `secret`, each must prove that its peer holds it."""
+    """Open connections. With a `secret`, each peer must prove that it holds the secret."""
 
     def __init__(self, secret: Secret | None) -> None:
         self._secret = secret
@@ -310,13 +310,13 @@ def _core_request(request: httpx.Request) -> httpcore.Request:
 
 
 def _pool(kinds: tuple[Any, Any, Any], options: dict[str, Any], backend: object) -> Any:
-    """Make the pool for `options` of `wire.proxies.connection_options`: direct, or through a proxy.
+    """Create the pool for `options` of `wire.proxies.connection_options`, either direct or through a proxy.
 
-    `kinds` are the classes of httpcore for a direct connection, for a proxy of HTTP and for one of SOCKS.
+    `kinds` are httpcore's classes for a direct connection, an HTTP proxy and a SOCKS proxy.
     """
     direct, through_http, through_socks = kinds
     limits = {
-        # A stream holds its connection: requests must not queue behind streams.
+        # A stream keeps its connection, and requests must not queue behind streams.
         "max_connections": None,
         "max_keepalive_connections": KEPT_CONNECTIONS,
         "keepalive_expiry": KEEPALIVE_SECONDS,
@@ -333,11 +333,11 @@ def _pool(kinds: tuple[Any, Any, Any], options: dict[str, Any], backend: object)
 
 
 # The embedded service stops when it is idle, and another process may then take its port. So each new connection of a
-# pool asks for the proof (docs/api/embedded.md), and one without it fails as if it had been refused.
+# pool asks for the proof (docs/api/embedded.md). A connection without proof fails as if it had been refused.
 
 
 class _ProofTime:
-    """The time for the proof of one connection: the shorter of `PROOF_SECONDS` and the caller's connect timeout."""
+    """The time for one proof: the shorter of `PROOF_SECONDS` and the caller's connect timeout."""
 
     def __init__(self, timeout: float | None) -> None:
         seconds = _seconds_left(timeout, httpcore.ConnectTimeout)
@@ -346,7 +346,7 @@ class _ProofTime:
 
     @property
     def left(self) -> float:
-        """Seconds left. Raises `httpcore.ReadTimeout` if there are none: a socket's timeout begins anew per byte."""
+        """Return the seconds left. Raises `httpcore.ReadTimeout` at zero: a socket's timeout restarts per byte."""
         seconds = self._ends - clock.monotonic()
         if seconds <= 0:
             raise httpcore.ReadTimeout
@@ -355,8 +355,10 @@ class _ProofTime:
 
 @contextmanager
 def _unproved(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
-    """Turn a failed proof into `httpcore.ConnectError`: the client knows that nothing was sent, and finds the service
-    again. A proof that the caller's own timeout ended is `httpcore.ConnectTimeout`."""
+    """Turn a failed proof into `httpcore.ConnectError`, or `ConnectTimeout` if the caller's timeout ended it.
+
+    So the client knows that nothing was sent, and finds the service again.
+    """
     try:
         yield
     except (httpcore.NetworkError, httpcore.TimeoutException, OSError, ValueError, Unproved) as error:
