@@ -1,1 +1,1 @@
-"""Foreign content made safe and readable: sniffing, decoding, documents to text, tables, safe text and Markdown."""
+"""Make foreign content safe and readable: file types, decoding, documents as text, tables, safe text and Markdown."""

@@ -1,15 +1,15 @@
-"""Limited child processes, in which untrusted files are read, untrusted SQL runs and untrusted schemas are checked.
+"""Limited child processes that read untrusted files, run untrusted SQL and check untrusted schemas.
 
-A child gets a short list of environment variables and none of the service's keys. Its memory, processor time and
-output are limited, it is killed with every process that it started, and it ends when its parent ends. macOS does not
-limit its memory, and Windows nothing but the caller's deadline (docs/hosts.md).
+A child gets a short list of environment variables and none of the service's keys. Its memory, CPU time and output are
+limited. It is killed with every process that it started, and it ends when its parent ends. On macOS its memory is not
+limited. On Windows only the caller's deadline is (docs/hosts.md).
 
 `ChildPool` is our own, because `pebble` and `concurrent.futures` pickle answers: a child that a hostile file has taken
-over could run code in its parent. Neither of them starts a child with an environment of its own, or kills the processes
-that a child started.
+over could run code in its parent. Neither of them starts a child with its own environment, or kills the processes that
+a child started.
 
 `python -m agentsvc_nb.documents.child_process LIMITS MODULE ARGUMENT...` runs in the child, which also imports this
-module: what only the parent needs is imported where it is used.
+module. So modules that only the parent needs are imported inside functions.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from agentsvc_nb import clock
 from agentsvc_nb.documents.memory import limit_memory, return_large_buffers
 
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
-"""The environment variables that a child inherits. No key may be among them."""
+"""The environment variables that a child inherits. None of them may hold a key."""
 START_SECONDS: Final = 60.0
-"""How long a child may take to import its modules. A question's own time begins afterwards."""
+"""The time that a child may take to import its modules. The time for a question starts afterwards."""
 KEPT_BYTES: Final = 150 * 2**20
-"""The pool replaces a child that has more memory after an answer: a library may never give it back."""
+"""The pool replaces a child that uses more memory after an answer, because a library may never free it."""
 _NICENESS: Final = 5
-"""Children yield the processor to their parent, which has other callers to answer."""
+"""Children run at a lower priority than their parent, which has other callers to answer."""
 _PARENT_POLL_SECONDS: Final = 1.0
 _LENGTH_BYTES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a child. None is unlimited. `file_bytes` is the largest file that it may write."""
+    """The limits of a child. None means unlimited. `file_bytes` is the size of the largest file that it may write."""
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
@@ -54,20 +54,22 @@ class Limits:
 
 
 def environment(names: Sequence[str] = (), variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables of `ENVIRONMENT` and of `names` that this process has, and `variables`."""
+    """Return this process's variables of `ENVIRONMENT` and `names`, and `variables`."""
     inherited = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
     return inherited | dict(variables or {})
 
 
 class LimitedChild:
-    """A child process that runs a module within `limits`. For one thread at a time, except `kill`, `close` and `pid`.
+    """A child process that runs a module within `limits`.
+
+    Use it in one thread at a time, except `kill`, `close` and `pid`.
 
     Args:
         module: the module that runs in the child, with `arguments`.
         folder: the child's working directory.
-        names: environment variables that the child inherits besides those of `ENVIRONMENT`.
+        names: environment variables that the child inherits in addition to `ENVIRONMENT`.
         variables: more environment variables.
-        log: whether the child's standard error is this process's; without it, it is discarded.
+        log: True to show the child's standard error as this process's; otherwise it is discarded.
 
     Example: `with LimitedChild("decoder", limits=Limits(cpu_seconds=10)) as child: answer = child.ask(b"{}", 20, 1000)`
     """
@@ -83,7 +85,7 @@ class LimitedChild:
         log: bool = False,
     ) -> None:
         theirs, ours = os.pipe()
-        self._lifeline = os.fdopen(ours, "wb", 0)  # closed by the system when this process ends, however it ends
+        self._lifeline = os.fdopen(ours, "wb", 0)  # the system closes it when this process ends, for whatever reason
         given = json.dumps({"parent": os.getpid(), "lifeline": theirs, **asdict(limits or Limits())})
         try:
             self._process = subprocess.Popen(
@@ -94,7 +96,7 @@ class LimitedChild:
                 cwd=folder,
                 env=environment(names, variables),
                 pass_fds=(theirs,) if os.name == "posix" else (),
-                start_new_session=True,  # a group of its own, to be killed as one
+                start_new_session=True,  # a process group of its own, to be killed as one
             )
         except BaseException:
             self._lifeline.close()
@@ -114,13 +116,13 @@ class LimitedChild:
 
     @property
     def input(self) -> IO[bytes]:
-        """The child's standard input."""
+        """Return the child's standard input."""
         assert self._process.stdin is not None
         return self._process.stdin
 
     @property
     def output(self) -> IO[bytes]:
-        """The child's standard output."""
+        """Return the child's standard output."""
         assert self._process.stdout is not None
         return self._process.stdout
 
@@ -143,7 +145,7 @@ class LimitedChild:
         return True
 
     def read_line(self, line_bytes: int) -> bytes:
-        """Return the next line of output, cut to `line_bytes` + 1 bytes; empty at the end of the output."""
+        """Return the next line of output, cut to `line_bytes` + 1 bytes, or b"" at the end of the output."""
         return self.output.readline(line_bytes + 1)
 
     @contextlib.contextmanager
@@ -157,13 +159,13 @@ class LimitedChild:
             alarm.cancel()
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Return the exit code; None if the child is still running after `seconds`."""
+        """Return the exit code, or None if the child is still running after `seconds`."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
         return self._process.returncode
 
     def resident_bytes(self) -> int:
-        """Return the child's memory; 0 where the system does not say."""
+        """Return the child's memory, or 0 if the system does not report it."""
         if sys.platform != "linux":
             return 0
         try:
@@ -176,7 +178,7 @@ class LimitedChild:
         """Kill the child and all processes that it started."""
         if sys.platform == "win32":
             self._process.kill()
-        elif self._process.returncode is None:  # after `wait`, its id may be another process's
+        elif self._process.returncode is None:  # after `wait`, another process may have its id
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -184,7 +186,7 @@ class LimitedChild:
         """Kill the child, close its pipes and wait for it."""
         self.kill()
         self._lifeline.close()
-        with contextlib.suppress(OSError):  # the pipe may still hold a question that the child did not read
+        with contextlib.suppress(OSError):  # the pipe may still hold an unread question
             self._process.__exit__(None, None, None)
 
 
@@ -197,16 +199,16 @@ class NoChild(NoAnswer):
 
 
 class ChildPool:
-    """At most `count` children that answer questions, bytes in and bytes out, in the order in which they are asked.
+    """At most `count` children that answer questions, bytes in and bytes out, in the order of the questions.
 
-    The pool starts a child when it is first needed and uses it for many questions. It kills a child that gives no
-    answer, and starts another one for the next question. For any thread and event loop.
+    The pool starts a child on first use and keeps it for further questions. It kills a child that gives no answer, and
+    starts another one for the next question. You may use it from any thread and event loop.
 
     Args:
         module: the module that runs in the child and calls `answer_questions`.
-        limits: of each child for its whole life.
+        limits: the limits of each child for its whole life.
         folder: the child's working directory.
-        kept_bytes: a child that has more memory after an answer ends; 0 starts a child for each question.
+        kept_bytes: a child with more memory after an answer ends; 0 starts a child for each question.
 
     Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000)`
     """
@@ -217,7 +219,8 @@ class ChildPool:
         from concurrent.futures import ThreadPoolExecutor
 
         self._module, self._limits, self._folder, self._kept_bytes = module, limits, folder, kept_bytes
-        # Threads of its own: the default pool may be busy with files for long. They also queue the questions.
+        # The pool has its own threads, because files may occupy the default pool for long. They also queue the
+        # questions.
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=module.rpartition(".")[2])
         self._lock = threading.Lock()
         self._idle: list[LimitedChild] = []
@@ -225,9 +228,9 @@ class ChildPool:
         self._closed = False
 
     async def ask(self, question: bytes | None, seconds: float, answer_bytes: int) -> bytes:
-        """Return the answer of a child, which has `seconds` once it has the question. None only starts a child.
+        """Return the answer of a child, which has `seconds` from the question on. None only starts a child.
 
-        When the task is cancelled, the pool withdraws the question and kills a child that works on it.
+        If the task is cancelled, the pool withdraws the question and kills a child that works on it.
 
         Raises:
             NoAnswer: the child did not answer within its limits.
@@ -247,7 +250,7 @@ class ChildPool:
             raise
 
     def ask_now(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
-        """`ask`, for callers without an event loop: blocks until the child answers."""
+        """Call `ask` without an event loop. Blocks until the child answers."""
         try:
             answering = self._threads.submit(self._answer, _Question(question, seconds, answer_bytes))
         except RuntimeError as error:
@@ -255,13 +258,13 @@ class ChildPool:
         return answering.result()
 
     async def warm(self) -> None:
-        """Start a child, unless there is an idle one."""
+        """Start a child, unless a child is idle."""
         if not self._idle:
             with contextlib.suppress(NoAnswer):
                 await self.ask(None, 0, 0)
 
     def close(self) -> None:
-        """Kill the children and wait for their end. Questions without an answer raise `NoAnswer`."""
+        """Kill the children and wait for their end. Unanswered questions raise `NoAnswer`."""
         self._closed = True
         for asked in [*self._asked]:
             self._withdraw(asked)
@@ -286,7 +289,7 @@ class ChildPool:
             self._asked.discard(asked)
 
     def _take_child(self, asked: _Question) -> LimitedChild:
-        """Return a child that is ready for the question: an idle one, or a new one."""
+        """Return a child that is ready for the question, either an idle or a new one."""
         with contextlib.suppress(IndexError):  # no child is idle
             while (child := self._idle.pop()).wait(0) is not None:
                 child.close()  # the system killed it while it was idle
@@ -314,7 +317,7 @@ class ChildPool:
                 child.kill()
 
     def _withdraw(self, asked: _Question) -> None:
-        """Kill the child that works on the question. A child that takes it later dies at once."""
+        """Kill the child that works on the question. A child that takes it later is killed at once."""
         with self._lock:
             asked.withdrawn = True
             if asked.child is not None:
@@ -333,7 +336,7 @@ class ChildPool:
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """A question on its way, and the child that works on it."""
+    """A question in progress, and the child that works on it."""
 
     data: bytes | None
     seconds: float
@@ -355,11 +358,11 @@ def _exchange(child: LimitedChild, asked: _Question) -> bytes:
 
 
 def answer_questions(answer: Callable[[bytearray], bytes]) -> None:
-    """Answer questions until there are no more, in the child. An error that `answer` raises ends the child."""
+    """Answer questions in the child until none are left. An exception of `answer` ends the child."""
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     assert isinstance(questions, BufferedReader)
     with contextlib.redirect_stdout(sys.stderr):
-        _write(answers, b"")  # says that this process has imported its modules
+        _write(answers, b"")  # signals that this process has imported its modules
         while head := questions.read(_LENGTH_BYTES):
             question = bytearray(int.from_bytes(head))
             questions.readinto(question)
@@ -373,7 +376,7 @@ def _write(to: IO[bytes], message: bytes) -> None:
 
 
 def _read(source: IO[bytes], most: int) -> bytes:
-    """Return the next message. Raise `EOFError` if it is incomplete or too long."""
+    """Return the next message. Raises `EOFError` if it is incomplete or too long."""
     head = source.read(_LENGTH_BYTES)
     length = int.from_bytes(head)
     if len(head) < _LENGTH_BYTES or length > most:
@@ -401,7 +404,7 @@ def main() -> None:
 def _apply(limits: Limits) -> None:
     if limits.memory_bytes is not None:
         limit_memory(limits.memory_bytes)
-    if sys.platform != "win32":  # it has no such limits
+    if sys.platform != "win32":  # Windows has no such limits
         import resource
 
         limited = {
@@ -415,9 +418,9 @@ def _apply(limits: Limits) -> None:
 
 
 def _die_with(lifeline: int) -> None:
-    """On Linux, have the kernel kill the process group when the other end of the pipe `lifeline` is closed.
+    """On Linux, make the kernel kill the process group when the other end of the pipe `lifeline` closes.
 
-    The thread of `_end_with` never runs while the interpreter's lock is held, as by a long regular expression.
+    The thread of `_end_with` cannot run while the interpreter's lock is held, for example by a long regular expression.
     """
     if sys.platform == "linux":
         import fcntl
@@ -428,10 +431,10 @@ def _die_with(lifeline: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Kill the process group once the parent is gone: where the kernel can't, and if it was gone before `_die_with`."""
+    """Kill the process group once the parent is gone, if the kernel can't or the parent ended before `_die_with`."""
     while os.getppid() == parent:
         clock.sleep(_PARENT_POLL_SECONDS)
-    if sys.platform != "win32":  # where this is not begun
+    if sys.platform != "win32":  # never started on Windows
         os.killpg(os.getpid(), signal.SIGKILL)
 
 

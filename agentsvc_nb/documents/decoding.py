@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is the beginning of this one
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HEAD_BYTES: Final = 4_000
-"""In which the zeros of UTF-16 without a mark are counted."""
+"""The number of bytes in which the zeros of UTF-16 without a mark are counted."""
 _SAMPLE_BYTES: Final = 16_000
-"""Guessing from more bytes takes longer and is no better."""
+"""Guessing from more bytes takes longer and is not better."""
 _SAMPLE_LINES: Final = 2_000
 
 _WESTERN: Final = ("cp1252", "mac_roman", "cp850")
-"""Of Windows, of spreadsheets on a Mac, and of DOS."""
+"""The encodings of Windows, of spreadsheets on a Mac, and of DOS."""
 _LIKELY_ENCODINGS: Final = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-"""The encodings in use today. Among all hundred of them, a short text would look as good in several."""
+"""The encodings in use today. Of all hundred encodings, several would fit a short text equally well."""
 _SURE: Final = 0.9
 _RARE: Final = 0.5
 _FAMILIAR: Final = re.compile(
     r"(?:(?<=[^\W\d_])|(?=.[^\W\d_]))[äöüßéèêëàâáãçñóòôõíìîïúùûýÿœæøåÄÖÜÉÈÊÀÂÁÃÇÑÓÔÕÍÎÚÛŒÆÅØ]|(?<=[A-Za-z])’(?=[A-Za-z])"
     r"|(?<![A-Za-z])[€„“‘–—]|[”“’…€](?![A-Za-z])|[\u00a0°§©®]"
 )
-"""What stands beyond ASCII in western texts, and where."""
+"""The non-ASCII characters of western texts, and their positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A text and its encoding; `guessed` if only the look of the text speaks for that encoding."""
+    """A text and its encoding. `guessed` is True if only the look of the text suggests that encoding."""
 
     text: str
     encoding: str
@@ -52,9 +52,9 @@ class DecodedText:
 
 
 def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedText | None:
-    """The text of these bytes; None if they are not text.
+    """Return the text of these bytes, or None if they are not text.
 
-    `cut`: they are only the beginning of a file. `declared`: the encoding of a text that is no UTF, instead of a guess.
+    Pass `cut` if they are only the beginning of a file. `declared` replaces the guess for a text that is not UTF.
 
     >>> decode("Zürich".encode("utf-16"), cut=False)
     DecodedText(text='Zürich', encoding='utf-16', guessed=False)
@@ -64,24 +64,24 @@ def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedTex
             return DecodedText(data.decode(encoding, "replace"), encoding.removesuffix("-sig"))
     if encoding := _without_mark(data[:_HEAD_BYTES]):
         return DecodedText(data.decode(encoding, "replace"), encoding)
-    data = data.rstrip(b"\0")  # a file that was enlarged before it was written has a hole at its end
+    data = data.rstrip(b"\0")  # a file that was enlarged before it was written ends with zeros
     if not data or data.count(0) > len(data) / 100:
         return None
     try:
-        # The last character may be cut off.
+        # The last character may be incomplete.
         return DecodedText(codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), "utf-8")
     except UnicodeDecodeError:
         return None if len(_CONTROL_BYTES.findall(data)) > len(data) / 50 else _beside_utf(data, declared)
 
 
 def text_of(data: bytes) -> str:
-    """The text of a whole file that counts as text; bytes that look like no text are read as Windows-1252."""
+    """Return the text of a whole file that counts as text. Bytes that are not text are read as Windows-1252."""
     found = decode(data, cut=False)
     return data.decode(_WESTERN[0], "replace") if found is None else found.text
 
 
 def _without_mark(head: bytes) -> str:
-    """Which UTF-16 the text is, by where the zeros of its ASCII characters stand; empty if it is none."""
+    """Return which UTF-16 the text is, by the position of the zeros of its ASCII characters, or "" if it is none."""
     zeros = head[::2].count(0), head[1::2].count(0)
     if max(zeros) <= len(head) / 5 or min(zeros) * 10 >= max(zeros):
         return ""
@@ -89,7 +89,7 @@ def _without_mark(head: bytes) -> str:
 
 
 def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
-    """A text that is no UTF-8, or has errors in it: in other encodings hardly any letter would be valid UTF-8."""
+    """Decode a text that is not UTF-8, or is UTF-8 with errors: hardly any letter of other encodings is valid UTF-8."""
     text = data.decode("utf-8", "replace")
     broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
     if broken * 2 < beyond_ascii - broken:
@@ -104,7 +104,7 @@ def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
 
 
 def _guess(data: bytes) -> str:
-    """The encoding that the lines beyond ASCII look like."""
+    """Return the encoding that best fits the non-ASCII lines."""
     lines = (line for line in data.splitlines() if not line.isascii())
     sample = b"\n".join(islice(lines, _SAMPLE_LINES))[:_SAMPLE_BYTES]
     western = max(_WESTERN, key=lambda name: _familiar(sample.decode(name, "replace")))
@@ -114,7 +114,7 @@ def _guess(data: bytes) -> str:
 
     found = from_bytes(sample, cp_isolation=[*_LIKELY_ENCODINGS])
     best = found.best()
-    # European text often looks as well in the western encoding as in the central European one: western is likelier.
+    # European text often fits the western encoding as well as the central European one. Western is more likely.
     as_well = best is None or any(
         _WESTERN[0] in match.could_be_from_charset and match.chaos <= best.chaos for match in found
     )
@@ -122,7 +122,10 @@ def _guess(data: bytes) -> str:
 
 
 def _familiar(text: str) -> float:
-    """From 0 to 1: how much of what is beyond ASCII in the text is used so in western languages, where it is rare."""
+    """Return the share, from 0 to 1, of the non-ASCII characters that are usual in western languages.
+
+    It is 0.0 if these are frequent, because they are rare in western languages.
+    """
     beyond = [char for char in text if not char.isascii()]
     letters = sum(1 for char in text if char.isalpha())
     rare = sum(1 for char in beyond if char.isalpha()) <= _RARE * letters
@@ -137,17 +140,17 @@ _META: Final = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]{1,
 def decode_page(data: bytes, label: str = "") -> Iterator[str]:
     """Yield the text of a web page in pieces, decoded as browsers do it.
 
-    The encoding is that of the byte order mark, else of `label` (the charset of `Content-Type`), else of a `<meta>`
-    element, else UTF-8 if the bytes are valid UTF-8, else Windows-1252. Only the encodings of the WHATWG's standard
-    count: Python has others that take quadratic time (`punycode`) or raise in spite of "replace" (`idna`).
+    The byte order mark decides the encoding, else of `label` (the charset of `Content-Type`), else of a `<meta>`
+    element, else UTF-8 if the bytes are valid UTF-8, else Windows-1252. Only the encodings of the WHATWG standard are
+    allowed, because Python has others that take quadratic time (`punycode`) or raise errors despite "replace" (`idna`).
 
-    It yields because a codec holds the interpreter's lock: Windows-1252 takes two seconds for 5 MB that it does not
-    define.
+    It yields pieces because a codec holds the interpreter's lock: Windows-1252 takes two seconds for 5 MB of undefined
+    bytes.
 
     >>> "".join(decode_page("Zürich €".encode("cp1252"), "latin1"))
     'Zürich €'
     """
-    from webencodings import IncrementalDecoder, lookup  # with its codecs, only for those who read pages
+    from webencodings import IncrementalDecoder, lookup  # only readers of pages need it and its codecs
 
     decoder = IncrementalDecoder(lookup(label) or _declared(data) or lookup(_fallback(data)), "replace")
     for at in range(0, len(data), _PIECE_BYTES):
@@ -156,7 +159,10 @@ def decode_page(data: bytes, label: str = "") -> Iterator[str]:
 
 
 def _declared(data: bytes) -> Encoding | None:
-    """The encoding that a page's `<meta>` names. One that names UTF-16 is not in UTF-16, or it could not be read."""
+    """Return the encoding that a page's `<meta>` names.
+
+    For UTF-16 return UTF-8: a page in UTF-16 would have an unreadable `<meta>`.
+    """
     from webencodings import lookup
 
     named = _META.search(data[:_PRESCAN_BYTES])

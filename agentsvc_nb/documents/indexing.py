@@ -1,9 +1,10 @@
-"""Files made searchable: their text read and split into the tokens of the full-text index, in limited child processes.
+"""Make files searchable: read their text and split it into tokens of the full-text index, in limited child processes.
 
-A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`; it is used when too many files match to rank.
+A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`. Search uses it when too many files match to
+rank.
 
-`DocumentReader` asks child processes, whatever a file holds (docs/decisions/10):
-`documents.reading` reads there; a child that takes too much memory or does not answer is killed.
+`DocumentReader` asks child processes, whatever a file contains (docs/decisions/10). `documents.reading` reads there. A
+child that takes too much memory or does not answer is killed.
 """
 
 from __future__ import annotations
@@ -20,18 +21,22 @@ from agentsvc_nb.documents.tokens import tokens
 
 TOP_LEVEL = 9
 _USUAL_TOKENS = 300
-"""The length, in tokens, of a text in which a word that occurs once has level 0. BM25 would take the average length; a
-constant does not change while files are added."""
+"""The length, in tokens, of a text in which a word that occurs once has level 0.
+
+BM25 would use the average length, but a constant does not change while files are added.
+"""
 _LEVEL_1 = 2**0.5
-"""The lowest density that has a level; `_level` adds one with each factor of the square root of 2."""
+"""The lowest density that has a level. `_level` adds one for each factor of the square root of 2."""
 _LENGTH_SHARE = 0.75
 """The weight of a text's length: the usual `b` of BM25."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """A file's text, its tokens (`words`), and the frequent tokens with their levels, as made by `indexed_text`; tokens
-    are separated by spaces. `unreadable` says why the text, or a part of it, could not be read."""
+    """A file's text, its tokens (`words`), and the frequent tokens with their levels; see `indexed_text`.
+
+    Spaces separate tokens. `unreadable` says why the text, or a part of it, could not be read.
+    """
 
     text: str = ""
     words: str = ""
@@ -40,7 +45,7 @@ class IndexedText:
 
 
 def indexed_text(text: str, unreadable: str = "") -> IndexedText:
-    """A file's text with its tokens and levels. Takes most of a second per megabyte.
+    """Return a file's text with its tokens and levels. Takes almost a second per megabyte.
 
     >>> indexed_text("Sale! Sale, sale.").levels
     '6sale'
@@ -58,24 +63,25 @@ def _level(density: float) -> int:
 
 LIMITS: Final = Limits(memory_bytes=768 * 2**20, file_bytes=0)
 PATIENCE_SECONDS: Final = 30.0
-"""The longest that a document may take in all. It takes some seconds of processor time at most, unless its format's
-library does not come back."""
+"""The time limit of a document. Reading takes a few seconds of CPU time at most, unless a library hangs."""
 ANSWER_BYTES: Final = 16_000_000
-"""Text and tokens of a megabyte of any script; only characters that stand for many others give more."""
+"""Enough for text and tokens of a megabyte in any script, unless many characters expand to several others."""
 _CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
-"""Between the parts of an answer; no text has it (`documents.texts.tidied`)."""
+"""Separates the parts of an answer. No text contains it (`documents.texts.tidied`)."""
 
 
 class DocumentReader:
-    """Reads the text of documents and makes its tokens."""
+    """Reads the text of documents and creates its tokens."""
 
     def __init__(self) -> None:
         self._pool = ChildPool(_CHILD, LIMITS)
 
     async def read(self, file: Path, media_type: str, name: str) -> IndexedText:
-        """Return the file's text; `name` is its user's name for it. Raises `NoChild`, and `NoAnswer` when it was not
-        read within the limits."""
+        """Return the file's text. `name` is the user's name for it.
+
+        Raises `NoChild`, and `NoAnswer` if the file was not read within the limits.
+        """
         question = json.dumps({"path": str(file), "media_type": media_type, "name": name}).encode()
         answer = await self._pool.ask(question, PATIENCE_SECONDS, ANSWER_BYTES)
         return IndexedText(*answer.decode().split(_END))
@@ -86,5 +92,5 @@ class DocumentReader:
 
 
 def answer_of(found: IndexedText) -> bytes:
-    """Return what a child answers."""
+    """Return the answer that a child sends."""
     return _END.join((found.text, found.words, found.levels, found.unreadable)).encode()

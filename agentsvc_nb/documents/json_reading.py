@@ -1,6 +1,6 @@
-"""Read JSON that strangers wrote, within limits, so that it can be stored and sent again.
+"""Read JSON from strangers within limits, so that it can be stored and sent again.
 
-Python's parser holds the interpreter's lock until it has read a whole document, so the size is limited before: 16 MB
+Python's parser holds the interpreter's lock until it has read a whole document. So the size is limited before: 16 MB
 and 100,000 values take at most 0.1 s.
 """
 
@@ -18,13 +18,13 @@ BLOCK_BYTES: Final = 256 * 1024
 _OPENING: Final = b"[{"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS: Final = bytes(1 if code in _OPENING else 0xFF for code in range(256))
-"""How a bracket changes the depth, as a signed byte."""
+"""The change of depth by each bracket, as a signed byte."""
 
 
 def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> Any:
-    """Parse a JSON document. Raise `ValueError` with the reason in one sentence.
+    """Parse a JSON document. Raises `ValueError` with the reason in one sentence.
 
-    Empties a bytearray: at most two of the bytes, their text and its value are in memory at a time.
+    Empties a bytearray, so that memory holds at most two of the bytes, their text and its value at a time.
 
     >>> read('{"a": [1, null]}')
     {'a': [1, None]}
@@ -32,7 +32,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
     _check_weight(text.encode("utf-8", "replace") if isinstance(text, str) else text, most_values)
     may_have_halves = isinstance(text, str)
     if not isinstance(text, str):
-        data, text = text, text.decode("utf-8-sig")  # else Python would read UTF-16, too
+        data, text = text, text.decode("utf-8-sig")  # otherwise Python would also read UTF-16
         if isinstance(data, bytearray):
             data.clear()
         may_have_halves = "\\ud" in text or "\\uD" in text
@@ -47,7 +47,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
 
 
 def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> dict[str, Any]:
-    """Parse a JSON object and leave out its null values. Empties a bytearray. Raise `ValueError` with a sentence."""
+    """Parse a JSON object and leave out its null values. Empties a bytearray. Raises `ValueError` with a sentence."""
     try:
         document = read(data, most_values)
     except ValueError as error:
@@ -58,8 +58,10 @@ def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> 
 
 
 def _check_weight(data: bytes | bytearray, most_values: int) -> None:
-    """Raise `ValueError` for a document with too many values or levels. Call it before parsing, which would take
-    seconds for 16 MB of brackets."""
+    """Raise `ValueError` for a document with too many values or levels.
+
+    Call it before parsing, which would take seconds for 16 MB of brackets.
+    """
     values, depth = weigh(data)
     if values > most_values:
         raise ValueError(f"it has more than {most_values:,} values")
@@ -68,8 +70,10 @@ def _check_weight(data: bytes | bytearray, most_values: int) -> None:
 
 
 def weigh(data: bytes | bytearray) -> tuple[int, int]:
-    """Count a JSON document's values and levels from its bytes, without parsing. For other bytes, count at least as
-    many as a parser would see. The depth is 0 for more than `JSON_VALUES_MAX` values.
+    """Count a JSON document's values and levels from its bytes, without parsing.
+
+    For invalid JSON, the counts are at least those that a parser would see. The depth is 0 for more than
+    `JSON_VALUES_MAX` values.
 
     >>> weigh(b'{"a": [1, {}, "[[,"]}')
     (5, 2)
@@ -77,7 +81,7 @@ def weigh(data: bytes | bytearray) -> tuple[int, int]:
     values, depth, deepest, brackets = 1, 0, 0, 0
     for skeleton, quotes in _skeletons(data):
         values += skeleton.count(b",") + sum(skeleton.count(code) for code in _OPENING)
-        least = max(values, -(-quotes // 4))  # two strings a value at most: its name and itself
+        least = max(values, -(-quotes // 4))  # a value has at most two strings: its name and itself
         if least > JSON_VALUES_MAX:
             return least, 0
         steps = skeleton.translate(_STEPS, _NO_BRACKETS)[: 2 * JSON_VALUES_MAX - brackets]  # two per value at most
@@ -88,9 +92,11 @@ def weigh(data: bytes | bytearray) -> tuple[int, int]:
 
 
 def _skeletons(data: bytes | bytearray) -> Iterator[tuple[bytes, int]]:
-    """Yield a document without white space and the contents of strings, block by block, and the number of quotation
-    marks so far. A string leaves a quotation mark; `[]` and `{}` leave a 0."""
-    rest, bracket, quotes = b"", b"", 0  # the first two: what the next block decides
+    """Yield blocks of a document without white space and string contents, and the count of quotation marks so far.
+
+    A string leaves a quotation mark. `[]` and `{}` leave a 0.
+    """
+    rest, bracket, quotes = b"", b"", 0  # `rest` and `bracket` depend on the next block
     for start in range(0, len(data), BLOCK_BYTES):
         block = rest + data[start : start + BLOCK_BYTES]
         if block.endswith(b"\\"):

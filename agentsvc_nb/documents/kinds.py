@@ -1,4 +1,4 @@
-"""What people call a kind of file: `Excel workbook`, not its media type. Pure."""
+"""Names of file kinds for people, such as `Excel workbook` instead of a media type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FAMILIES: Final = {"audio": "sound", "image": "picture", "text": "text", "video
 
 
 def called(media_type: str, file_name: str) -> str:
-    """What a file of this media type and name is called.
+    """Return the name of a file's kind by its media type and file name.
 
     >>> called("text/csv", "prices.csv"), called("application/octet-stream", "model.bin"), called("video/mp4", "a")
     ('CSV table', 'BIN file', 'video')

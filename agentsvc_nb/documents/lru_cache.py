@@ -1,4 +1,4 @@
-"""A cache with a limit of size."""
+"""A cache with a size limit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Values by their keys. Removes the least recently used values when all are larger than `room`, but never the last
-    one. For any thread.
+    """A thread-safe cache. It removes the least recently used values if all exceed `room`, but keeps the last value.
 
     Args:
         room: the limit of the size of all values together.
@@ -32,7 +31,7 @@ class LruCache(Generic[K, V]):
             return self._values.get(key)
 
     def put(self, key: K, value: V) -> V:
-        """Store a value, unless there is one. Return the value that is stored."""
+        """Store a value, unless the key has one. Return the stored value."""
         with self._lock:
             if key in self._values:
                 return self._values[key]

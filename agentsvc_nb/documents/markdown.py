@@ -1,5 +1,6 @@
-"""An agent's Markdown as safe HTML. A single dollar sign is money; formulas begin with `$$`, a bracket behind a
-backslash, or a `math` block.
+"""Render an agent's Markdown as safe HTML.
+
+A single dollar sign means money. Formulas begin with `$$` or with a backslash and a bracket, or are a `math` block.
 """
 
 from __future__ import annotations
@@ -26,34 +27,34 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
 
-# The classes by which MathJax finds formulas: version 3 (JupyterLab, Notebook, voila) by the first, 2 (nbconvert) by
-# the second.
+# MathJax finds formulas by these classes: version 3 (JupyterLab, Notebook, voila) by the first, version 2 (nbconvert)
+# by the second.
 MEANT: Final = "mathjax_process tex2jax_process"
 
 FORMULAS: Final = 300
-"""Formulas of one text that are typeset; further ones are shown as written, as each takes a page some milliseconds."""
+"""The maximum number of typeset formulas per text. Each takes milliseconds, so further ones are shown as written."""
 _CHARS: Final = 4_000
 _CLOSING: Final = {r"\(": r"\)", r"\[": r"\]", "$$": "$$"}
 _BLOCKS: Final = ("$$", r"\[")
 _SIGN: Final = re.compile(r"[\\^_=+*/<>{}|]|\w\s*[-(]\s*\w|\A\s*(?:\w|[\d.,]+)\s*\Z")
-"""Signs of a formula between `$$` and `$$`, which ordinary words do not have."""
+"""Signs of a formula between `$$` and `$$` that ordinary words do not have."""
 _SURE: Final = re.compile(r"\\[A-Za-z]|[\^=]")
-r"""Sure signs of a formula between `\[` and `\]`, which in Markdown may also be brackets around words."""
+r"""Certain signs of a formula between `\[` and `\]`, which in Markdown may also be brackets around words."""
 _STEERING: Final = re.compile(
     r"\\(?:href|url|html\w*|class|cssId|style|bbox|require|include\w*|unicode|mmlToken|newtheorem|let"
     r"|[egx]?def|\w*(?:newcommand|newenvironment|Declare\w+)|(?:renew|provide)\w+)(?![A-Za-z])"
 )
-"""Commands that do more than write a formula: link, style, load, or change the meaning of other formulas on a page."""
+"""Commands that do more than write a formula: they link, style, load, or redefine other formulas on a page."""
 
 
 def mathematics(parser: MarkdownIt) -> None:
-    """Formulas for a parser of Markdown (`parser.use(mathematics)`), as tokens `formula` and `formula_block`."""
+    """Add formulas to a Markdown parser (`parser.use(mathematics)`), as tokens `formula` and `formula_block`."""
     parser.inline.ruler.before("escape", "formula", _inline)
     parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "blockquote", "list"]})
 
 
 def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any]) -> str:
-    """The HTML of a formula, for MathJax if it is safe, else shown as written; `env` counts the formulas of a text."""
+    """Return the HTML of a formula for MathJax if it is safe, else as written. `env` counts the formulas of a text."""
     env["formulas"] = env.get("formulas", 0) + 1
     meant = env["formulas"] <= FORMULAS and not _STEERING.search(written)
     kind = f' class="{MEANT}"' if meant else ""
@@ -61,8 +62,10 @@ def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any])
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    """The rule for a formula in a line of text. `$$5 and $$10` is none: with blanks at its ends, only a text that has
-    signs of a formula (`_SIGN`) counts."""
+    """Parse a formula in a line of text.
+
+    `$$5 and $$10` is not a formula: text with blanks at its ends counts only if it has signs of a formula (`_SIGN`).
+    """
     found = _formula(state.src, state.pos, state.env)
     if found is None:
         return False
@@ -79,8 +82,10 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, str] | None:
-    """The opening mark at this place of a text and the formula up to its closing mark; None when there is none, or when
-    it would contain code or further dollar signs."""
+    """Return the opening mark at this place and the formula up to its closing mark.
+
+    Return None without a closing mark, or if the formula would contain code or further dollar signs.
+    """
     opening = text[at : at + 2]
     if opening not in _CLOSING:
         return None
@@ -94,8 +99,10 @@ def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, st
 
 
 def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
-    """Where the next closing mark stands; -1 if there is none within `_CHARS`. `env` remembers where there is none, so
-    that no text is searched again and again."""
+    """Return the place of the next closing mark, or -1 if there is none within `_CHARS`.
+
+    `env` remembers where there is none, so that no text is searched repeatedly.
+    """
     known, since, until = env.get(closing, ("", 0, 0))
     start = max(begin, until) if known is text and since <= begin else begin
     end = text.find(closing, start, begin + _CHARS)
@@ -105,7 +112,7 @@ def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any])
 
 
 def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The rule for a formula on lines of its own, which keeps its lines from becoming lists or headings."""
+    """Parse a formula on its own lines, so that they do not become lists or headings."""
     opening = state.src[(begin := state.bMarks[first] + state.tShift[first]) : begin + 2]
     if opening not in _BLOCKS or state.is_code_block(first):
         return False
@@ -127,13 +134,12 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line is blank, in a quotation or not, and so ends any formula."""
+    """Return True if a line is blank, also in a quotation, and so ends any formula."""
     return not line.strip("> \t")
 
 
 def unclosed(lines: Sequence[str]) -> int:
-    """The index of the first line with which a formula may begin that is not closed yet; `len(lines)` if there is
-    none."""
+    """Return the index of the first line with which an unclosed formula may begin, or `len(lines)` if there is none."""
     first, closed = len(lines), set[str]()
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at].strip()
@@ -148,8 +154,7 @@ def unclosed(lines: Sequence[str]) -> int:
 
 
 def _last_line(state: StateBlock, closing: str, first: int) -> int:
-    """The next line that ends with the closing mark, before any blank line; the number of all lines if there is
-    none."""
+    """Return the next line that ends with the closing mark, before any blank line, else the number of lines."""
     if "lines" not in state.env:
         lines = state.src.split("\n")
         ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}
@@ -168,10 +173,12 @@ _BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
-"""Of longer text only the beginning is shown: a browser should not have to lay out a book."""
+"""Only the beginning of a longer text is shown, because a browser should not have to lay out a book."""
 CELLS: Final = 50_000
-"""Text with more cells in its tables is shown unrendered. Each row of a table is filled up to the width of its head, so
-a few thousand `|` would become megabytes."""
+"""Text with more table cells is shown unrendered.
+
+A row is filled up to the width of its head, so a few thousand `|` would become megabytes.
+"""
 
 
 def linkable(url: str) -> bool:
@@ -179,7 +186,7 @@ def linkable(url: str) -> bool:
 
 
 class SafeRenderer(RendererHTML):
-    """The CommonMark renderer without what untrusted text must not do."""
+    """The CommonMark renderer without features that untrusted text must not use."""
 
     pre: ClassVar[str] = "<pre>"
 
@@ -194,14 +201,14 @@ class SafeRenderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         if tokens[idx].info.strip() == "math":
             return formula(r"\[", tokens[idx].content, "p", env) + "\n"
-        # The info string would become a class name, by which untrusted text could use the style sheet of the page.
+        # The info string would become a class name, with which untrusted text could use the page's style sheet.
         if tokens[idx].info.strip() == FOLDED:
             return self._computed(tokens[idx], options, env)
         language = tokens[idx].info.strip().partition(" ")[0]
         return f"{self.pre}<code>{self.code(tokens[idx].content, language)}</code></pre>\n"
 
     def _computed(self, token: Token, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        """How a result was computed: the last line of the paragraph before its SQL unfolds the rest and the SQL."""
+        """Return how a result was computed: the last line of its paragraph unfolds the rest and the SQL."""
         said = token.children or []
         split = max((at for at, child in enumerate(said) if child.type == "softbreak"), default=len(said))
         rows = self.renderInline(said[split + 1 :], options, env)
@@ -210,11 +217,11 @@ class SafeRenderer(RendererHTML):
         return self.folded(f"How it was computed: {rows}" if rows else "How it was computed", body)
 
     def code(self, code: str, language: str) -> str:
-        """The escaped code of a block; the language is what the text says that it is."""
+        """Return the escaped code of a block. `language` is the language that the text claims."""
         return html.escape(code)
 
     def folded(self, summary: str, block: str) -> str:
-        """HTML below a line that unfolds it."""
+        """Return HTML below a line that unfolds it."""
         return f"<details><summary>{summary}</summary>{block}</details>\n"
 
     def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -241,7 +248,7 @@ class SafeRenderer(RendererHTML):
     def list_item_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """A list item; of a list of tasks with the box that the text draws as `[ ]` or `[x]`."""
+        """Return the start of a list item. In a task list, include the box that the text draws as `[ ]` or `[x]`."""
         inside = tokens[idx + 2] if len(tokens) > idx + 2 else tokens[idx]
         first = inside.children[0] if inside.type == "inline" and inside.children else None
         box = _BOXES.get(first.content[:4].lower(), "") if first is not None and first.type == "text" else ""
@@ -250,7 +257,7 @@ class SafeRenderer(RendererHTML):
         return f"<li>{box}"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
-        # Without the alignment that the text asks for: it would be a style attribute.
+        # Leave out the text's alignment, which would be a style attribute.
         return "<th>"
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -258,7 +265,7 @@ class SafeRenderer(RendererHTML):
 
 
 def anchor(url: str) -> str:
-    """The opening tag of a link; without an address when the URL is not `linkable`."""
+    """Return the opening tag of a link, without an address if the URL is not `linkable`."""
     return _anchor(url) if linkable(url) else "<a>"
 
 
@@ -267,7 +274,7 @@ def _anchor(url: str) -> str:
 
 
 def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
-    """The place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
+    """Return the place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
     before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # the place has at most two numbers
     if not before or not after or not before[0].content.endswith("— "):
         return None
@@ -275,7 +282,7 @@ def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
 
 
 def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
-    """CommonMark with tables, strikethrough, formulas and marked numbers, without raw HTML."""
+    """Return a parser for CommonMark with tables, strikethrough, formulas and marked numbers, without raw HTML."""
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=renderer)
     parser.core.ruler.after("inline", "computed", _take_details)
     return parser.enable(["table", "strikethrough"]).use(mathematics).use(number_marks.plugin)
@@ -298,11 +305,11 @@ def _parser() -> MarkdownIt:
 
 
 def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, Any] | None = None) -> str:
-    """Safe HTML of Markdown; at most `HTML_CHARS` characters of it are shown.
+    """Return safe HTML of Markdown, for at most `HTML_CHARS` characters.
 
-    `parser` is one of `parser_with`; `rest` says where the whole of a longer text is, as plain words. With the `known`
-    `text_page`, an address of ours that ends in `?path=`, the source of a quoted passage (`— file, line 12`) is a link
-    to that place on the file's page. With the known `numbers` of an answer, they are marked with their sources.
+    `parser` comes from `parser_with`. `rest` says in plain words where a longer text is complete. `known["text_page"]`,
+    an address of ours that ends with `?path=`, makes the source of a quoted passage (`— file, line 12`) a link to its
+    place on the file's page. `known["numbers"]`, the numbers of an answer, are marked with their sources.
 
     >>> to_html("<script>x</script> **b**")
     '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'
@@ -311,14 +318,14 @@ def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: 
     cut = f"<p><em>… shortened{html.escape(rest)}</em></p>" if len(text) > HTML_CHARS else ""
     if _cells(shown) > CELLS:
         return f"<pre>{html.escape(shown)}</pre>{cut}"
-    # Entities such as &#x202e; become characters only while rendering: strip again.
+    # Entities such as &#x202e; become characters only while rendering, so strip again.
     env = dict(known or {})
     env["numbers"] = number_marks.find_numbers(text[:HTML_CHARS], env.get("numbers", ()))
     return plain((parser or _parser()).render(shown, env)) + cut
 
 
 def _cells(text: str) -> int:
-    """How many cells the tables of a text have at most."""
+    """Return an upper limit of the number of table cells in a text."""
     cells = columns = 0
     for line in text.splitlines():
         if "-" in line and not line.strip("|-: \t>"):

@@ -1,7 +1,7 @@
-"""Parse HTML and Word files into one `lxml` tree that holds only what a reader sees.
+"""Parse HTML and Word files into one `lxml` tree that contains only what a reader sees.
 
-Untrusted input: call these functions only in a process with limits on memory and time. Nothing is loaded from the
-network, and no entity is expanded.
+Input is untrusted: call these functions only in a process with limits on memory and time. They load nothing from the
+network, and expand no entities.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ _STRUCK: Final = frozenset({"del", "s", "strike"})
 _UNREAD: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "rp", "rt", "title"}
 )
-"""Elements whose text is not read. `head` is not one: libxml2 puts a `<main>` into it if the page has no `<body>`."""
+"""Elements whose text is not read. Not `head`: libxml2 puts a `<main>` into it if the page has no `<body>`."""
 
 
 def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
-    """Parse a page of any quality, and remove what its reader does not see.
+    """Parse a page of any quality, and remove everything that its reader does not see.
 
-    Hidden elements, struck text and scripts are removed; the page's `<title>` is the root's `title`
-    attribute. A page that is cut off or malformed is repaired as far as possible. With `keep_hidden` nothing is
-    removed.
+    Removes hidden elements, struck text and scripts, unless `keep_hidden` is set. The root's `title` attribute is the
+    page's `<title>`. A page that is cut off or malformed is repaired as far as possible.
 
     Raises:
         ValueError: Elements are nested too deeply, and text would be lost.
@@ -57,14 +56,14 @@ def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
     title = " ".join((root.findtext(".//title") or "").split())
     for node in () if keep_hidden else list(root.iter()):
         if node is not root and (not isinstance(node.tag, str) or node.tag in _UNREAD or is_hidden(node)):
-            node.clear(keep_tail=True)  # dropping many of them would join their tails again and again
+            node.clear(keep_tail=True)  # dropping many elements would repeatedly join their tails
             node.tag = "wbr"
     root.set("title", title)
     return root
 
 
 def is_hidden(node: _Element) -> bool:
-    """Return True if the page hides or strikes this element; its ancestors may be hidden all the same."""
+    """Return True if the page hides or strikes this element itself. This does not check its ancestors."""
     style = node.get("style", "")
     return bool(
         node.get("hidden") is not None
@@ -88,9 +87,9 @@ _BLOCKS: Final = _SEPARATE | {"h5", "h6", "hr", "li", "ol", "p", "pre", "section
 
 
 def visible_text(node: _Element) -> str:
-    """Join the text of an element in one line: no hidden or struck text, no marks of footnotes, no tables within it.
+    """Return an element's text in one line, without hidden or struck text, footnote marks, and tables within it.
 
-    Hyphens that do not break are plain hyphens; soft hyphens and spaces without width are left out.
+    Non-breaking hyphens become plain hyphens. Soft hyphens and zero-width spaces are left out.
 
     >>> visible_text(parse_html("<p>1,234<sup>[2]</sup> m<sup>2</sup> for 12<sup>99</sup> €"))
     '1,234 m2 for 12.99 €'
@@ -107,7 +106,7 @@ def visible_text(node: _Element) -> str:
 
 
 class TextPieces:
-    """Collects the text of a paragraph, with the characters that only matter for line breaks made plain."""
+    """Collects the text of a paragraph, and replaces characters that only control line breaks."""
 
     _PLAIN: Final = {0x2011: "-", 0x00AD: None, 0x200B: None, 0x2060: None, 0xFEFF: None}
 
@@ -115,7 +114,6 @@ class TextPieces:
         self._pieces: list[str] = []
 
     def add(self, text: str) -> None:
-        """Append text."""
         self._pieces.append(text)
 
     def joined(self) -> str:
@@ -126,8 +124,8 @@ class TextPieces:
 def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Element, str]]:
     """Yield what a reader sees below `node`, in order: `start` and `end` of elements, and `text`.
 
-    Elements named in `skip`, hidden ones and unread ones are passed over. Raised text comes as the `text` that it
-    means: nothing for the mark of a footnote, `.99` for cents, `^6` for a power of ten.
+    Skips hidden and unread elements, and those named in `skip`. Superscript text becomes the `text` that it means:
+    nothing for a footnote mark, `.99` for cents, `^6` for a power of ten.
     """
     from lxml import etree
 
@@ -161,7 +159,7 @@ def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Eleme
 
 
 def _raised(sup: _Element, before: str) -> str:
-    """Return what raised text means after the text `before`."""
+    """Return the meaning of superscript text after the text `before`."""
     inner = " ".join("".join(map(str, sup.itertext())).split())
     if _CENTS.fullmatch(inner) and _BEFORE_CENTS.search(before) and re.match(r"\s*[€$£]", sup.tail or ""):
         return "." + inner
@@ -173,7 +171,7 @@ def _raised(sup: _Element, before: str) -> str:
 
 
 def box_mark(element: _Element) -> str:
-    """Return `[x] ` or `[ ] ` for a checkbox; empty for any other element."""
+    """Return `[x] ` or `[ ] ` for a checkbox, or "" for any other element."""
     if element.tag != "input" or element.get("type") != "checkbox":
         return ""
     return "[ ] " if element.get("checked") is None else "[x] "
@@ -182,11 +180,12 @@ def box_mark(element: _Element) -> str:
 # ---- Word ------------------------------------------------------------------------------------------------------------
 
 _XML_BYTES_MAX: Final = 32_000_000
-"""Unpacked XML that is read of one part of a Word file."""
+"""The maximum size of unpacked XML that is read from one part of a Word file."""
 _TEXT_CHARS_MAX: Final = 1_100_000
-"""Text that is read of one Word file: more than the index keeps."""
+"""The maximum length of text that is read from one Word file. It is more than the index keeps."""
 _PARAGRAPH_CHARS: Final = 30
-"""`mammoth` takes as long for an empty paragraph as for some text: 36,000 paragraphs take 12 s."""
+"""The length that an empty paragraph counts, because `mammoth` takes as long for it as for some text: 12 s for 36,000.
+"""
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
     r"|_rels/\.rels|word/_rels/document\d*\.xml\.rels"
@@ -209,9 +208,9 @@ p[style-name='Subtitle'] => p:fresh
 def word_to_html(data: bytes, *, margins: bool = False) -> str:
     """Convert a Word file to HTML: headings, lists, tables with spans, links, notes at the end.
 
-    Hidden text (`w:vanish`, also by its style), deleted text and text that was moved away are left out. Inserted text,
-    moved text at its new place, text boxes, fields, content controls and formulas are kept; a hyphen that does not
-    break is a hyphen. Pictures are left out.
+    Leaves out pictures, hidden text (`w:vanish`, also by its style), deleted text, and moved text at its old place.
+    Keeps inserted text, moved text at its new place, text boxes, fields, content controls and formulas. Non-breaking
+    hyphens become hyphens.
 
     Args:
         data: The bytes of the .docx file.
@@ -240,7 +239,7 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
         return _converted(parts, style_map)
     except MemoryError:
         raise
-    except Exception as error:  # `mammoth` expects valid files: read the text without styles, lists, notes and links
+    except Exception as error:  # `mammoth` expects valid files, so read the text without styles, lists, notes and links
         references = ("{*}footnoteReference", "{*}endnoteReference", "{*}commentReference", "{*}sym")
         etree.strip_elements(main, *references, with_tail=False)
         etree.strip_tags(main, "{*}hyperlink")
@@ -253,7 +252,7 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
 
 
 def _converted(parts: dict[str, _Element], style_map: str) -> str:
-    """Pack the parts again, and let `mammoth` convert them."""
+    """Pack the parts again, and convert them with `mammoth`."""
     import mammoth
     from lxml import etree
 
@@ -261,7 +260,7 @@ def _converted(parts: dict[str, _Element], style_map: str) -> str:
     with ZipFile(packed, "w") as archive:
         for name, part in parts.items():
             archive.writestr(name, etree.tostring(part, encoding="utf-8"))
-    gc.disable()  # of the time for a long document the collector takes half, and finds nothing
+    gc.disable()  # for a long document the collector takes half of the time and finds nothing
     try:
         html: str = mammoth.convert_to_html(packed, style_map=style_map, include_embedded_style_map=False).value
     finally:
@@ -270,7 +269,7 @@ def _converted(parts: dict[str, _Element], style_map: str) -> str:
 
 
 def _word_parts(data: bytes) -> dict[str, _Element]:
-    """Parse the parts of a Word file that have text or say how it is formatted."""
+    """Parse the parts of a Word file that contain text or its formats."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
@@ -278,7 +277,7 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             for entry in archive.infolist():
-                name = entry.filename.replace("\\", "/").lstrip("/")  # some programs write the separators of Windows
+                name = entry.filename.replace("\\", "/").lstrip("/")  # some programs use Windows separators
                 if not _WORD_PARTS.fullmatch(name):
                     continue
                 with archive.open(entry) as member:
@@ -295,7 +294,7 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
 
 @dataclass
 class _Format:
-    """What a style, or a style that it builds on, says about its paragraphs or runs."""
+    """The properties that a style, or a style that it is based on, gives to its paragraphs or runs."""
 
     is_hidden: bool | None = None
     level: int | None = None
@@ -303,7 +302,7 @@ class _Format:
 
 
 def _formats(styles: _Element) -> dict[str, _Format]:
-    """Return whether each style hides its text, and its level of heading (0 is the highest), by the style's id."""
+    """Return for each style id whether the style hides its text, and its heading level (0 is the highest)."""
     found = {}
     for style in styles.iterfind("{*}style"):
         identifier = next((str(value) for key, value in style.items() if key.endswith("}styleId")), "")
@@ -328,7 +327,7 @@ def _value(node: _Element | None) -> str | None:
 
 
 def _is_on(switch: _Element | None) -> bool | None:
-    """Return the state of a property such as `w:vanish`; None if it is absent."""
+    """Return the state of a property such as `w:vanish`, or None if it is absent."""
     return None if switch is None else _value(switch) not in ("0", "false", "off")
 
 
@@ -338,15 +337,15 @@ def _local(node: Any) -> str:
 
 
 def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> None:
-    """Change a part in place so that `mammoth` reads all that is shown, and nothing else."""
+    """Change a part in place so that `mammoth` reads all visible text, and nothing else."""
     from lxml import etree
 
     word = _WORD_STRICT if f"{{{_WORD_STRICT}}}" in part.tag else _WORD
     etree.strip_elements(part, *(f"{{*}}{name}" for name in _DROPPED), with_tail=False)
-    unwrapped = _UNWRAPPED if has_links else _UNWRAPPED | {"hyperlink"}  # other parts' relationships are not read
+    unwrapped = _UNWRAPPED if has_links else _UNWRAPPED | {"hyperlink"}  # the relationships of other parts are not read
     etree.strip_tags(part, *(f"{{*}}{name}" for name in unwrapped))
     for drawing in list(part.iter("{*}AlternateContent")):
-        _keep_text_boxes(drawing, word)  # before the drawings in it, which are its alternatives
+        _keep_text_boxes(drawing, word)  # before the drawings inside, which are alternatives
     for drawing in list(part.iter("{*}drawing", "{*}pict", "{*}object")):
         _keep_text_boxes(drawing, word)
     for formula in list(part.iter("{*}oMath")):
@@ -360,17 +359,17 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
         for run in list(paragraph.iterfind(".//{*}r")):
             of_run = formats.get(_value(run.find("{*}rPr/{*}rStyle")) or "", _Format())
             says = (_is_on(run.find("{*}rPr/{*}vanish")), of_run.is_hidden, given.is_hidden)
-            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows the single line alone
+            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows only the single line
             if is_struck or next((one for one in says if one is not None), False):
                 for child in list(run):
-                    if _local(child) not in ("fldChar", "instrText"):  # other runs rely on the marks of fields
+                    if _local(child) not in ("fldChar", "instrText"):  # other runs rely on field marks
                         run.remove(child)
 
 
 def _keep_text_boxes(drawing: _Element, word: str) -> None:
     """Replace a drawing by its text boxes, in the one form that `mammoth` reads.
 
-    A drawing may come in alternatives, which repeat each other: the first one with text is kept.
+    A drawing may contain alternatives with the same content. Keep the first one with text.
     """
     for choice in drawing.findall("{*}Choice") + drawing.findall("{*}Fallback") or [drawing]:
         boxes = [box for box in choice.iter("{*}txbxContent") if not any(box.iterancestors("{*}txbxContent"))]
@@ -404,7 +403,7 @@ def _run(word: str, text: str) -> _Element:
 def _formula(node: _Element) -> str:
     """Write a formula in one line: `(a+b)/2`, `x^2`, `sqrt(x)`.
 
-    A fraction without its line would be another number.
+    A fraction without its line would be a different number.
     """
     inner = {_local(child): _formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
@@ -437,7 +436,7 @@ def _append_margins(body: _Element, parts: list[_Element]) -> None:
 
 
 def _cut(body: _Element, room: int) -> None:
-    """Remove what follows the first `room` characters of text; a paragraph counts as some, too."""
+    """Remove all content after the first `room` characters of text. Each paragraph also counts some characters."""
     for child in list(body):
         if room <= 0:
             body.remove(child)

@@ -1,4 +1,4 @@
-"""The media type of a file, by content and by name; which names are safe; and which files may hold tables. Pure."""
+"""Find the media type of a file by content and name, make names safe, and tell which files may contain tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unicodedata import category, normalize
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 
 HEAD_BYTES: Final = 4_096
-"""How many bytes of a file's beginning the functions here need; with fewer they recognise fewer types."""
+"""The number of bytes that these functions need from a file's beginning. With fewer they recognise fewer types."""
 
 
 class Signature(NamedTuple):
-    """A media type, and the pattern with which its files begin."""
+    """A media type, and the pattern of its files' first bytes."""
 
     media_type: str
     pattern: re.Pattern[bytes]
@@ -31,11 +31,12 @@ def _any_of(values: Iterable[int]) -> bytes:
     return b"[" + b"".join(b"\\x%02x" % value for value in values) + b"]"
 
 
-# The third byte of an MPEG audio frame: only bit rates and sample rates that exist. Likewise the sample rates of AAC.
+# The third byte of an MPEG audio frame, with only valid bit rates and sample rates. The same for the sample rates of
+# AAC.
 _MP3_RATES = _any_of(byte for byte in range(0x10, 0xF0) if byte & 0x0C != 0x0C)
 _AAC_RATES = _any_of(byte for byte in range(256) if (byte >> 2) & 0x0F < 13)
 
-# The first match counts. FF FE counts as the mark of UTF-16, not as an MPEG frame: that would be the extinct layer I.
+# The first match counts. FF FE is the mark of UTF-16, not an MPEG frame, which would be the obsolete layer I.
 _SIGNATURES = (
     *(_begins(media_type, pattern) for media_type, pattern, _ in KNOWN_BEGINNINGS),
     _begins("image/tiff", rb"II\*\x00|MM\x00\*|II\+\x00|MM\x00\+"),
@@ -95,19 +96,19 @@ _NOT_IN_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def media_type(head: bytes) -> str | None:
-    """The media type that the first bytes show; None when they show none.
+    """Return the media type of these first bytes, or None if it is unknown.
 
     >>> media_type(b"%PDF-1.7"), media_type(b"RIFF, WAVE and other words")
     ('application/pdf', None)
     """
     found = next((signature.media_type for signature in _SIGNATURES if signature.pattern.match(head)), None)
     if found is not None and found.startswith(("audio/", "video/")) and _reads_as_text(head):
-        return None  # text that happens to begin like a container; real ones hold bytes that text does not
+        return None  # text that begins like a container by chance, because containers have bytes that text lacks
     return found
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the bytes are UTF-8 text, or UTF-16 by its mark; the last character may be cut."""
+    """Return True if the bytes are UTF-8 text, or UTF-16 by its mark. The last character may be incomplete."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return True
     try:
@@ -118,8 +119,10 @@ def is_text(head: bytes) -> bool:
 
 
 def _reads_as_text(head: bytes) -> bool:
-    """Whether the bytes are UTF-8 text, or more than 64 bytes of text in an older encoding: in so many bytes, audio and
-    video have a control byte."""
+    """Return True if the bytes are UTF-8 text, or more than 64 bytes of text in an older encoding.
+
+    Audio and video have a control byte within so many bytes.
+    """
     return is_text(head) or (len(head) > 64 and _NOT_IN_TEXT.search(head) is None)
 
 
@@ -135,7 +138,7 @@ _OFFICE_FOLDERS = {
 _OFFICE_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}(word|xl|ppt)/")
 _DECLARED_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}mimetype(application/[\w.+-]{1,80}?)PK")
 
-# The standard library reads the machine's own lists. Ours is the same on every machine, and has what people attach.
+# The standard library reads the machine's lists. This list is the same on each machine, and covers common attachments.
 _BY_ENDING = {
     "css": "text/css",
     "csv": "text/csv",
@@ -202,7 +205,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def guess(file_name: str, head: bytes) -> str:
-    """The media type by the first `HEAD_BYTES` bytes, else by the name, else by whether the bytes are text.
+    """Return the media type by the first `HEAD_BYTES` bytes, else by the name, else by whether the bytes are text.
 
     >>> guess("photo.txt", b"\\x89PNG\\r\\n\\x1a\\n"), guess("notes.md", b"# Notes"), guess("notes", b"\\xff\\x00")
     ('image/png', 'text/markdown', 'application/octet-stream')
@@ -213,7 +216,7 @@ def guess(file_name: str, head: bytes) -> str:
 
 
 def corrected(named: str, head: bytes) -> str:
-    """Return the media type of a text whose name says something else, such as a page that was saved as a PDF.
+    """Return the media type of a text whose name claims another type, such as a page that was saved as a PDF.
 
     >>> corrected("application/pdf", b"<html><body>Log in"), corrected("text/csv", b"day,cost")
     ('text/html', 'text/csv')
@@ -238,12 +241,12 @@ def corrected(named: str, head: bytes) -> str:
 
 
 def is_audio_or_video(head: bytes) -> bool:
-    """Whether a file is audio or video, by its first bytes and not by its name."""
+    """Return True if a file is audio or video, judged only by its first bytes."""
     return (media_type(head) or "").startswith(("audio/", "video/"))
 
 
 def safe_name(text: str) -> str:
-    """A safe file name from one that a client sent: the last component, printable, at most 200 bytes, never empty.
+    """Return a safe file name: the last component of `text`, printable, at most 200 bytes, never empty.
 
     >>> safe_name("C:\\\\ads\\\\brief.pdf"), safe_name("../.."), safe_name("a\\u202egnp.exe")
     ('brief.pdf', 'file', 'agnp.exe')
@@ -254,8 +257,10 @@ def safe_name(text: str) -> str:
 
 
 def safe_path(text: str) -> str | None:
-    """The text unchanged if it is an allowed workspace path, else None. Such a path is relative, with `/` between its
-    parts, at most 500 characters, without `..`, empty parts, backslashes or unprintable characters.
+    """Return `text` unchanged if it is an allowed workspace path, else None.
+
+    An allowed path is relative, has `/` between its parts and at most 500 characters. It has no `..`, empty parts,
+    backslashes or unprintable characters.
 
     >>> safe_path("out/report.md"), safe_path("../secret"), safe_path("/etc/passwd")
     ('out/report.md', None, None)
@@ -266,13 +271,12 @@ def safe_path(text: str) -> str | None:
 
 
 def _unprintable(character: str) -> bool:
-    """Whether it is a control character, a line or paragraph separator, a lone surrogate, or changes the reading
-    direction."""
+    """Return True for control characters, line and paragraph separators, lone surrogates and direction controls."""
     return character in _BIDI or category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
 def _shortened(name: str) -> str:
-    """The name cut to `NAME_MAX_BYTES` of UTF-8; a short ending is kept."""
+    """Return the name cut to `NAME_MAX_BYTES` of UTF-8, with a short ending kept."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > 16:
         stem, dot, ending = name, "", ""
@@ -286,7 +290,7 @@ def _by_name(file_name: str) -> str | None:
 
 
 def _container(file_name: str, head: bytes) -> str | None:
-    """The media type of a ZIP or OLE file, which hold documents of many kinds; None for any other file."""
+    """Return the media type of a ZIP or OLE container, which many document types use, or None for other files."""
     named = _by_name(file_name)
     if head.startswith(_OLE):
         return named if named in _OLE_TYPES else "application/x-ole-storage"
@@ -330,7 +334,7 @@ _TABLE_ENDING_BY_TYPE: Final = {
 
 
 def table_ending(name: str, media_type: str) -> str:
-    """Return the ending of a file's format, by its name, else by its media type. It is empty for files without tables.
+    """Return the ending for a file's format, by its name, else by its media type. It is "" for files without tables.
 
     >>> table_ending("ads.csv.gz", "application/gzip")
     '.csv'

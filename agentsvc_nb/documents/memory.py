@@ -1,4 +1,4 @@
-"""Memory given back to the system as soon as it is freed, and the most that a process may have."""
+"""Return freed memory to the system at once, and limit the memory of a process."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ _M_TRIM_THRESHOLD: Final = -1
 
 
 def return_large_buffers() -> None:
-    """Have glibc give a large buffer's memory back once it is freed. The first one of 16 MB would raise the size from
-    which it does so, and it would keep what each thread frees from then on: 250 MB after a few messages."""
+    """Make glibc return a large buffer's memory as soon as it is freed.
+
+    By default, the first buffer of 16 MB raises the size from which glibc does so. Then glibc would keep the memory
+    that each thread frees: 250 MB after a few messages.
+    """
     _call("mallopt", _M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
-    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # as glibc does by itself when it raises the first
+    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # glibc does the same when it raises the first
 
 
 def limit_memory(size: int) -> None:
-    """Let this process map no more than `size` bytes, where the system can hold it to that: Windows has no such limit,
-    and macOS refuses one that is below what an interpreter has mapped as it starts."""
+    """Limit the memory that this process may map to `size` bytes.
+
+    Does nothing on Windows, which has no such limit, and on macOS, which rejects a limit below what an interpreter maps
+    at its start.
+    """
     if sys.platform != "win32" and sys.platform != "darwin":
         import resource
 
@@ -29,11 +35,11 @@ def limit_memory(size: int) -> None:
 
 
 def return_freed() -> None:
-    """Have glibc give back what is free between what is in use. Takes some milliseconds: to be called in a thread."""
+    """Make glibc return free memory between used memory. Takes some milliseconds, so call it in a thread."""
     _call("malloc_trim", 0)
 
 
 def _call(function: str, *arguments: int) -> None:
     if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another library, such as musl, has no such function
+        with contextlib.suppress(OSError, AttributeError):  # other libraries, such as musl, lack the function
             getattr(ctypes.CDLL(None), function)(*arguments)

@@ -1,4 +1,4 @@
-"""The numbers of an answer: tokens of its Markdown, so that a page marks them where they stand, and their sources."""
+"""Mark the numbers of an answer in its Markdown, and list their sources."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _MARKUP: Final = re.compile(r"[*`\[\]<>&\\|~\n]")
-"""Characters that Markdown may not show as they are: a number with one is not marked."""
+"""Characters that Markdown may not show unchanged. A number with one of them is not marked."""
 _SOURCE_CHARS: Final = 700
 
 
 def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumber]:
-    """Return the numbers of `text` with their offsets in `plain(text)`, in order, without those that are not there."""
+    """Return the numbers that occur in `text`, in order, with their offsets in `plain(text)`."""
     found: list[AnswerNumber] = []
     shown = plain(text)
     read = at = 0
@@ -44,16 +44,16 @@ def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumbe
 
 
 def plugin(parser: MarkdownIt) -> None:
-    """Make the numbers in `env["numbers"]` (of `find_numbers`) tokens `number`, with the number as `meta["number"]`.
+    """Turn the numbers in `env["numbers"]` (from `find_numbers`) into tokens `number` with `meta["number"]`.
 
-    Other rules read code, formulas and addresses, so that numbers in them stay as they are.
+    Numbers in code, formulas and addresses stay unchanged, because other rules read those.
     """
     parser.core.ruler.at("inline", _parse_blocks)
     parser.inline.ruler.at("text", _parse_text)
 
 
 def _parse_blocks(state: StateCore) -> None:
-    """Parse the inline content of each block, like markdown-it, and first find the numbers in it.
+    """Parse the inline content of each block as markdown-it does, but first find the numbers in it.
 
     An inline rule does not know the lines of the text. The content of a paragraph or heading is at the end of its
     lines, and the cells of a row follow each other.
@@ -77,7 +77,7 @@ def _parse_blocks(state: StateCore) -> None:
             for number in numbers[first:last] if found >= 0 else ():
                 shift = offset + line.index(words) - found
                 start = number.start + shift
-                # In `\$5` the backslash takes the dollar sign, so that the mark begins at the digit.
+                # In `\$5` the backslash belongs to the dollar sign, so the mark begins at the digit.
                 start += token.content[start - 1 : start] == "\\" and not token.content[start].isalnum()
                 inside.append(number.model_copy(update={"start": start, "end": number.end + shift}))
             offset += len(line) + 1
@@ -91,10 +91,10 @@ def _start(number: AnswerNumber) -> int:
 
 
 def _parse_text(state: StateInline, silent: bool) -> bool:
-    """Parse a number where one begins, else text up to the next number."""
+    """Parse a number if one begins here, else text up to the next number."""
     content, inside = state.env.get("inline_numbers", ("", []))
     begin, at = state.pos, bisect_left(inside, state.pos, key=_start)
-    # The text of a picture is parsed by itself, with other offsets.
+    # A picture's text is parsed separately, with other offsets.
     if state.src != content or at == len(inside):
         return parse_words(state, silent)
     if inside[at].start == begin:
@@ -112,9 +112,10 @@ def _parse_text(state: StateInline, silent: bool) -> bool:
 
 
 def mark(number: AnswerNumber, written: str) -> str:
-    """Return the HTML of a number: its source is the tooltip, and what a click shows (labextension/static/answer.css).
+    """Return the HTML of a number. Its source is the tooltip, and a click shows it (labextension/static/answer.css).
 
-    The keyboard reaches `list_sources` instead: an answer may have dozens of numbers, and each would be a stop.
+    The keyboard reaches `list_sources` instead, because an answer may have dozens of numbers, and each would be a tab
+    stop.
     """
     look = "asvc-number asvc-missing" if number.status == "not_found" else "asvc-number"
     source = escape(describe(number).replace("`", ""), _SOURCE_CHARS)
@@ -122,7 +123,7 @@ def mark(number: AnswerNumber, written: str) -> str:
 
 
 def list_sources(basis: AnswerBasis) -> str:
-    """Return the numbers and their sources as an HTML list, each pair once."""
+    """Return the numbers and their sources as an HTML list, with each pair once."""
     rows = dict.fromkeys((escape(number.text), worded(describe(number), _SOURCE_CHARS)) for number in basis.numbers)
     lines = "".join(f"<li><strong>{text}</strong> <span>{source}</span></li>" for text, source in rows if source)
     rest = sum(basis.number_counts.values()) - len(basis.numbers)

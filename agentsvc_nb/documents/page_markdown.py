@@ -1,6 +1,6 @@
-"""Write a tree of HTML (`documents.markup`) as Markdown: headings, lists, tables, links, code; no pictures.
+"""Write an HTML tree (`documents.markup`) as Markdown: headings, lists, tables, links and code, but no pictures.
 
-A model reads it, search indexes it, and answers quote it: so only what changes the structure is escaped.
+Models read it, search indexes it, and answers quote it. So it escapes only characters that would change the structure.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _BLOCKS: Final = frozenset(
 )
 _HEADING: Final = re.compile("h[1-6]")
 _SPAN_MAX: Final = 200
-"""Columns that a cell may span."""
+"""The maximum number of columns that a cell may span."""
 _INDENT: Final = "   "
-"""Of a list in a list: it fits below items with a bullet and below those with a number."""
+"""The indent of a nested list. It fits items with a bullet and items with a number."""
 
 
 def to_markdown(root: _Element, url: str | None = None) -> str:
@@ -50,7 +50,7 @@ def to_markdown(root: _Element, url: str | None = None) -> str:
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells as a Markdown table, whose header is the first row; empty without a cell that has text.
+    """Return rows of cells as a Markdown table, with the first row as header. Return "" if no cell has text.
 
     >>> markdown_table([["Day", "Cost"], ["Monday", "1|2"]])
     '| Day | Cost |\\n| --- | --- |\\n| Monday | 1\\\\|2 |'
@@ -64,8 +64,10 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def is_data_table(table: _Element) -> bool:
-    """Return True for a table of data: one that lays out a page has roles, other tables or headings in it, or one
-    column."""
+    """Return True for a table of data instead of page layout.
+
+    A layout table has a role, contains other tables or headings, or has only one column.
+    """
     if table.get("role") in ("presentation", "none") or next(table.iterdescendants("table"), None) is not None:
         return False
     if next(table.iterdescendants("h1", "h2", "h3", "pre"), None) is not None:
@@ -74,7 +76,7 @@ def is_data_table(table: _Element) -> bool:
 
 
 class _Writer:
-    """Collects blocks of Markdown while the tree is walked."""
+    """Collects blocks of Markdown during a walk of the tree."""
 
     def __init__(self, url: str | None) -> None:
         self.blocks: list[str] = []
@@ -82,9 +84,9 @@ class _Writer:
         self._pieces: list[str] = []
         self._link: tuple[str, int] | None = None
         self._lists: list[int | None] = []
-        """The number of the last item of each open list; None for bullets."""
+        """The number of the last item of each open list, or None for bullets."""
         self._mark = ""
-        """What the next block of a list's item begins with."""
+        """The beginning of the next block of a list item."""
         self._table: _Rows | None = None
         self._verbatim = False
 
@@ -168,14 +170,14 @@ class _Writer:
             self._pieces[begun:] = [f"{before}[{text}]({url})"]
 
     def end_block(self) -> None:
-        """End a paragraph, or a block of an item."""
+        """End a paragraph, or a block of a list item."""
         lines = (" ".join(line.split()) for line in self._taken().split("\n"))
         if text := "\n".join(line for line in lines if line):
             self._add(text)
         self._link = None
 
     def _add(self, block: str) -> None:
-        """Add a block, indented in lists; items follow each other without a blank line."""
+        """Add a block, indented in lists. List items follow each other without a blank line."""
         if not block:
             return
         if not self._lists:
@@ -203,13 +205,13 @@ def _is_item(block: str) -> bool:
 
 
 class _Rows:
-    """The rows of a table: a cell that spans rows is in each of them, one that spans columns in the first."""
+    """The rows of a table. A cell that spans rows is in each of them, and one that spans columns is in the first."""
 
     def __init__(self, element: _Element) -> None:
         self.element = element
         self.rows: list[list[str]] = []
         self._spanning: dict[int, tuple[str, int]] = {}
-        """By column the text of a cell above, and how many rows it still spans."""
+        """Maps columns to the text of a cell above, and the number of rows that it still spans."""
 
     def add_row(self) -> None:
         self._fill()
@@ -227,7 +229,7 @@ class _Rows:
         self._fill()
 
     def _fill(self) -> None:
-        """Write the cells from above that follow in this row, before the next cell of its own."""
+        """Write cells from above that belong at this place of the row, before the row's next cell."""
         if not self.rows:
             return
         row = self.rows[-1]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _PAGES_MAX: Final = 1_000
 _FIELDS_MAX: Final = 500
-"""Form fields that are read of a page."""
+"""The maximum number of form fields that are read from a page."""
 _PLAIN: Final = {
-    **dict.fromkeys((0x02, 0xFFFE)),  # PDFium's signs for a hyphen at the end of a line; the rest of the word follows
+    **dict.fromkeys((0x02, 0xFFFE)),  # PDFium's signs for a hyphen at a line's end, after which the word continues
     **{0xFB00 + at: letters for at, letters in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))},
 }
 
@@ -27,7 +27,7 @@ class PasswordNeeded(ValueError):
 
 
 def read_pages(path: str) -> Iterator[tuple[str, bool]]:
-    """Yield the text of each page, and whether the page shows something, such as a picture; a damaged page is empty.
+    """Yield the text of each page, and whether the page shows anything, such as a picture. A damaged page is empty.
 
     Raises:
         PasswordNeeded: The file needs a password to be opened.
@@ -55,11 +55,11 @@ def read_pages(path: str) -> Iterator[tuple[str, bool]]:
             except pypdfium2.PdfiumError:
                 yield "", False
                 continue
-            page.close()  # frees what PDFium holds for it: a thousand open pages would take too much memory
+            page.close()  # frees PDFium's memory: a thousand open pages would take too much
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[str]:
-    """Yield the form fields of a page that have a value, as `label: value`, and the texts that were typed onto it."""
+    """Yield the filled form fields of a page as `label: value`, and the texts that were typed onto the page."""
     import pypdfium2.raw as pdfium
 
     form = document.formenv.raw if document.formenv else None
@@ -89,11 +89,11 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
 
 _LABEL_WIDTH: Final = 300
 _LABEL_HEIGHT: Final = 18
-"""How far from a field its label may be, in points."""
+"""The maximum distance of a label from its field, in points."""
 
 
 def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
-    """Return the text that ends with a colon to the left of a form field, or above it."""
+    """Return the text with a final colon to the left of a form field, or above it."""
     import pypdfium2.raw as pdfium
 
     box = pdfium.FS_RECTF()
@@ -110,7 +110,7 @@ def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
 
 
 def _string(get: Callable[..., int], *arguments: Any) -> str:
-    """Return a string of PDFium, which is written into a buffer as UTF-16."""
+    """Return a string that PDFium writes into a buffer as UTF-16."""
     size = get(*arguments, None, 0)
     if size <= 2:
         return ""

@@ -1,6 +1,6 @@
 """Read the text of a file as Markdown, or say why that is not possible (docs/api/files.md "What is read").
 
-Files are untrusted, and the libraries that read them take long to import: this module runs in a limited process, which
+Files are untrusted, and the libraries that read them import slowly. So this module runs in a limited process, which
 `documents.indexing.DocumentReader` asks.
 """
 
@@ -46,9 +46,9 @@ from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 log = logging.getLogger(__name__)
 
 CPU_SECONDS: Final = 10.0
-"""Processor time after which no further page or sheet is begun."""
+"""The CPU time after which no further page or sheet is read."""
 _HTML_SHARE: Final = 4
-"""Bytes of HTML that are read for each character of text: most of a page is markup."""
+"""The number of HTML bytes that are read for each character of text, because most of a page is markup."""
 _UNPACKED_MAX: Final = 64_000_000
 PASSWORD: Final = "It needs a password. Upload a copy without one."
 DAMAGED: Final = "It is damaged or cut off. Upload it again."
@@ -56,24 +56,24 @@ _OLD_FORMAT: Final = "It is in an old format of Office, which is not read here. 
 
 
 class UnreadableDocument(Exception):
-    """The file can't be read; the message is a sentence for the user."""
+    """The file can't be read. The message is a sentence for the user."""
 
 
 def read_document(path: Path, media_type: str, name: str = "", limit: int = INDEXED_TEXT_BYTES) -> Document:
     """Read at most `limit` characters of a file's text.
 
-    Text, Markdown, HTML, CSV, JSON, XML, mail, PDF, Word, Excel and PowerPoint are read, by their content rather than
-    by their name, also when they are packed with gzip.
+    Reads text, Markdown, HTML, CSV, JSON, XML, mail, PDF, Word, Excel and PowerPoint, also packed with gzip. The
+    content decides the format, not the name.
 
     Args:
         path: The file.
         media_type: Its media type, as its name or its sender says.
         name: The name that its user knows.
-        limit: The most characters.
+        limit: The maximum number of characters.
 
     Raises:
-        OSError: There is no such file.
-        MemoryError: It takes more memory than this process may have.
+        OSError: The file does not exist.
+        MemoryError: Reading takes more memory than this process may have.
 
     >>> read_document(Path("page.html"), "text/html")  # doctest: +SKIP
     Document(text='# Summer sale', unreadable='')
@@ -90,12 +90,12 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
         return Document(unreadable=EMPTY)
     try:
         found = reader(path, limit)
-    except (MemoryError, ImportError):  # the second one when a library can't be loaded for want of memory
+    except (MemoryError, ImportError):  # `ImportError` if memory is too short to load a library
         raise
     except UnreadableDocument as error:
         found = Document(unreadable=str(error))
-    except Exception as error:  # the file is damaged, or hostile: any parser may fail in any way
-        if re.search(r"memory|unknown error", str(error)):  # how the parsers of XML say that there is no more
+    except Exception as error:  # the file is damaged or hostile, so a parser may fail in any way
+        if re.search(r"memory|unknown error", str(error)):  # messages of XML parsers that run out of memory
             raise MemoryError from None
         log.debug("A %s can't be read: %r", kind, error)
         found = Document(unreadable=DAMAGED)
@@ -107,7 +107,7 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
 
 
 def _read_packed(path: Path, name: str, limit: int) -> Document:
-    """Read the text that is packed with gzip."""
+    """Read text that is packed with gzip."""
     try:
         with gzip.open(path) as file:
             data = file.read(_UNPACKED_MAX)
@@ -161,7 +161,7 @@ def _html_text(html: str) -> str:
 
 
 def _read_mail(path: Path, limit: int) -> Document:
-    """Read a message: subject, sender, receivers, date, its text, and the names of what is attached."""
+    """Read a message: subject, sender, receivers, date, text, and the names of attachments."""
     message = email.message_from_bytes(path.read_bytes()[:_UNPACKED_MAX], policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not (message["from"] or message["subject"] or message["date"]):
         raise UnreadableDocument("It is no mail, though its name says so.")
@@ -175,12 +175,12 @@ def _read_mail(path: Path, limit: int) -> Document:
 def _header(message: EmailMessage, name: str) -> str:
     try:
         return " ".join(str(message[name] or "").split())
-    except Exception:  # the parser of headers raises many types of errors
+    except Exception:  # the header parser raises many types of errors
         return ""
 
 
 def _mail_text(message: EmailMessage) -> str:
-    """Return the plain text of a message, or its HTML if the plain text only says that there is HTML."""
+    """Return a message's plain text, or its HTML if the plain text only says that there is HTML."""
     plain, html = message.get_body(("plain",)), message.get_body(("html",))
     text = _content(plain).strip() if plain else ""
     page = _html_text(_content(html)) if html else ""
@@ -190,7 +190,7 @@ def _mail_text(message: EmailMessage) -> str:
 def _content(part: MIMEPart) -> str:
     try:
         return str(part.get_content())
-    except (LookupError, UnicodeError, KeyError):  # it names an encoding that does not exist
+    except (LookupError, UnicodeError, KeyError):  # the part names an encoding that does not exist
         data = part.get_payload(decode=True)
         return (decoded(data) or "") if isinstance(data, bytes) else ""
 
@@ -199,7 +199,7 @@ def _content(part: MIMEPart) -> str:
 
 
 def _read_pdf(path: Path, limit: int) -> Document:
-    """Read a PDF page by page. Each page ends with a form feed, by which pages are counted."""
+    """Read a PDF page by page. Each page ends with a form feed, by which readers count pages."""
     from agentsvc_nb.documents.pdf_text import PasswordNeeded, read_pages
 
     texts: list[str] = []
@@ -236,7 +236,7 @@ def _about_pictures(pages: list[int], count: int) -> str:
 
 
 def _is_garbled(text: str) -> bool:
-    """Return True if a fifth of the characters are none: control characters, private ones, replacements."""
+    """Return True if a fifth of the characters are control, private or replacement characters."""
     odd = re.findall(r"[\x00-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]", text[:20_000])
     return len(odd) * 5 > len(text[:20_000].strip())
 
@@ -249,7 +249,7 @@ _LINKS_MAX: Final = 200
 
 
 def _read_word(path: Path, limit: int) -> Document:
-    """Read a Word file, with comments, headers and footers; its links follow the text, so that it can be quoted."""
+    """Read a Word file with comments, headers and footers. Links follow the text, so that it can be quoted."""
     from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
     from agentsvc_nb.documents.page_markdown import to_markdown
 
@@ -264,7 +264,7 @@ def _read_word(path: Path, limit: int) -> Document:
 
 
 def _whole(path: Path) -> bytes:
-    """Return the bytes of an Office file, unless they are an encrypted one."""
+    """Return the bytes of an Office file. Raises `UnreadableDocument` for an encrypted file."""
     data = path.read_bytes()
     if data.startswith(_OLE):
         raise UnreadableDocument(_ole_reason(data) or DAMAGED)
@@ -272,7 +272,7 @@ def _whole(path: Path) -> bytes:
 
 
 def _read_ole(path: Path, limit: int) -> Document:
-    """Read the container of Office before 2007, in which files with a password are packed still."""
+    """Read an OLE container: Office before 2007, and encrypted files of any version."""
     data = path.read_bytes()
     if reason := _ole_reason(data):
         raise UnreadableDocument(reason)
@@ -283,7 +283,7 @@ _BOOKS: Final = ("Workbook".encode("utf-16-le"), b"B\0o\0o\0k\0\0\0")
 
 
 def _ole_reason(data: bytes) -> str:
-    """Say why an OLE container can't be read; empty if it may be a workbook."""
+    """Return why an OLE container can't be read, or "" if it may be a workbook."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         return PASSWORD
     if "WordDocument".encode("utf-16-le") in data:
@@ -294,7 +294,7 @@ def _ole_reason(data: bytes) -> str:
 
 
 def _read_workbook(path: Path, limit: int) -> Document:
-    """Read the visible sheets of a workbook, each as a table under its name."""
+    """Read the visible sheets of a workbook, each as a table below its name."""
     from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
     from agentsvc_nb.documents.page_markdown import markdown_table
@@ -335,7 +335,7 @@ def _read_workbook(path: Path, limit: int) -> Document:
 
 
 def _cell(value: object) -> str:
-    """Write a cell of a workbook: whole numbers without `.0`, dates in ISO 8601."""
+    """Write a workbook cell: whole numbers without `.0`, dates in ISO 8601."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
@@ -351,7 +351,7 @@ def _cell(value: object) -> str:
 
 
 def _read_slides(path: Path, limit: int) -> Document:
-    """Read a deck slide by slide: title, texts, tables, the numbers of charts, the speaker's notes."""
+    """Read a deck slide by slide: title, texts, tables, chart numbers and speaker notes."""
     import pptx
 
     parts: list[str] = []
@@ -374,7 +374,7 @@ def _read_slides(path: Path, limit: int) -> Document:
 
 
 def _shape_text(shape: Any) -> Iterator[str]:
-    """Yield the blocks of a shape, also of those that are grouped in it."""
+    """Yield the text blocks of a shape, and of shapes grouped in it."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
 
     from agentsvc_nb.documents.page_markdown import markdown_table
@@ -403,7 +403,7 @@ def _line(text: str) -> str:
 
 
 def _chart_text(chart: Any) -> Iterator[str]:
-    """Yield the title of a chart, and its series as a table."""
+    """Yield a chart's title, and its series as a table."""
     from agentsvc_nb.documents.page_markdown import markdown_table
 
     if chart.has_title and chart.chart_title.has_text_frame:
@@ -416,7 +416,7 @@ def _chart_text(chart: Any) -> Iterator[str]:
 
 
 def _diagram_text(shape: Any) -> Iterator[str]:
-    """Yield the texts of a diagram (SmartArt), which are in a part of their own."""
+    """Yield the texts of a diagram (SmartArt), which are in a separate part."""
     from lxml import etree
 
     for relations in shape.element.iter("{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"):
@@ -427,7 +427,7 @@ def _diagram_text(shape: Any) -> Iterator[str]:
 
 
 def _alternatives(slide: Any) -> Iterator[str]:
-    """Yield the texts of shapes that come in several versions, of which `python-pptx` reads none."""
+    """Yield the texts of shapes with alternative versions, which `python-pptx` does not read."""
     for choice in slide.iter("{http://schemas.openxmlformats.org/markup-compatibility/2006}Choice"):
         yield "\n".join(_paragraphs(choice))
 
@@ -446,7 +446,7 @@ _NEVER_HTML: Final = (".pdf", ".docx", ".doc", ".pptx", ".ppt")
 
 
 def _reader_of(kind: str) -> Reader | None:
-    """Return the function that reads files of a media type; None if they have no text that is read."""
+    """Return the function that reads files of a media type, or None for files without readable text."""
     return _READERS.get(kind) or (read_plain if is_plain(kind) else None)
 
 
@@ -477,7 +477,7 @@ def _answer(question: bytearray) -> bytes:
     given = json.loads(question)
     try:
         document = read_document(Path(given["path"]), given["media_type"], given["name"])
-    except OSError:  # the file was replaced and removed meanwhile
+    except OSError:  # the file has been replaced and removed
         document = Document()
     return answer_of(indexed_text(document.text, document.unreadable))
 

@@ -1,4 +1,4 @@
-"""Untrusted text as Markdown that shows exactly this text; and text split at its blank lines and headings."""
+"""Write untrusted text as Markdown that shows exactly this text, and split text at blank lines and headings."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 
 _ACTIVE = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|!(?=\[)")
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters (not tabs and line breaks) and lone surrogates: Markdown has no way to write them."""
+"""Control characters (except tabs and line breaks) and lone surrogates, which Markdown cannot represent."""
 _SPACE = re.compile(r"[\t\n\r]|^\s|\s$")
 """Characters that would end a row, or be dropped at the edge of a cell."""
 _MORE_THAN_WORDS: Final = re.compile(r"[\\^=]")
 FOLDED: Final = "sql computed"
-"""The info string of a block of code that pages show folded: how a result was computed."""
+"""The info string of a code block that pages show folded. The block tells how a result was computed."""
 _NO_CHARACTER: Final = "\ufffd"
 
 
 def escape(line: str) -> str:
-    """A text in one line, as Markdown that shows exactly this text.
+    """Return Markdown in one line that shows exactly this text.
 
     >>> escape("# 1 *star* in price_eur")
     '\\\\# 1 \\\\*star\\\\* in price_eur'
@@ -32,7 +32,7 @@ def escape(line: str) -> str:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    r"""A Markdown table whose cells show exactly the given values; empty when it has no columns.
+    r"""Return a Markdown table whose cells show exactly the given values, or "" without columns.
 
     >>> table(["a|b"], [["two\nlines"]])
     '| a\\|b |\n| --- |\n| two&#10;lines |\n'
@@ -49,7 +49,7 @@ def _cell(value: object) -> str:
 
 
 def _inert(text: str) -> str:
-    # `\[` opens a formula if more than words follow (documents/markdown.py); then a character reference is written.
+    # `\[` opens a formula if more than words follow (documents/markdown.py). Then use a character reference.
     bracket = "&#91;" if _MORE_THAN_WORDS.search(text) else r"\["
     return _ACTIVE.sub(lambda found: bracket if found[0] == "[" else "\\" + found[0], text)
 
@@ -59,8 +59,10 @@ HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 
 
 def blocks(text: str) -> Iterator[tuple[int, str]]:
-    """The blocks of a text with the number of their first line (from 1): runs of up to `BLOCK_LINES` lines without a
-    blank line, and headings by themselves."""
+    """Yield the blocks of a text with the number of their first line (from 1).
+
+    A block is a heading, or a run of at most `BLOCK_LINES` lines without a blank line.
+    """
     held: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         alone = not line.strip() or HEADING.fullmatch(line.strip())

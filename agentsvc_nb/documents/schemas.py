@@ -1,9 +1,9 @@
 """Validate values against untrusted JSON Schemas (draft 2020-12) in a child process with a deadline.
 
 jsonschema-rs holds the interpreter's lock while it validates, and a small schema can take it any time: thirty
-definitions of two references each are a billion steps. So the deadline and the memory limit of the child decide what
-is too much, and the service and the kernel never validate an untrusted schema in their own process. This module also
-runs in the child, where a question and its answer are JSON. Nothing is fetched.
+definitions of two references each are a billion steps. So the child has a deadline and a memory limit. The service and
+the kernel never validate an untrusted schema in their own process. This module also runs in the child, where questions
+and answers are JSON. It fetches nothing.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Path = tuple[str | int, ...]
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 CHECK_SECONDS: Final = 5.0
 QUEUE_SECONDS: Final = 5.0
-"""How long the check of a schema waits for other checks before the service refuses its start for now."""
+"""The time that the check of a schema waits for other checks before the service refuses the start for now."""
 FORM_SECONDS: Final = 1.0
-"""The kernel waits for the check of a form."""
+"""The time limit for the check of a form, for which the kernel waits."""
 MESSAGE_CHARS: Final = 200
 _ANSWER_BYTES: Final = 2_000_000
 _ERRORS_MAX: Final = 1_000
@@ -52,7 +52,7 @@ class SchemaError:
     Attributes:
         keyword: the schema's keyword that the value breaks, such as `required`.
         missing: the required property that is missing.
-        is_blank: the value is an empty text, or a text of blanks that does not match a pattern.
+        is_blank: True if the value is an empty text, or a text of blanks that does not match a pattern.
         alternatives: the errors of each alternative of `anyOf` or `oneOf`.
     """
 
@@ -69,18 +69,18 @@ class SchemaError:
 
 
 class SchemaValidator:
-    """Checks schemas and answers in child processes, for one event loop. To be closed."""
+    """Checks schemas and answers in child processes, for one event loop. Call `close` at the end."""
 
     def __init__(self) -> None:
         self._pool = ChildPool(__name__, LIMITS)
-        # One answer at a time, so that the check of a start finds a child.
+        # One answer at a time, so that the check of a start finds a free child.
         self._answers = asyncio.Semaphore(1)
 
     def close(self) -> None:
         self._pool.close()
 
     async def fault(self, config: object) -> str | None:
-        """Return why this is not an acceptable `output_config`, in a sentence; None if it is acceptable.
+        """Return a sentence that says why `config` is not an acceptable `output_config`, or None if it is.
 
         Raises `NoChild` if it can't be checked now.
         """
@@ -102,7 +102,7 @@ class SchemaValidator:
             return "output_config takes too long to check, or too much memory: make it and its patterns simpler."
 
     async def misfit(self, text: str, config: Schema) -> str | None:
-        """Return why the answer does not fit its schema, in a sentence; None if it fits."""
+        """Return a sentence that says why the answer does not fit its schema, or None if it fits."""
         try:
             async with self._answers:
                 return await self._ask({"misfit": {"text": text, "config": config}})
@@ -123,14 +123,14 @@ atexit.register(_forms.close)
 
 
 def form_errors(schema: Schema, value: object) -> list[SchemaError]:
-    """Return the errors of a form's value by a schema. Blocks for `FORM_SECONDS` at most.
+    """Return the errors of a form's value by a schema. Blocks for at most `FORM_SECONDS`.
 
     Raises:
         BadSchema: the schema can't be used, or checking by it takes too long.
     """
     question = json.dumps({"errors": {"schema": schema, "value": value}}, ensure_ascii=False)
     try:
-        # Half of a surrogate pair is not JSON: it becomes a question mark.
+        # Half of a surrogate pair is not JSON, so it becomes a question mark.
         answer = json.loads(_forms.ask_now(question.encode("utf-8", "replace"), FORM_SECONDS, _ANSWER_BYTES))
     except NoChild:
         raise BadSchema("needs a process, and none could be started") from None
@@ -147,9 +147,9 @@ def _restore(error: dict[str, Any]) -> SchemaError:
 
 
 def misfit(text: str, config: Schema) -> str | None:
-    """Return why `text` is not a JSON document that fits the schema; None if it fits.
+    """Return why `text` is not a JSON document that fits the schema, or None if it fits.
 
-    Only for a schema of our own: by others it may take for ever.
+    Use it only for a schema of our own, because untrusted schemas may take forever.
     """
     try:
         value = read(text)
@@ -162,13 +162,14 @@ def misfit(text: str, config: Schema) -> str | None:
     return None if validator.is_valid(value) else str(_describe(next(validator.iter_errors(value))))
 
 
-# What follows runs in the child.
+# The code below runs in the child.
 
 _MASK: Final = "\x01"
-"""Placeholder in the validator's messages for a value, which may be of any length."""
+"""The placeholder for a value in the validator's messages, because a value may have any length."""
 _ROOT: Final = "agentsvc:schema"
 _BACKTRACKS_MAX: Final = 2**40
-"""More than the deadline allows: the validator counts a search over its limit as a pattern that was not found."""
+"""More than the deadline allows, because the validator treats a search over this limit as a pattern that was not found.
+"""
 _NOT_SCHEMAS: Final = ("const", "enum", "default", "examples")
 _FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"),
@@ -187,7 +188,7 @@ def _answer(question: bytearray) -> bytes:
         if "errors" in asked:
             return json.dumps(_errors(**asked["errors"])).encode()
         _check_references(asked["fault"])
-        _validator(asked["fault"]).is_valid({})  # references that fan out at the root show without an answer
+        _validator(asked["fault"]).is_valid({})  # references that multiply at the root appear without an answer
     except BadSchema as error:
         return json.dumps(str(error)).encode()
     return json.dumps(None).encode()
@@ -201,10 +202,10 @@ def _errors(schema: Schema, value: object) -> list[dict[str, Any]]:
 def _validator(
     schema: Schema, formats: dict[str, Callable[[str], bool]] | None = None
 ) -> jsonschema_rs.Draft202012Validator:
-    """Return the validator of a schema. Asserts `format` if there are `formats`."""
+    """Return the validator of a schema. It checks `format` if there are `formats`."""
     import jsonschema_rs as rs
 
-    # References are resolved from the root, so its own address has no meaning.
+    # References are resolved from the root, so the schema's own address has no meaning.
     root = {word: value for word, value in schema.items() if word not in ("$schema", "$id")}
     try:
         return rs.Draft202012Validator(
@@ -219,7 +220,7 @@ def _validator(
         if isinstance(error.kind, rs.ValidationErrorKind.Referencing):
             raise BadSchema(f"has a reference that is remote or leads nowhere: {label(error.message, 100)}") from None
         raise BadSchema(f"is not a valid JSON Schema: {_describe(error)}") from None
-    except ValueError as error:  # too large a number, ...
+    except ValueError as error:  # for example, too large a number
         raise BadSchema(f"is not a valid JSON Schema: {label(error, 100)}") from None
 
 
@@ -229,7 +230,7 @@ def _check_references(schema: Schema) -> None:
 
     try:
         resolver = rs.Registry([(_ROOT, dict(schema))], draft=rs.Draft202012).resolver(_ROOT)
-    except (rs.ReferencingError, ValueError):  # not a schema, as `_validator` says
+    except (rs.ReferencingError, ValueError):  # not a schema, which `_validator` reports
         return
     followed, done = set[str](), set[str]()
 
@@ -251,7 +252,7 @@ def _check_references(schema: Schema) -> None:
         if reference in followed:
             raise BadSchema("must not be recursive")
         followed.add(reference)
-        with contextlib.suppress(rs.ReferencingError):  # `_validator` says so
+        with contextlib.suppress(rs.ReferencingError):  # `_validator` reports it
             walk(resolver.lookup(reference).contents)
         followed.remove(reference)
         done.add(reference)
@@ -288,8 +289,10 @@ def _show(value: object) -> str:
 
 
 def _form_formats() -> dict[str, Callable[[str], bool]]:
-    """Return the checks of formats in forms. Our tools take more addresses and times than the validator does, and the
-    formats that are not listed here assert nothing."""
+    """Return the checks of formats in forms.
+
+    Our tools accept more addresses and times than the validator does. Formats that are not listed here check nothing.
+    """
     ignored: dict[str, Callable[[str], bool]] = {
         name: lambda _: True for name in _FORMATS if name not in ("date", "ipv4", "ipv6", "regex", "uuid")
     }

@@ -13,19 +13,19 @@ from agentsvc_nb.documents.tokens import fold, grams, in_run, in_word, is_cjk, u
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 
 TOO_LONG: Final = f"The search takes too long: look for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # what keyboards and word processors make of `"`
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # the forms of `"` that keyboards and word processors produce
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _CHECKED = 1_000
-"""`occurrences` calls `check` each time it has tried this many places in a text: about every millisecond."""
+"""`occurrences` calls `check` after this many tried places of a text, which is about every millisecond."""
 Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Folded units (`documents.tokens.units`) that must follow each other. With `prefix` the last word may be longer.
+    """Folded units (`documents.tokens.units`) that must follow each other. With `prefix`, the last word may be longer.
 
-    CJK text does not mark where words begin and end, so a CJK unit is never a prefix: it matches anywhere in a run.
+    CJK text does not mark where words begin and end. So a CJK unit is never a prefix, and matches anywhere in a run.
     """
 
     units: tuple[str, ...]
@@ -33,16 +33,16 @@ class Phrase:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens that the index must hold one after the other.
+        """Return the tokens that the index must contain one after the other.
 
-        A run of CJK characters at the end may go on in the text, so the token of its last character alone is left out.
+        A final run of CJK characters may continue in the text, so the token of its last character alone is left out.
         """
         found = [gram for unit in self.units for gram in grams(unit)]
         return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
 
     @property
     def open(self) -> bool:
-        """True if the last token is a prefix. A single CJK character always is one, as it may begin a pair."""
+        """Return True if the last token is a prefix. A single CJK character always is, because it may begin a pair."""
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 
@@ -56,12 +56,12 @@ class Query:
 
     @property
     def words(self) -> int:
-        """The number of words of all its phrases."""
+        """Return the number of words of all phrases."""
         return sum(len(phrase.units) for phrase in chain(self.exclusions, *self.groups))
 
 
 def parse(q: str) -> Query | None:
-    """Parse a query. Return None if it asks for nothing. Never raises: any text is a query.
+    """Parse a query. Return None if it searches for nothing. Never raises, because any text is a query.
 
     >>> parse('summer or winter "ad copy" -draft sal').groups[1:]
     ((Phrase(units=('ad', 'copy'), prefix=False),), (Phrase(units=('sal',), prefix=True),))
@@ -77,7 +77,7 @@ def parse(q: str) -> Query | None:
             alternative = bool(groups)
             continue
         phrase = _phrase(term, len(q))
-        if not phrase.units:  # nothing but punctuation
+        if not phrase.units:  # only punctuation
             continue
         if term["minus"]:
             exclusions.append(phrase)
@@ -86,25 +86,25 @@ def parse(q: str) -> Query | None:
         else:
             groups.append([phrase])
         alternative = False
-    # Repeated phrases add nothing, and would be searched for again.
+    # Remove repeated phrases, which would be searched again.
     wanted = dict.fromkeys(tuple(dict.fromkeys(group)) for group in groups)
     return Query(tuple(wanted), tuple(dict.fromkeys(exclusions))) if groups else None
 
 
 def has_terms(query: Query, text: str) -> bool:
-    """Return True if every group of the query has a phrase in the text. Ignores exclusions."""
+    """Return True if the text contains a phrase of every group of the query. Ignores exclusions."""
     folded = fold(text)
     return all(any(_has(phrase, folded) for phrase in group) for group in query.groups)
 
 
 def is_excluded(query: Query, text: str) -> bool:
-    """Return True if the text holds one of the query's exclusions, in a file's name or in its contents."""
+    """Return True if the text, a file's name or contents, contains one of the query's exclusions."""
     folded = fold(text)
     return any(_has(phrase, folded) for phrase in query.exclusions)
 
 
 def matches(query: Query, text: str) -> bool:
-    """Return True if one text by itself matches the query."""
+    """Return True if a single text matches the query."""
     return has_terms(query, text) and not is_excluded(query, text)
 
 
@@ -119,7 +119,7 @@ def is_scratch(path: str) -> bool:
 
 
 def _phrase(term: re.Match[str], end: int) -> Phrase:
-    """Make a phrase of a term: `ad-copy` is a phrase of two words. `end` is the length of the query."""
+    """Turn a term into a phrase: `ad-copy` is a phrase of two words. `end` is the length of the query."""
     if term["word"] is None:
         return Phrase(tuple(units(term["quoted"])))
     found = tuple(units(term["word"]))
@@ -128,7 +128,7 @@ def _phrase(term: re.Match[str], end: int) -> Phrase:
 
 
 def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the places of the phrase in a folded text. The place of a prefix includes the rest of its word."""
+    """Yield the places of the phrase in a folded text. A prefix includes the rest of its word."""
     pattern = _pattern(phrase)
     end = 0
     for tried in count():
@@ -147,24 +147,24 @@ def occurrences(phrase: Phrase, folded: str, check: Check | None = None) -> Iter
 
 @lru_cache(maxsize=1024)
 def _pattern(phrase: Phrase) -> re.Pattern[str]:
-    """Return a pattern of the units with only separators between them, in an ASCII text as whole words.
+    """Return a pattern of the units with only separators between them. In ASCII text the units are whole words.
 
-    In others `_is_whole` checks where they end: in the pattern, the large character classes of words would take
-    milliseconds to compile.
+    For other text, `_is_whole` checks word ends, because the large character classes would take milliseconds to
+    compile.
     """
     parts = [f"({unit})" if is_cjk(unit) else f"({unit})(?![a-z0-9])" for unit in phrase.units]
     if phrase.prefix:
         parts[-1] = f"({phrase.units[-1]})"
     if not is_cjk(phrase.units[0]):
-        # Looked at behind the word, because `re` jumps to a pattern's first letters only if it begins with them.
+        # The check is behind the word, because `re` can jump to a pattern's first letters only if it begins with them.
         parts[0] += f"(?<![a-z0-9]{phrase.units[0]})"
     return re.compile(r"[\W_]*+".join(parts))
 
 
 def _is_whole(phrase: Phrase, found: re.Match[str]) -> bool:
-    """Return True if the units found are whole words or runs of the text.
+    """Return True if the found units are whole words or runs of the text.
 
-    A CJK unit may begin within a run and, if it is the last, end within one. A last word that is a prefix may end
+    A CJK unit may begin within a run, and the last one may end within a run. A last word that is a prefix may end
     within a word.
     """
     text, start = found.string, found.start()

@@ -1,5 +1,7 @@
-"""Skills: instructions for certain work in a folder, as https://agentskills.io has them. `NAME/SKILL.md` is a front
-matter in YAML, with `name` and `description`, above Markdown; further texts lie beside it."""
+"""Skills: a folder of instructions for a kind of work, in the format of https://agentskills.io.
+
+`NAME/SKILL.md` has YAML front matter with `name` and `description`, followed by Markdown. Further texts are next to it.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ NAME_CHARS: Final = 64
 DESCRIPTION_CHARS: Final = 1_024
 FRONT_MATTER_CHARS: Final = 8_000
 BRACKETS_MAX: Final = 500
-"""Nested ones take the reader time by their square."""
+"""The maximum number of brackets. The YAML reader takes quadratic time for nested ones."""
 _RULE: Final = "---"
 _NO_FRONT_MATTER: Final = "does not begin with a front matter (`---`, `name: ...`, `description: ...`, `---`)"
 
 
 class SkillError(ValueError):
-    """Why a folder is no skill, in a sentence."""
+    """A folder is not a valid skill. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Skill:
 
 
 def skill_name(folder: str) -> str:
-    """The name of the skill in a folder. Raises `SkillError` for a folder that can't be one's."""
+    """Return the name of the skill in a folder. Raises `SkillError` for an invalid name."""
     name = normalize("NFKC", folder)
     lowered = name == name.lower() and all(part.isalnum() for part in name.split("-"))
     if not lowered or len(name) > NAME_CHARS:
@@ -48,7 +50,7 @@ def skill_name(folder: str) -> str:
 
 
 def skill(folder: str, files: Mapping[str, str]) -> Skill:
-    """The skill in a folder of these files. Raises `SkillError`."""
+    """Return the skill in a folder with these files. Raises `SkillError`."""
     name = skill_name(folder)
     if why := _unfit(files):
         raise SkillError(f"The skill {name!r} {why}.")
@@ -64,7 +66,7 @@ def skill(folder: str, files: Mapping[str, str]) -> Skill:
 
 
 def body(text: str) -> str:
-    """A `SKILL.md` without its front matter.
+    """Return a `SKILL.md` without its front matter.
 
     >>> body("---\\nname: tone\\ndescription: How we write.\\n---\\n\\nShort sentences.\\n")
     'Short sentences.'
@@ -73,7 +75,7 @@ def body(text: str) -> str:
 
 
 def _unfit(files: Mapping[str, str]) -> str | None:
-    """Why these files are no skill's, as the end of a sentence."""
+    """Return why these files are not a valid skill, as the end of a sentence, or None."""
     if MAIN not in files:
         return f"has no {MAIN}"
     if len(files) > SKILL_FILES_MAX:
@@ -86,7 +88,7 @@ def _unfit(files: Mapping[str, str]) -> str | None:
 
 
 def _parts(text: str) -> tuple[str | None, str]:
-    """The front matter, None without one, and what follows it."""
+    """Return the front matter, or None without one, and the text after it."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() == _RULE:
         for place, line in enumerate(lines[1:], 1):
@@ -96,7 +98,7 @@ def _parts(text: str) -> tuple[str | None, str]:
 
 
 def _front_matter(name: str, text: str) -> dict[str, str]:
-    """The texts of the front matter. Raises `SkillError`."""
+    """Return the text values of the front matter. Raises `SkillError`."""
     import yaml
 
     front, _ = _parts(text)
@@ -107,7 +109,7 @@ def _front_matter(name: str, text: str) -> dict[str, str]:
     if front.count("[") + front.count("{") > BRACKETS_MAX:
         raise SkillError(f"The front matter of the skill {name!r} has over {BRACKETS_MAX} brackets.")
     try:
-        # Scalars stay texts, and no tag constructs anything.
+        # Scalars stay text, and tags construct no objects.
         found = yaml.load(front, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError) as error:
         raise SkillError(f"The front matter of the skill {name!r} is no YAML: {_why(error)}.") from None

@@ -1,4 +1,4 @@
-"""Passages of a text around the matches of a search query."""
+"""Choose passages of a text around the matches of a search query."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Finder = Callable[[str], Iterator[Span]]
 
 WIDTH = 160
 _LEAD = 40
-"""Characters of a passage before its first match, at most."""
+"""The maximum number of characters before the first match of a passage."""
 _SLACK = 24
-"""Characters by which a cut may move to fall between words. CJK text has no blanks, so its cuts do not move."""
+"""The number of characters that a cut may move to fall between words. CJK text has no blanks, so its cuts stay."""
 _HITS_MAX = 200
 _HEAD_CHARS = 100_000
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-# Matches all blanks but single spaces: those are the most frequent, and stay as they are.
+# Match all blanks except single spaces, which are the most frequent and stay unchanged.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
-# Direction marks: unbalanced by a cut, they would reverse the text of the page around a passage.
+# Direction marks. If a cut unbalanced them, they would reverse the page's text around a passage.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
     """Return up to `limit` passages of about 160 characters around the matches, in the order of the text.
 
-    A passage is a list of parts (text, whether it is a match); joined, they are the original text with each run of
-    blanks and control characters made one blank. Passages do not overlap. The first 100,000 characters are preferred.
-    `check` is called regularly and stops the search by raising: a text of one long word takes a second for each phrase.
+    A passage is a list of parts (text, whether it is a match). Joined, the parts are the original text with each run of
+    blanks and control characters as one blank. Passages do not overlap. The first 100,000 characters are preferred. The
+    search calls `check` regularly and stops if it raises: a text of one long word takes a second for each phrase.
     """
     finders = [partial(occurrences, phrase, check=check) for group in query.groups for phrase in group]
     found: list[Passage] = []
@@ -46,7 +46,7 @@ def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None
 
 
 class Hit(NamedTuple):
-    """A match in the folded text; `finder` is the index of the finder that found it."""
+    """A match in the folded text. `finder` is the index of the finder that found it."""
 
     start: int
     end: int
@@ -54,8 +54,7 @@ class Hit(NamedTuple):
 
 
 def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]:
-    """Return passages of `text` around the matches of the finders in the folded text, preferably with matches of many
-    finders."""
+    """Return passages of `text` around matches in the folded text, preferably with matches of many finders."""
     kinds = kinds_beyond_ascii(text)
     text = _one_line(text, kinds)
     folded = Folded(text, kinds)
@@ -65,7 +64,8 @@ def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]
     for core in sorted(_best_starts(hits, limit)):
         near = _merge(folded.span(start, end) for start, end, _ in hits if abs(start - core) < 2 * WIDTH)
         first = folded.span(core, core + 1)[0]
-        if first < floor:  # already shown: where folding lengthens the text, distances in the original are shorter
+        # Already shown, because distances in the original are shorter where folding lengthens the text.
+        if first < floor:
             continue
         begin, floor = _cut(text, first, floor)
         found.append(list(_split(text, near, begin, floor)))
@@ -81,7 +81,7 @@ def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
 
 
 def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
-    """Yield the hits of a single finder that `limit` passages can show: its first passages are as good as any."""
+    """Yield the hits of a single finder that `limit` passages can show. Its first passages are as good as any."""
     core, count = -WIDTH, 0
     for start, end in spans:
         if start >= core + WIDTH and count < limit:
@@ -92,7 +92,7 @@ def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
 
 
 def _one_line(text: str, kinds: str) -> str:
-    """Put the text on one line, without direction marks. `kinds` are its characters that are not ASCII."""
+    """Put the text on one line, without direction marks. `kinds` are its non-ASCII characters."""
     if _UNSHOWN.search(kinds):
         text = _UNSHOWN.sub("", text)
     if "  " in text or not text.isprintable():
@@ -101,7 +101,7 @@ def _one_line(text: str, kinds: str) -> str:
 
 
 def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
-    """Return where the best passages have their first hit: those with hits of the most finders, then the earliest."""
+    """Return the first hits of the best passages: those with hits of the most finders, then the earliest."""
     rated = sorted((-_count_finders(hits, at), hit.start) for at, hit in enumerate(hits))
     chosen: list[int] = []
     for _, start in rated:
@@ -111,7 +111,7 @@ def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
 
 
 def _count_finders(hits: Sequence[Hit], at: int) -> int:
-    """Count the finders that have a hit in the passage that begins with the hit at index `at`."""
+    """Count the finders with a hit in the passage that begins with the hit at index `at`."""
     numbers = {hits[at].finder}
     for later in range(at + 1, len(hits)):
         if hits[later].end > hits[at].start + WIDTH - _LEAD:
@@ -130,9 +130,9 @@ def _merge(spans: Iterator[Span]) -> list[Span]:
 
 
 def _cut(text: str, first: int, floor: int) -> Span:
-    """Return begin and end of the passage whose first hit is at `first`, cut between words where a blank is near.
+    """Return begin and end of the passage whose first hit is at `first`, cut between words if a blank is near.
 
-    `floor` is the end of the passage before.
+    `floor` is the end of the previous passage.
     """
     begin = max(floor, first - _LEAD)
     if begin > 0 and text[begin - 1] != " ":
@@ -145,7 +145,7 @@ def _cut(text: str, first: int, floor: int) -> Span:
 
 
 def _after_marks(text: str, at: int) -> int:
-    """Move `at` behind combining marks that a cut there would separate from their letter."""
+    """Move `at` behind combining marks that a cut would separate from their letter."""
     while at < len(text) and category(text[at])[0] == "M":
         at += 1
     return at

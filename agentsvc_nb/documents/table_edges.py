@@ -1,4 +1,4 @@
-"""On which side the cells of a Markdown table stand: numbers right, as they are compared. Pure."""
+"""Align the cells of a Markdown table: numbers go right, so that readers can compare them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from markdown_it.token import Token
 from agentsvc_nb.wire.text import is_number
 
 COLUMNS: Final = 100
-"""Of a table with more columns, the heads of those beyond are not aligned as the numbers below them."""
+"""In a table with more columns, the heads beyond are not aligned like the numbers below them."""
 Edge = Literal["left", "center", "right"]
 
 
 def edge(tokens: Sequence[Token], idx: int) -> Edge:
-    """The side of the cell that `tokens[idx]` opens: as the text aligns the column; else numbers, and the heads of
-    columns that begin with one, stand right."""
+    """Return the alignment of the cell that `tokens[idx]` opens.
+
+    The text's own alignment of the column has priority. Else numbers, and heads of columns that begin with a number, go
+    right.
+    """
     asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
     if asked in get_args(Edge):
         return cast(Edge, asked)
@@ -25,7 +28,7 @@ def edge(tokens: Sequence[Token], idx: int) -> Edge:
 
 
 def _below(tokens: Sequence[Token], head: int) -> Token | None:
-    """The first cell of the column with this head; None for one of many columns, which would take long."""
+    """Return the first cell below this head, or None in a table with many columns, where the search would take long."""
     row = next((at for at in range(head, max(0, head - 3 * COLUMNS), -1) if tokens[at].type == "tr_open"), None)
     if row is None:
         return None

@@ -1,6 +1,6 @@
-"""The text of a document with its places, which files have one, and the reading of plain text.
+"""The text of a document with its places, the media types that have text, and the reading of plain text.
 
-Other documents are read in a limited process by `documents.reading`, whose libraries the service does not import.
+`documents.reading` reads other documents in a limited process. The service does not import its libraries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentsvc_nb.wire.limits import INDEXED_TEXT_BYTES
 PAGE_END: Final = "\f"
 """Ends each page of a PDF and each slide of a deck in a document's text."""
 QUICK_BYTES: Final = 64_000
-"""Plain text up to this size takes some milliseconds to read and index."""
+"""Plain text up to this size takes only some milliseconds to read and index."""
 BYTES_PER_CHARACTER: Final = 4
 NO_TEXT: Final = "It holds no text."
 NOT_TEXT: Final = "It holds bytes that are no text, though its name says so."
@@ -33,7 +33,7 @@ DOCUMENTS: Final = SPREADSHEETS | {
     *("application/x-ole-storage", "application/vnd.oasis.opendocument.text"),
     "application/vnd.oasis.opendocument.presentation",
 }
-"""Media types, beside those of Office and of plain text, whose files have text, or say why it is not read."""
+"""Media types whose files have text or a reason why it is not read, except those of Office and plain text."""
 
 
 _ARCHIVES: Final = frozenset(
@@ -50,7 +50,7 @@ _UNKNOWN: Final = frozenset({"application/octet-stream", "application/x-msdownlo
 
 
 def why_not_read(media_type: str) -> str:
-    """Say what to do instead with a file whose content is not read; empty for pictures, sound, video and tables.
+    """Tell what to do with a file whose content is not read. Return "" for pictures, sound, video and tables.
 
     >>> why_not_read("application/zip")
     'It is an archive. Unpack it, and attach the files that the question needs.'
@@ -72,7 +72,7 @@ class Document:
 
 
 def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> Document:
-    """Read plain text or JSON. Raises `OSError` when there is no such file."""
+    """Read plain text or JSON. Raises `OSError` if the file does not exist."""
     if not path.stat().st_size:
         return Document(unreadable=EMPTY)
     found = read_json(path, limit) if bare(media_type) in _JSON else read_plain(path, limit)
@@ -80,7 +80,7 @@ def read_quick(path: Path, media_type: str, limit: int = INDEXED_TEXT_BYTES) -> 
 
 
 def tidied(found: Document, limit: int) -> Document:
-    """Return a document whose text can be stored, and which says so if it has none."""
+    """Return a document with storable text. If it has no text, `unreadable` says so."""
     text = _UNSTORABLE.sub(" ", found.text)[:limit]
     return Document(text, found.unreadable or ("" if text.strip() else NO_TEXT))
 
@@ -91,20 +91,21 @@ def is_plain(kind: str) -> bool:
 
 
 def has_text(media_type: str) -> bool:
-    """Return True if files of the type have text that is read."""
+    """Return True if files of the type have readable text."""
     kind = bare(media_type)
     return is_plain(kind) or kind in DOCUMENTS or kind.startswith(OFFICE)
 
 
 def is_quick(media_type: str, size_bytes: int) -> bool:
-    """Return True if a file is read in a few milliseconds, whatever it holds."""
+    """Return True if reading a file takes only a few milliseconds, whatever it contains."""
     return size_bytes <= QUICK_BYTES and is_plain(bare(media_type))
 
 
 def is_cut(text: str) -> bool:
-    """Return True if a text of the index fills its room: the file's own text may go on.
+    """Return True if the index may have cut the text, because the text fills its room.
 
-    The index cuts texts at that size, but never within a character. Most are short enough to tell without encoding.
+    The index cuts texts at that size, but never within a character. Most texts are short enough to tell without
+    encoding.
     """
     most = BYTES_PER_CHARACTER
     return len(text) * most >= INDEXED_TEXT_BYTES <= len(text.encode()) + most
@@ -112,7 +113,7 @@ def is_cut(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """Where a passage is: its page (or slide) if the document has pages, the heading above it, and its line, from 1."""
+    """The place of a passage: its line (from 1), the heading above, and its page or slide if there are pages."""
 
     page: int | None
     heading: str
@@ -145,7 +146,7 @@ def read_plain(path: Path, limit: int) -> Document:
 
 
 def read_json(path: Path, limit: int) -> Document:
-    """Read JSON as it is, but with escapes such as `caf\\u00e9` written as the letters they mean."""
+    """Read JSON unchanged, but write escapes such as `caf\\u00e9` as letters."""
     found = read_plain(path, limit)
     if "\\u" not in found.text:
         return found
@@ -156,6 +157,6 @@ def read_json(path: Path, limit: int) -> Document:
 
 
 def decoded(data: bytes, charset: str = "cp1252") -> str | None:
-    """Return the text of the beginning of a file; None if it is none. Guessing the charset would take too long."""
+    """Return the text of a file's beginning, or None if it is not text. Guessing the charset would take too long."""
     found = decode(data, cut=True, declared=charset)
     return found.text if found else None

@@ -1,7 +1,7 @@
-"""Read a large CSV file with DuckDB, to the same table as `documents.tables.reading` makes of a small one, much sooner.
+"""Read a large CSV file with DuckDB, into the same table that `documents.tables.reading` creates, but much faster.
 
-Python reads the head of the file and decides about its form, its header and, by samples and by all unusual cells, about
-the kind of each column. DuckDB reads, types and adds up all rows. A file that does not fit this is left to Python.
+Python reads the head of the file and decides about form and header. From samples and all unusual cells it decides the
+kind of each column. DuckDB reads, types and adds up all rows. A file that does not fit is left to Python.
 """
 
 from __future__ import annotations
@@ -59,66 +59,66 @@ if TYPE_CHECKING:
     import duckdb
 
 WORTH_BYTES: Final = 2_000_000
-"""Size from which on the engine reads a file. Python reads about 27,000 rows of six cells in a second."""
+"""The size from which the engine reads a file. Python reads about 27,000 rows of six cells per second."""
 CHECKED_CELLS_MAX: Final = 1_200_000
-"""Cells up to which Python reads a large file, too, if it may have rows that add up others. It takes 7 s."""
+"""The number of cells up to which Python also reads a large file if it may have rows that add up others. Takes 7 s."""
 HEAD_BYTES: Final = 400_000
 TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
 _UNUSUAL_MAX: Final = 300_000
-"""Distinct cells of a column that Python reads one by one."""
+"""The maximum number of distinct cells of a column that Python reads one by one."""
 _REJECTS_MAX: Final = 1_000
 _SUSPECTS_MAX: Final = 2_000
 _MARKS_UNREAD: Final = (
     "A line of the file tells marks for missing values, which were not applied in a file of this size."
 )
 _NEVER: Final = "\\x01none\\x01"
-"""What stands for NULL in the file: nothing, so every empty cell is an empty text."""
+"""The text for NULL. No file contains it, so every empty cell is an empty text."""
 _WORDS: Final = (
     "tota|totu|sum|som|gesamt|ergebnis|razem|ogó|celkem|spolu|összes|toplam|ukupno|yhteens|sammanlagt|итого|всего|σύνολο|kop"
     "|kokku|jumlah|tổng|overall|all|tous|todos|合計|合计|总计|總計|小計|小计|計|합계|총계|المجموع|averag|avg|mean|durchschnitt|mittel"
     "|moyenne|media|promedio|gemiddelde|średnia|genomsnitt|平均"
 )
-"""A part of every word for totals: `has_total_word` decides."""
+"""A part of every word for totals. `has_total_word` makes the decision."""
 
 
 class _Unfit(Exception):
-    """Raised when the file is left to Python."""
+    """The file is left to Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What the head of the file decides."""
+    """The decisions from the head of the file."""
 
     form: CsvForm
     layout: TableLayout
     skip: int
-    """Lines before the first row of data."""
+    """The number of lines before the first row of data."""
 
 
 @dataclass(slots=True)
 class _Column:
-    """A column in the making: how DuckDB types its usual cells, and what Python reads of the others."""
+    """A column during reading: how DuckDB types its usual cells, and Python's reading of the others."""
 
     name: str
     sql: str
     reading: ColumnReading
     counts: Counter[str]
-    """The cells that Python reads: a sample, and all that are not usual."""
+    """The cells that Python reads: a sample, and all unusual cells."""
     usual: str = ""
-    """The SQL of a usual cell's value; NULL for other cells."""
+    """The SQL of a usual cell's value, which is NULL for other cells."""
     largest: Decimal = Decimal(0)
     """The largest absolute number of the usual cells."""
     unusual: tuple[str, ...] = ()
     hints: Hints = NO_HINTS
-    """What the other columns show, once it counts."""
+    """Hints from the other columns, once they count."""
 
 
 def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimiter: str) -> ReadTable | None:
-    """Make the table `name` of a CSV file, and return what there is to know of it, without its cells.
+    """Create the table `name` from a CSV file, and return its description without its cells.
 
-    Returns None, and makes no table, if the file is small or not regular enough. `delimiter` is what the file's name
-    suggests.
+    Returns None, and creates no table, if the file is small or not regular enough. `delimiter` is the one that the
+    file's name suggests.
     """
     if file.stat().st_size < WORTH_BYTES:
         return None
@@ -139,9 +139,9 @@ def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimit
 
 @contextlib.contextmanager
 def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]]:
-    """Yield the file, or a copy of it, in UTF-8 with one kind of line end and without the lines below the table.
+    """Yield the file, or a regular copy of it, with notes on its encoding, the encoding, and the lines below the table.
 
-    With it come notes on its encoding, the encoding, and the lines below.
+    A copy is in UTF-8, with one kind of line end and without the lines below the table.
     """
     data = file.read_bytes()
     if data[:2] in (b"PK", b"\x1f\x8b") or data[:4] in (b"PAR1", b"%PDF", b"\xd0\xcf\x11\xe0"):
@@ -155,7 +155,7 @@ def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]
     regular = _is_utf8(data) and b"\0" not in data and not gap and ends_at >= len(data) - 2
     if regular and data.count(b"\r") in (0, data.count(b"\n")):
         if blank.search(data, HEAD_BYTES, max(0, tail_at)):
-            raise _Unfit  # perhaps several tables
+            raise _Unfit  # there may be several tables
         yield file, [], "utf-8", []
         return
     decoded = decode(data.removesuffix(b"\x1a"), cut=False)
@@ -218,7 +218,7 @@ def _read_head(file: Path, delimiter: str) -> _Head:
 
 
 def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _Head) -> None:
-    """Make a table of all cells as texts. Lines of another width are read by Python and put at the end."""
+    """Create a table of all cells as texts. Python reads lines of another width, and adds them at the end."""
     import duckdb
 
     width = len(head.layout.names)
@@ -245,7 +245,7 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
     last = head.skip + count + len(rejected)
     surplus = []
     for number, line in rejected:
-        # At the end of the file the order stays. Elsewhere Python keeps it, if the file is not too large for that.
+        # At the end of the file, the order stays. Elsewhere Python keeps it, unless the file is too large for that.
         in_order = number > last - len(rejected)
         if not in_order and (
             count * width <= CELLS_MAX or any(map(has_total_word, str(line).split(head.form.delimiter)))
@@ -264,14 +264,14 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
 
 
 class _Loader:
-    """Types the cells of a raw table, and parts its rows from those of totals."""
+    """Types the cells of a raw table, and separates data rows from totals."""
 
     def __init__(self, engine: duckdb.DuckDBPyConnection, name: str, head: _Head) -> None:
         self.engine, self.name, self.raw, self.layout = engine, name, f"{name}_raw", head.layout
         self.hints = Hints("," if head.form.delimiter == ";" else "." if head.form.delimiter == "," else "")
         self.delimiter = head.form.delimiter
         self.named: list[tuple[int, str]] = []
-        """The cells called total, with the index of their column."""
+        """The cells that are called total, with the index of their column."""
         self._cut_blank_end()
         (self.rows,) = self.one("count(*)")
 
@@ -280,7 +280,7 @@ class _Loader:
         return self.engine.execute(f"SELECT {what} FROM {self.raw} WHERE {where}").fetchone() or ()
 
     def _cut_blank_end(self) -> None:
-        """Drop blank rows at the end of the file, unless there are others."""
+        """Delete blank rows at the end of the file, unless there are others."""
         blank = " AND ".join(f"c{at} = ''" for at in range(len(self.layout.names)))
         (count,) = self.one("count(*)", blank)
         if count:
@@ -289,7 +289,7 @@ class _Loader:
                 self.engine.execute(f"DELETE FROM {self.raw} WHERE rowid > {end}")
 
     def load(self) -> ReadTable:
-        """Make the typed table."""
+        """Create the typed table."""
         names = self.layout.names
         columns = [self._draft(f"c{at}", name) for at, name in enumerate(names)]
         shown = collect_hints([column.reading for column in columns], self.hints)
@@ -335,7 +335,7 @@ class _Loader:
     # Columns
 
     def _draft(self, sql: str, name: str) -> _Column:
-        """Read a sample of a column, then all cells that are not usual."""
+        """Read a sample of a column, then all unusual cells."""
         stride = self.rows // _SAMPLE + 1
         asked = f"SELECT {sql} FROM {self.raw} WHERE {{}} AND {sql} <> '' LIMIT {_SAMPLE}"
         sample = self.engine.execute(asked.format("true")).fetchall()
@@ -367,7 +367,8 @@ class _Loader:
                     return
                 raise _Unfit
             kept = {cell: count for cell, count in column.counts.items() if cell not in found}
-            # A cell of the sample counts for its share of the usual ones, so that kinds have their share of the column.
+            # Weight each cell of the sample by its share of the usual cells, so that kinds keep their share of the
+            # column.
             share = max(1, usual // max(1, sum(kept.values())))
             column.counts = (
                 found + Counter({cell: count * share for cell, count in kept.items()}) + self._extremes(column)
@@ -379,7 +380,7 @@ class _Loader:
         raise _Unfit
 
     def _extremes(self, column: _Column) -> Counter[str]:
-        """Return dates whose first or second number is a day, since a sample may lack one."""
+        """Return dates whose first or second number must be a day, because a sample may lack them."""
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
         found = Counter[str]()
@@ -391,7 +392,7 @@ class _Loader:
         return found
 
     def _usual_value(self, column: _Column) -> str:
-        """Return the SQL that reads the usual cells of a column; empty if Python reads all distinct ones."""
+        """Return the SQL that reads the usual cells of a column, or "" if Python reads all distinct cells."""
         reading, cell = column.reading, column.sql
         if reading.kind == "number" and reading.unit != "s":
             return self._usual_number(reading, cell)
@@ -422,12 +423,12 @@ class _Loader:
         return f"coalesce({value}, {other})" if not reading.unit else value
 
     def _usual_number(self, reading: ColumnReading, cell: str) -> str:
-        """Return the SQL of plain numbers with the column's mark, unit, and at most as many decimals."""
+        """Return the SQL of plain numbers with the column's mark, unit, and at most its number of decimals."""
         mark, places = reading.decimal_mark or ".", reading.decimals
         group = "," if mark == "." else "."
         if places > 18:
             return ""
-        # Numbers with leading zeros are codes, and `0.5` beside `1.234` decides the mark: Python looks at them.
+        # Python checks numbers with leading zeros, which are codes, and `0.5` next to `1.234`, which decides the mark.
         whole = r"(0|[1-9]\d{0,14})"
         if reading.decimal_mark:
             whole = rf"(0|[1-9]\d{{0,14}}|[1-9]\d{{0,2}}({re.escape(group)}\d{{3}})+)"
@@ -437,7 +438,7 @@ class _Loader:
             if any(char in reading.unit for char in "0123456789.,- "):
                 return ""
             unit = re.escape(reading.unit)
-            # Amounts may lack their currency; without another unit a cell is unread.
+            # Amounts may lack their currency. A cell that lacks another unit is unread.
             before = f"(-?{unit} ?|{unit} ?-|-)?" if is_currency(reading.unit) else "-?"
             after = f"( ?{unit})?" if is_currency(reading.unit) else f" ?{unit}"
             shape, digits = f"{before}{number}{after}", f"trim(replace({cell}, {text(reading.unit)}, ''))"
@@ -452,7 +453,7 @@ class _Loader:
     # The table
 
     def _make(self, columns: Sequence[_Column]) -> list[ReadColumn]:
-        """Make the typed table, whose columns are still called `c0`, `c1` and so on."""
+        """Create the typed table, whose columns are still called `c0`, `c1` and so on."""
         terms, joins, made, maps = [], [], [], 0
         for column in columns:
             reading = column.reading
@@ -462,7 +463,7 @@ class _Loader:
             )  # fmt: skip
             type_ = self._type(column)
             if reading.kind == "text":
-                # To trim takes much longer than to see whether any cell needs it.
+                # Trimming takes much longer than finding out whether any cell needs it.
                 (spaced,) = self.one(f"count(*) FILTER (regexp_matches({column.sql}, {text(_AT_AN_END)}))")
                 terms.append(f"nullif({f'trim({column.sql}, {text(_SPACES)})' if spaced else column.sql}, '')")
             elif column.unusual:
@@ -475,7 +476,7 @@ class _Loader:
                 terms.append(f"({column.usual or 'NULL'})::{type_}")
             made.append(about)
         named = ", ".join(f"{term} AS {column.sql}" for term, column in zip(terms, columns, strict=True))
-        # The join keeps the order of rows as long as the maps are the smaller side.
+        # The join keeps the order of rows if the maps are the smaller side.
         order = f" ORDER BY {self.raw}.rowid" if maps * 4 > self.rows else ""
         self.engine.execute(f"CREATE TABLE {self.name} AS SELECT {named} FROM {self.raw}{''.join(joins)}{order}")
         for column in columns:
@@ -490,7 +491,7 @@ class _Loader:
         return number_type(column.reading.decimals, max(most, column.largest))
 
     def _about(self, column: _Column, about: ReadColumn) -> ReadColumn:
-        """Complete a column with the cells that it could not read, once totals are gone."""
+        """Complete a column with the cells that it could not read, after totals are removed."""
         if about.kind in ("text", "boolean") and not column.unusual:
             return about
         lost = f"SELECT {column.sql} FROM {self.raw} WHERE {column.sql} <> '' AND rowid NOT IN (SELECT place FROM gone)"
@@ -507,14 +508,14 @@ class _Loader:
         return note_unread(about, counts)
 
     def _name_columns(self, made: Sequence[ReadColumn]) -> list[ReadColumn]:
-        """Give the columns their own names, and drop those that have neither a name nor a value."""
+        """Give the columns their own names, and drop those without a name and a value."""
         kept = []
         for at, column in enumerate(made):
             if is_generated_name(column.name) and not self.one(f"count(*) FILTER (c{at} <> '')")[0]:
                 self.engine.execute(f"ALTER TABLE {self.name} DROP COLUMN c{at}")
             else:
                 kept.append((at, column))
-        # A column may be called `c3`, so all get a name that no file has before.
+        # A column may be called `c3`, so all first get a name that no file has.
         for at, _ in kept:
             self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN c{at} TO "\x01{at}"')
         for name, (at, _) in zip(column_names(column for _, column in kept), kept, strict=True):
@@ -524,7 +525,7 @@ class _Loader:
     # Totals
 
     def _remove_totals(self, columns: Sequence[_Column], made: Sequence[ReadColumn]) -> TotalRows:
-        """Find the rows of totals as for a small table, and delete them."""
+        """Find rows of totals as in a small table, and delete them."""
         numeric = [at for at, column in enumerate(made) if column.kind == "number"]
         labels = [at for at, column in enumerate(made) if column.kind != "number"]
         self.engine.execute("CREATE OR REPLACE TEMP TABLE gone (place BIGINT)")
@@ -577,14 +578,14 @@ class _Loader:
                     where = f"rowid IN (0, {self.rows - 1})"
                 places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE {empty} AND ({where})").fetchall()
                 found.hollow |= {place for (place,) in places}
-        for at in range(len(columns)) if not labels else ():  # ids and the like: a total has none
+        for at in range(len(columns)) if not labels else ():  # columns such as ids, which a total lacks
             places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE c{at} = '' LIMIT 2").fetchall()
             found.hollow |= {place for (place,) in places} & {0, self.rows - 1} if len(places) == 1 else set()
         found.hollow -= found.worded
         return found
 
     def _worded(self, column: _Column) -> list[str]:
-        """List the distinct cells of a column with a word for totals."""
+        """List the distinct cells of a column that contain a word for totals."""
         if column.reading.kind != "text":
             return [cell for cell in column.unusual if has_total_word(cell)]
         asked = (
@@ -594,7 +595,7 @@ class _Loader:
         return [cell for (cell,) in found if has_total_word(cell)]
 
     def _line(self, place: int, numeric: Sequence[int], made: Sequence[ReadColumn]) -> Line:
-        """Return the numbers of a row, also of a total that lacks the unit of the column."""
+        """Return the numbers of a row, even of a total without the column's unit."""
         row = (
             self.engine.execute(
                 f"SELECT {', '.join(f'c{at}' for at in numeric)} FROM {self.name} WHERE rowid = {place}"
@@ -620,7 +621,7 @@ class _Loader:
 
 
 class _Groups:
-    """The labels of the table, asked one by one."""
+    """The labels of the table, queried one by one."""
 
     def __init__(self, loader: _Loader, labels: Sequence[int]) -> None:
         self._loader, self._labels = loader, labels
@@ -639,5 +640,5 @@ def _decimal(value: Any) -> Decimal | None:
 _SPACES: Final = "".join(
     map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
 )
-"""What Python strips."""
+"""The characters that Python strips."""
 _AT_AN_END: Final = rf"\A[{_SPACES}]|[{_SPACES}]\z"

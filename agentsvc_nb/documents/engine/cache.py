@@ -1,7 +1,7 @@
-"""Cache the tables that were read, with their profiles: one DuckDB database a content in a folder, under its hash.
+"""Cache tables with their profiles: a folder has one DuckDB database per content, named by its hash.
 
-Whichever process is asked next need not read the file again. A database never changes; `process.sweep` removes those
-that were not used for long.
+So the next process need not read the file again. A database never changes. `process.sweep` removes databases that were
+not used for long.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _DELIMITERS: Final = {".csv": "", ".tsv": "\t", ".tab": "\t"}
 
 
 def read(folder: Path, file: TableFile) -> TableAnswer:
-    """Return the profiles of a file's tables, or why it can't be read. Both are cached."""
+    """Return the profiles of a file's tables, or the reason why it can't be read. Both are cached."""
     answer, database = _paths(folder, file)
     with contextlib.suppress(FileNotFoundError):
         os.utime(database)
         os.utime(answer)
         return TableAnswer.model_validate_json(answer.read_bytes())
     made = _make(database, file)
-    # Other children read this folder at the same time: each file appears as a whole.
+    # Other children read this folder at the same time, so each file must appear complete.
     part = _part(answer)
     part.write_text(made.model_dump_json(), encoding="utf-8")
     part.replace(answer)
@@ -55,13 +55,13 @@ def _make(database: Path, file: TableFile) -> TableAnswer:
     except UnreadableTable as error:
         kind: Literal["too_much", "unreadable"] = "too_much" if isinstance(error, TableTooLarge) else "unreadable"
         made = TableAnswer(error=(kind, "", str(error)))
-    # An unreadable file leaves its database, too: `read` looks for both files before it says that it knows the content.
+    # An unreadable file also leaves a database, because `read` requires both files to know the content.
     part.replace(database)
     return made
 
 
 def _load_all(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[TableProfile]:
-    """Make the tables `t0`, `t1` and so on. Raises `UnreadableTable`."""
+    """Create the tables `t0`, `t1` and so on. Raises `UnreadableTable`."""
     path = Path(file.file)
     if file.ending in _DELIMITERS and (large := load_large(engine, "t0", path, _DELIMITERS[file.ending])):
         yield profile(engine, "t0", large)
@@ -72,10 +72,10 @@ def _load_all(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[Ta
 
 
 def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
-    """Attach a file's tables as the database `name`, read-only. They are read first if they are not cached.
+    """Attach a file's tables as the database `name`, read-only. Read them first if they are not cached.
 
-    The engine lets SQL that reaches no other file detach a database and attach it again, to write to it. So it gets a
-    name of the file that is gone before SQL is run; where names of open files can't go, it gets a copy.
+    The engine lets SQL without access to other files detach a database and attach it again, to write to it. So it gets
+    a file name that is deleted before SQL runs. On systems that can't delete open files, it gets a copy.
 
     Raises:
         UnreadableTable: The file can't be read.
@@ -94,19 +94,19 @@ def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
 
 
 def _part(path: Path) -> Path:
-    """Return where the file is written until it is whole."""
+    """Return the path to which the file is written until it is complete."""
     return path.with_name(f"{path.name}.{os.getpid()}.part")
 
 
 VALUES_MAX: Final = 2_000
 VALUES_BYTES: Final = 100_000
-"""Distinct values of one column of text, and their bytes in UTF-8."""
+"""Limits of the distinct values of one text column, and of their bytes in UTF-8."""
 TABLE_VALUES_BYTES: Final = 1_000_000
-"""Of all columns of a table."""
+"""The limit for all columns of a table."""
 
 
 def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
-    """Describe a table that was loaded as `name`. It has no path and no name yet, which depend on the chat."""
+    """Describe a table that was loaded as `name`. Its path and name stay empty, because they depend on the chat."""
     room = TABLE_VALUES_BYTES
     columns = []
     for named, column in zip(column_names(table.columns), table.columns, strict=True):
@@ -149,7 +149,7 @@ def _profile(
 
 
 def _fitting(values: Iterable[str], room: int) -> Iterator[str]:
-    """Yield the first values that fit into so many bytes."""
+    """Yield the first values that fit into `room` bytes."""
     for value in values:
         room -= len(value.encode())
         if room < 0:

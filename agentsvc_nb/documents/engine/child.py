@@ -1,6 +1,8 @@
-"""The limited child process of tables. Each question has an engine of its own, into which only the tables that it names
-are attached, and those can't be changed; before SQL of somebody else is run, the file system, the network and
-extensions are switched off, and that is locked (docs/decisions/11)."""
+"""The limited child process of tables (docs/decisions/11).
+
+Each question gets its own engine, with only the tables that it names attached, read-only. Before untrusted SQL runs,
+access to the file system, the network and extensions is turned off and locked.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,15 @@ CPU_SECONDS: Final = 20
 SAVED_CHARS: Final = 20_000_000
 CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
-"""Characters of all cells together: a table with many columns is shown with fewer rows."""
+"""The maximum number of characters of all cells. A table with many columns is shown with fewer rows."""
 ERROR_CHARS: Final = 600
 NOTES_MAX: Final = 40
 NAMED_MAX: Final = 40
-"""Tables, and columns of one, that are named to who asked for others."""
+"""The maximum number of tables, or columns of a table, that an error message lists."""
 
 
 def answer(question: Question, folder: Path) -> TableAnswer:
-    """The answer; `folder` is where tables are kept."""
+    """Return the answer to a question. `folder` is the folder of cached tables."""
     try:
         match question:
             case ReadQuestion():
@@ -69,11 +71,11 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
     with duckdb.connect(":memory:", config=ENGINE) as engine:
         for table, source in _attached(engine, folder, question.tables):
             engine.execute(f"CREATE VIEW {quoted(table.profile.name)} AS SELECT * FROM {source}")
-        # Locked, for the SQL that follows could switch them on again.
+        # Lock this, because the following SQL could turn it on again.
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
-            # What is attached could be attached again to be written to; this holds for any file that is reached.
+            # SQL could attach a database again to write to it. This prevents writing to any file.
             with _nothing_written():
                 found = _found(engine, question)
             return _told(question, found)
@@ -87,8 +89,7 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
 
 
 def _there_is(question: SqlQuestion) -> str:
-    """The tables that a query names with their columns, or all tables: the engine names a few that sound alike, or
-    none."""
+    """List the tables that a query names with their columns, or all tables. The engine names only similar ones."""
     profiles = [one.profile for one in question.tables]
     asked = question.sql.casefold()
     if used := [one for one in profiles if one.name.casefold() in asked]:
@@ -101,7 +102,7 @@ def _there_is(question: SqlQuestion) -> str:
 def _attached(
     engine: duckdb.DuckDBPyConnection, folder: Path, tables: Sequence[UsedTable]
 ) -> Iterator[tuple[UsedTable, str]]:
-    """Each table with its name in the database that its file's tables were attached as."""
+    """Yield each table with its name in the database to which its file's tables were attached."""
     names: dict[TableFile, str] = {}
     for table in tables:
         if table.file not in names:
@@ -112,8 +113,8 @@ def _attached(
 
 @contextlib.contextmanager
 def _nothing_written() -> Iterator[None]:
-    """No file can be written to in the block: not a byte."""
-    if sys.platform == "win32":  # it has no such limits
+    """Prevent the block from writing even a byte to any file."""
+    if sys.platform == "win32":  # Windows has no such limits
         yield
         return
     import resource
@@ -127,7 +128,7 @@ def _nothing_written() -> Iterator[None]:
 
 
 def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
-    """The columns and the first rows, one more than are shown."""
+    """Return the columns and the first rows, one row more than is shown."""
     found = engine.execute(question.sql)
     limit = SAVED_ROWS_MAX if question.save else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
@@ -150,7 +151,7 @@ def _told(question: SqlQuestion, found: tuple[list[str], list[Sequence[Any]]]) -
 
 
 def _shown(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """As many of the first rows as fit into an answer, but at least one."""
+    """Return as many of the first rows as fit into an answer, but at least one."""
     shown: list[tuple[Any, ...]] = []
     room = ANSWER_CHARS
     for row in rows[:ROWS_MAX]:
@@ -175,7 +176,7 @@ _TOO_LONG: Final = (
 
 
 def _as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the rows as CSV, up to the first that goes beyond `SAVED_CHARS`."""
+    """Return the rows as CSV, up to the first row that exceeds `SAVED_CHARS`."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(columns)
@@ -204,7 +205,7 @@ _TYPES: Final[Mapping[type, str]] = {
 
 
 def _type(cells: Iterable[object]) -> str:
-    """The type of a column in a Table Schema."""
+    """Return the type of a column in a Table Schema."""
     kinds = {"string" if _has_zone(cell) else _TYPES.get(type(cell), "string") for cell in cells if cell is not None}
     if kinds == {"integer", "number"}:
         return "number"
@@ -219,19 +220,19 @@ _ATTACHED: Final = re.compile(r"(?<![\w/])/\S*/asked-\w+/")
 
 
 def _without_paths(said: str) -> str:
-    """The text without the path that a table was attached by: the engine tells it in its own tables and messages."""
+    """Return the text without the path of an attached table, which the engine shows in its tables and messages."""
     return _ATTACHED.sub("", said) if "asked-" in said else said
 
 
 def _answered(question: bytearray) -> bytes:
     _limit_time()
-    # The question comes from the service, which is trusted; the answer goes to it as JSON, for this process is not.
+    # The question is pickled by the trusted service. The answer is JSON, because this process is not trusted.
     return answer(pickle.loads(question), Path()).model_dump_json().encode()
 
 
 def _limit_time() -> None:
-    """End this process once it has worked longer from now on than a question may take."""
-    if sys.platform != "win32":  # it has no such limits
+    """End this process after it has worked longer, from now on, than a question may take."""
+    if sys.platform != "win32":  # Windows has no such limits
         import resource
 
         used = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,4 +1,4 @@
-"""DuckDB's SQL: names and texts quoted, and the types and names of a table's columns."""
+"""DuckDB's SQL: quoting of names and texts, and the types and names of a table's columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from agentsvc_nb.documents.tables.model import Kind, ReadColumn
 
 DECIMALS_MAX: Final = 12
-"""Numbers with more decimals are floating point: products and quotients would not fit the engine's 38 digits."""
+"""Numbers with more decimals become floating point, because products would not fit the engine's 38 digits."""
 _DIGITS: Final = 38
 _TYPES: Final[dict[Kind, str]] = {
     "text": "VARCHAR",
@@ -33,7 +33,7 @@ def text(value: str) -> str:
 
 
 def replace_surrogates(value: str) -> str:
-    """Replace halves of pairs of surrogates, which neither files nor the engine take."""
+    """Replace halves of surrogate pairs, which neither files nor the engine accept."""
     return value.encode("utf-8", "replace").decode()
 
 
@@ -43,7 +43,7 @@ def sql_type(kind: Kind) -> str:
 
 
 def number_type(decimals: int, most: Decimal) -> str:
-    """Return the narrowest type that holds numbers of so many decimals up to `most` exactly; else floating point."""
+    """Return the narrowest type that holds numbers up to `most` with `decimals` exactly, else floating point."""
     if decimals > DECIMALS_MAX or most.adjusted() >= _DIGITS - DECIMALS_MAX:
         return "DOUBLE"
     if not decimals and most < _LARGEST:
@@ -54,7 +54,7 @@ def number_type(decimals: int, most: Decimal) -> str:
 def column_names(columns: Iterable[ReadColumn]) -> list[str]:
     """Return the names of columns in SQL.
 
-    The engine takes small and capital letters for the same, has a `rowid` of its own, and takes no empty name.
+    The engine ignores the case of letters, has its own `rowid`, and does not accept an empty name.
     """
     taken = {"rowid"}
     names = []

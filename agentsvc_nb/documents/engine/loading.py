@@ -1,4 +1,4 @@
-"""Put tables into DuckDB with their types, exactly."""
+"""Load tables into DuckDB with their exact values and types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINE_BYTES: Final = 256_000_000
 
 
 def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None:
-    """Make the table `name`, with its columns under their own names."""
+    """Create the table `name` with the columns' own names."""
     types = [_column_type(column) for column in table.columns]
     defined = zip(map(quoted, column_names(table.columns)), types, strict=True)
     engine.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {type_}' for column, type_ in defined)})")
@@ -26,15 +26,15 @@ def load(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> None
 
 
 def load_map(engine: duckdb.DuckDBPyConnection, name: str, values: Mapping[str, Value], type_: str) -> None:
-    """Make a table of the texts of cells (`said`) and their values (`value`)."""
+    """Create a table of cell texts (`said`) and their values (`value`)."""
     engine.execute(f"CREATE TEMP TABLE {name} (said VARCHAR, value {type_})")
     _insert(engine, name, ["VARCHAR", type_], values.items())
 
 
 def _insert(engine: duckdb.DuckDBPyConnection, name: str, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Insert rows through CSV of one fixed form with the types told, which leaves the engine nothing to guess."""
+    """Insert rows through CSV of a fixed form with given types, so that the engine guesses nothing."""
     columns = {f"c{place}": type_ for place, type_ in enumerate(types)}
-    # Half a pair of surrogates, which no file takes, becomes a question mark.
+    # Half a surrogate pair, which no file accepts, becomes a question mark.
     with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8", errors="replace") as file:
         csv.writer(file).writerows(rows)
         file.flush()

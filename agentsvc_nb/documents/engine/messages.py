@@ -1,6 +1,7 @@
-"""What is asked of a chat's tables and answered, and what the service and the process of tables say to each other.
+"""Messages between the service and the process of tables.
 
-Questions are pickled, for the service is trusted; answers, of a process that reads files of strangers, are JSON.
+Questions are pickled, because the service is trusted. Answers are JSON, because they come from a process that reads
+untrusted files.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from pydantic import BaseModel, ConfigDict
 from agentsvc_nb.documents.tables.profiles import TableProfile
 
 ROWS_MAX: Final = 200
-"""Rows of a query that are shown."""
+"""The maximum number of rows that a query shows."""
 SAVED_ROWS_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """The tables of a file, by its path; none if it is `unreadable`, which is why, in a sentence. `too_much` says that
-    reading it was given up, so that it may well have tables."""
+    """The tables of the file at `path`, or in `unreadable` a sentence why there are none.
+
+    If `too_much` is True, reading was given up, so the file may well have tables.
+    """
 
     path: str
     tables: tuple[TableProfile, ...] = ()
@@ -30,9 +33,11 @@ class FileTables:
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """The first rows of a query: cells are numbers, None, or texts. `more`: there are further rows. `notes` are how the
-    tables were read, `saved` the rows as CSV, of which there are `saved_rows`, `types` the types of
-    their columns in a Table Schema."""
+    """The first rows of a query, whose cells are numbers, None or texts.
+
+    `more` is True if there are further rows. `notes` tell how the tables were read. `saved` has `saved_rows` rows as
+    CSV, and `types` has the types of their columns in a Table Schema.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -45,7 +50,7 @@ class QueryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A content with tables: its hash, its format as an ending (`.csv`), and where it is."""
+    """A content with tables: its hash, its format as an ending (`.csv`), and its path."""
 
     sha256: str
     ending: str
@@ -53,13 +58,13 @@ class TableFile:
 
     @property
     def key(self) -> str:
-        """What its tables are kept by."""
+        """Return the key of its tables in the cache."""
         return f"{self.sha256}{self.ending}"
 
 
 @dataclass(frozen=True, slots=True)
 class UsedTable:
-    """A table of a file, at `place` among them (from 0), and what it is called."""
+    """A table of a file with its name, at `place` among the file's tables (from 0)."""
 
     file: TableFile
     place: int
@@ -68,32 +73,32 @@ class UsedTable:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuestion:
-    """Which tables are in the file?"""
+    """Asks for the tables of a file."""
 
     file: TableFile
 
 
 @dataclass(frozen=True, slots=True)
 class SqlQuestion:
-    """What does the query give?"""
+    """Asks for the result of a query."""
 
     sql: str
     tables: tuple[UsedTable, ...]
     save: bool = False
-    """Whether more rows are wanted than are shown, as CSV."""
+    """True to return more rows than are shown, as CSV."""
 
 
 Question = ReadQuestion | SqlQuestion
 
 
 class TableAnswer(BaseModel):
-    """What was asked for, or an error."""
+    """The answer to a question, or an error."""
 
     model_config = ConfigDict(defer_build=True)
 
     tables: tuple[TableProfile, ...] = ()
     query: QueryAnswer | None = None
     saved: str = ""
-    """A query's rows as CSV."""
+    """The rows of a query as CSV."""
     error: tuple[Literal["unreadable", "query", "too_much"], str, str] | None = None
-    """What failed, a code or "", and a sentence."""
+    """The kind of failure, a code or "", and a sentence."""

@@ -1,5 +1,7 @@
-"""The process of tables: it reads a content once, and answers questions about its tables. The service's own process
-never imports the engine."""
+"""The process of tables, which reads each content once and answers questions about its tables.
+
+The service's own process never imports the engine.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ CHILD: Final = "agentsvc_nb.documents.engine.child"
 LIMITS: Final = Limits(memory_bytes=3 * 2**30, file_bytes=2 * 2**30)
 PATIENCE_SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 50_000_000
-"""Limit of the child's answer: cells, and a picture in base64."""
+"""The size limit of the child's answer: cells, and a picture in base64."""
 TOLD_BYTES: Final = 16_000_000
-"""Of profiles that the service itself remembers."""
+"""The size limit of profiles in the service's own memory."""
 _TOO_MUCH: Final = TableAnswer(
     error=("too_much", "", "This takes too long or too much memory: ask for less, or of smaller files.")
 )
@@ -42,7 +44,7 @@ _READ_TOO_MUCH: Final = TableAnswer(
 
 
 class TableProcess:
-    """Children that share a folder in which they keep what they read (`keeping`)."""
+    """Children that share a folder in which they cache the tables that they read (`cache`)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
@@ -51,21 +53,21 @@ class TableProcess:
         self._told: LruCache[str, tuple[TableAnswer, int]] = LruCache(TOLD_BYTES, lambda told: told[1])
 
     def start(self) -> None:
-        """Remove what an earlier server kept. Requires the data folder's lock."""
+        """Remove the cache of an earlier server. Requires the data folder's lock."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def sweep(self) -> None:
-        """Remove what was not used for long."""
+        """Remove cached tables that were not used for long."""
         sweep(self._folder)
 
     def warm(self) -> None:
-        """Have a child started now, so that the first question need not wait until it has imported the engine."""
+        """Start a child now, so that the first question need not wait until it has imported the engine."""
         if self._warming is None or self._warming.done():
             self._warming = asyncio.create_task(self._pool.warm(), name="the process of tables")
 
     async def read(self, file: TableFile) -> TableAnswer:
-        """The profiles of a file's tables, or why it can't be read."""
+        """Return the profiles of a file's tables, or the reason why it can't be read."""
         if told := self._told.get(file.key):
             return told[0]
         said, length = await self._ask(ReadQuestion(file))
@@ -81,7 +83,7 @@ class TableProcess:
         self._pool.close()
 
     async def _ask(self, question: Question) -> tuple[TableAnswer, int]:
-        """The answer, and how long it was. When the task is cancelled, the question is withdrawn."""
+        """Return the answer and its length. If the task is cancelled, withdraw the question."""
         try:
             said = await self._pool.ask(pickle.dumps(question), PATIENCE_SECONDS, ANSWER_BYTES)
         except NoAnswer:
@@ -94,7 +96,7 @@ KEPT_SECONDS: Final = 3600.0
 
 
 def sweep(folder: Path) -> None:
-    """Remove what was not used for long, and the oldest of what is too much."""
+    """Remove files that were not used for long, and the least recently used files beyond `KEPT_BYTES`."""
     room, now = KEPT_BYTES, clock.now_ms() / 1000
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():

@@ -1,4 +1,4 @@
-"""Look in a large table for rows that may add up others, which the reader of small tables would check one by one."""
+"""Find rows of a large table that may add up others. The reader of small tables would check them one by one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 BLANK: Final = "('', ' ', '-', '--', '—', '–')"
 _LABELS_MAX: Final = 20_000
-"""Distinct labels of a column among which periods are looked for."""
+"""The maximum number of distinct labels of a column in which periods are searched."""
 _PERIOD: Final = re.compile(r"(19|20)\d\d(\W?[QHqh]?\d)?")
 _CERTAIN: Final = 1_000
-"""The size from which on one number is no sum by chance."""
+"""The size from which one number is not a sum by chance."""
 
 
 class UncheckedRows:
@@ -28,7 +28,7 @@ class UncheckedRows:
     Args:
         engine: The database.
         name: The typed table, without the rows that are proven totals.
-        raw: The table of all cells as texts. The table `gone` has the places of the totals in it.
+        raw: The table of all cells as texts. The table `gone` has the places of its totals.
         rows: The number of rows of `raw`.
         columns: The columns of both.
     """
@@ -44,7 +44,7 @@ class UncheckedRows:
         self.measures = [at for at, column in enumerate(columns) if column.kind == "number" and at not in years]
 
     def describe(self, named: Sequence[tuple[int, str]]) -> str:
-        """Say which rows count although they may add up others; nothing if no row looks like that.
+        """Say which rows count although they may add up others, or return "" if no row looks like that.
 
         `named` are the cells called total, with the index of their column.
         """
@@ -71,7 +71,7 @@ class UncheckedRows:
         return called_sentence(count) if count else ""
 
     def _blank_keys(self) -> str:
-        """Say how many rows lack the first label, as totals and rows below the head of their group do."""
+        """Say how many rows lack the first label, as totals and rows below a group's head do."""
         labels = [at for at in self.keys if self.columns[at].kind != "number"]
         if not labels or any(at not in self.keys for at in range(labels[0])):
             return ""
@@ -94,7 +94,7 @@ class UncheckedRows:
         return ""
 
     def _cube_totals(self) -> str:
-        """Say which label has the sums of the others, all other labels being equal."""
+        """Say which label has the sums of the others, where all other labels are equal."""
         distinct = ", ".join(f"approx_count_distinct(c{at})" for at in self.keys)
         if not distinct:
             return ""
@@ -114,7 +114,7 @@ class UncheckedRows:
 
     def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
         """Return the labels whose number is the sum of all others, wherever the other labels are the same."""
-        # Rows whose date is unread are left out: their dates may differ.
+        # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
         places = self.columns[measure].decimals or 0
         room = f"n * {10.0**-places / 2:.12f}" if places else "0"

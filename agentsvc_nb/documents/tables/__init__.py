@@ -1,1 +1,1 @@
-"""Tables in files of any format, read one way: their headers, their columns' types, and what was not sure."""
+"""Read tables in files of any format: their headers, the types of their columns, and the open doubts."""

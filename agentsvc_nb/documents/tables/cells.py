@@ -28,14 +28,14 @@ _CONTROLS: Final = re.compile(rb"[\x01-\x08\x0e-\x19\x7f]")
 
 
 class CsvForm(NamedTuple):
-    """How cells are divided and quoted."""
+    """How a text divides and quotes cells."""
 
     delimiter: str
     spaced: bool = False
-    """Whether a space is between the delimiter and a quotation mark."""
+    """True if a space is between the delimiter and a quotation mark."""
     quote: str = '"'
     escape: bool = False
-    """Whether a backslash is before quotation marks in quoted cells."""
+    """True if quotation marks in quoted cells are escaped with a backslash."""
     quoting: bool = True
 
     def reader(self, lines: Iterable[str], strict: bool = False) -> Any:
@@ -58,7 +58,7 @@ ONE_COLUMN: Final = "\x1e"
 
 
 def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int = CELLS_MAX) -> Sheet:
-    """Read delimited text. `delimiter` is what the file's name suggests. Raises `UnreadableTable`."""
+    """Read delimited text. `delimiter` is the one that the file's name suggests. Raises `UnreadableTable`."""
     decoded = decode_table(data)
     text = decoded.text.replace("\0", "").rstrip(END_OF_FILE)
     told = _TOLD.match(text)
@@ -73,7 +73,7 @@ def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int =
 
 
 def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
-    """Say what is uncertain about a file's encoding."""
+    """Describe the uncertain facts about a file's encoding."""
     notes = [f"The encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
     if b"\0" in data and decoded.encoding[:6] not in ("utf-16", "utf-32") and data.strip(b"\0").count(0):
         notes.append("The file has zero bytes among its text. They are left out.")
@@ -86,7 +86,7 @@ def decode_table(data: bytes) -> DecodedText:
     """Decode the text of a table. Raises `UnreadableTable` if the bytes are not text."""
     found = decode(data.removesuffix(b"\x1a"), cut=False)
     if found is None and b"\0" in data:
-        # Zeros among plain text are dirt of the program that wrote it; a file of other bytes has control characters.
+        # Zeros in plain text are errors of the program that wrote it. A binary file also has control characters.
         rest = data.replace(b"\0", b"")
         found = decode(rest, cut=False) if len(rest) * 2 > len(data) and not _CONTROLS.search(rest) else None
     if found is None:
@@ -95,14 +95,14 @@ def decode_table(data: bytes) -> DecodedText:
 
 
 def mark_texts(cell: str) -> Cell:
-    """Return `="00123"`, by which exports keep text from becoming a number, as a `MarkedText`."""
+    """Return a `MarkedText` for `="00123"`, with which exports keep text from becoming a number."""
     if cell[:2] == '="' and (found := _MARKED.fullmatch(cell)):
         return MarkedText(found[1])
     return cell
 
 
 def parse_rows(text: str, form: CsvForm, cells_max: int = CELLS_MAX) -> tuple[list[Sequence[Cell]], int, str]:
-    """Return the rows up to a limit of cells, how many rows are left out, and a note on faulty quotation marks.
+    """Return the rows up to a limit of cells, the number of rows left out, and a note on faulty quotation marks.
 
     Raises `UnreadableTable`.
     """
@@ -133,13 +133,13 @@ def _rows(text: str, form: CsvForm, cells_max: int, strict: bool = False) -> tup
 
 
 def _is_unclosed(text: str, form: CsvForm) -> bool:
-    """Return True if the last row takes in lines that it should not, since a quotation mark is never closed."""
+    """Return True if the last row contains further lines, because a quotation mark is never closed."""
     rows, _ = _rows(text + form.delimiter, form, CELLS_MAX)
     return bool(rows) and rows[-1][-1:] != [""]
 
 
 def find_form(text: str, delimiter: str = "") -> CsvForm:
-    """Find how the beginning of a text is divided and quoted; `delimiter` is taken if it occurs."""
+    """Find how the beginning of a text is divided and quoted. `delimiter` has priority if it occurs."""
     sample = text[:_SAMPLE_CHARS]
     if len(text) > len(sample):
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
@@ -151,7 +151,7 @@ def find_form(text: str, delimiter: str = "") -> CsvForm:
 
 
 def _is_quoted_singly(sample: str, delimiter: str) -> bool:
-    """Return True if apostrophes are around cells in every line but perhaps the first."""
+    """Return True if apostrophes enclose cells in every line, except perhaps the first."""
     lines = [line for line in sample.splitlines() if line.strip()][:_SAMPLE_ROWS]
     end = re.escape(delimiter)
     quoted = re.compile(rf"(?:^|{end})\s*'[^'\n]*'\s*(?={end}|$)")
@@ -159,9 +159,9 @@ def _is_quoted_singly(sample: str, delimiter: str) -> bool:
 
 
 def _find_delimiter(sample: str) -> str:
-    """Return what divides most rows into the same number of cells; `ONE_COLUMN` if nothing does."""
+    """Return the delimiter that divides most rows into the same number of cells, or `ONE_COLUMN` if none does."""
     lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
-    # Lines of comments above a table are not divided.
+    # Comment lines above a table are not divided.
     comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
     lines = lines[comments:]
     scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
@@ -185,19 +185,22 @@ def _is_prose(lines: Sequence[str], mark: str) -> bool:
 
 
 def _divides_beside_commas(lines: Sequence[str], mark: str) -> bool:
-    """Return True if commas, which divide most evenly, belong to numbers and titles, and `mark` divides."""
+    """Return True if `mark` divides, and commas, which divide most evenly, belong to numbers and titles."""
     at = [number for number, line in enumerate(lines) if mark in line]
     with_comma = sum("," in line for line in lines)
     if len(at) > with_comma:
-        # Of `Blue;Hall 1;2,5` the decimal comma divides most lines, and so evenly that it looks like more numbers.
+        # In `Blue;Hall 1;2,5` the decimal comma divides most lines, and evenly, so the cells look like more numbers.
         return not any(_NO_CELL_COMMA.search(line) for line in lines)
-    # Of a header without any comma above rows as `Blue\t1,000\t20,000.00`, below a title with two.
+    # A header without commas is above rows such as `Blue\t1,000\t20,000.00`, below a title with two commas.
     return 2 * len(at) > with_comma and "," not in lines[at[0]] and at[-1] - at[0] + 1 == len(at)
 
 
 def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[float, int]:
-    """Score how well a delimiter divides lines: the share of rows of the commonest width, more where cells are
-    numbers or dates; and the width. With `every` it must divide every row so."""
+    """Return how well a delimiter divides lines, and the most common width.
+
+    The score is the share of rows with that width, increased by the share of numbers and dates. With `every`, all rows
+    must have that width.
+    """
     try:
         found = list(islice(CsvForm(delimiter).reader(lines), 4 * _SAMPLE_ROWS))
     except csv.Error:

@@ -1,4 +1,4 @@
-"""Give each column of a table one kind: by its cells, and where they leave it open, by the table's other columns."""
+"""Find the kind of each column from its cells. If they leave it open, the table's other columns decide."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ _KINDS: Final[Mapping[type, str]] = {
 
 @dataclass(slots=True)
 class _Draft:
-    """A column between the two passes: first each column alone, then with what the others show."""
+    """A column between the two passes: first each column alone, then with hints from the others."""
 
     name: str
     cells: Sequence[Cell]
     counts: Counter[str]
     kind: str
-    """The kind of its cells where most have a type in the file; else `text`."""
+    """The kind of its cells if most have a type in the file, else `text`."""
     reading: ColumnReading
 
 
 def read_columns(names: Sequence[str], columns: Sequence[Sequence[Cell]], hints: Hints = NO_HINTS) -> list[ReadColumn]:
-    """Read the cells of each column. `hints` count where no column shows more."""
+    """Read the cells of each column. `hints` apply if no column shows more."""
     drafts = [_draft(name, cells) for name, cells in zip(names, columns, strict=True)]
     shown = collect_hints([one.reading for one in drafts], hints)
     for one in drafts:
@@ -79,7 +79,7 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
         if len(counts) > _LONG and _is_plain_text(texts):
             return _Draft(name, cells, Counter(), "text", ColumnReading("text", {}))
         return _Draft(name, cells, counts, "text", read_texts(name, counts))
-    if types.isdisjoint({str, MarkedText}):  # millions of cells are counted by their types alone
+    if types.isdisjoint({str, MarkedText}):  # counts millions of cells by their types alone
         kinds = Counter[str]()
         for type_, count in Counter(map(type, cells)).items():
             kinds[_KINDS.get(type_, "text")] += count if type_ is not type(None) else 0
@@ -96,7 +96,7 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
     if any(isinstance(cell, MarkedText) and cell[:1].isdigit() for cell in strings):
         kind = "marked"
     elif kind != "text" and most < SHARE * kinds.total():
-        # The column may mix numbers with texts of numbers, or dates with texts of dates: read both.
+        # The column may mix numbers with texts of numbers, or dates with texts of dates, so read both.
         reading = read_texts(name, Counter(map(text_of, cells)))
         kind = "text" if reading.kind == "text" else "mixed"
     elif kind == "text":
@@ -114,7 +114,7 @@ def _means_nothing(cell: Cell) -> bool:
 
 
 def _is_plain_text(texts: Sequence[str]) -> bool:
-    """Return True if a sample of many texts has hardly a number or date."""
+    """Return True if a sample of many texts has few numbers and dates."""
     stride = len(texts) // _SAMPLE + 1
     sample = [text for text in (*islice(filter(None, texts), _SAMPLE), *texts[::stride]) if not is_empty(text)]
     return sum(1 for text in sample if parse_amount(text) or parse_date(text)) * 2 < len(sample)
@@ -157,7 +157,7 @@ def _from_numbers(draft: _Draft) -> ReadColumn:
     texts = draft.reading.values if draft.reading.kind == "number" else {}
     units = {draft.reading.unit} if texts else {""}
     if units == {"%"} and any(isinstance(cell, int | float | Decimal) for cell in draft.cells):
-        texts, units = {}, {""}  # some cells are percentages, the others are not
+        texts, units = {}, {""}  # some cells are percentages, others are not
     if set(map(type, draft.cells)) <= {int, type(None)}:
         values: list[Value] = [None if cell is None else Decimal(cell) for cell in draft.cells]  # type: ignore[arg-type]
     else:
@@ -216,7 +216,7 @@ def _from_typed(draft: _Draft) -> ReadColumn:
 
 
 def to_number(cell: Cell) -> Decimal | None:
-    """Return the shortest decimal that is the number of a typed cell; None if the cell has no number."""
+    """Return the shortest decimal for the number of a typed cell, or None if the cell has no number."""
     match cell:
         case bool():
             return None
@@ -240,7 +240,7 @@ def _count_unread(column: ReadColumn) -> ReadColumn:
 
 
 def note_unread(column: ReadColumn, texts: Counter[str]) -> ReadColumn:
-    """Count and note the filled cells without a value: no total may leave them out without saying so."""
+    """Count and note the filled cells without a value, because no total may leave them out silently."""
     unread, empty, errors = Counter[str](), Counter[str](), Counter[str]()
     for text, count in texts.items():
         (errors if is_error(text) else empty if is_empty(text) else unread)[text.strip()] += count
@@ -265,5 +265,5 @@ def _listed(texts: list[str], total: int) -> str:
 
 
 def column_notes(columns: Sequence[ReadColumn]) -> list[str]:
-    """Return the notes of all columns, each with the name of its column."""
+    """Return the notes of all columns, each with its column's name."""
     return [f"{column.name}: {note}" for column in columns for note in column.notes]

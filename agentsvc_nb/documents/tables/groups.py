@@ -1,4 +1,4 @@
-"""Give rows the label of their group where it is written once, above the rows that it holds for."""
+"""Give rows the label of their group, if it is written once above its rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from agentsvc_nb.documents.tables.model import Cell, ReadColumn, is_filled, text
 def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[list[Row], int]:
     """Fill the empty cells of the first column with the label above, and count them.
 
-    It is clear that labels hold for the rows below if each is written once, and the next column always has a label,
-    none twice in a group.
+    Labels clearly apply to the rows below if each is written once, and the next column always has a label, which is
+    unique in its group.
     """
     groups = _groups(rows, columns)
     if not groups:
@@ -28,12 +28,12 @@ def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[l
 
 
 def repeats_unclearly(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> bool:
-    """Return True if labels may hold for the rows below, but the next column does not show it."""
+    """Return True if labels may apply to the rows below, but the next column does not confirm it."""
     return 0 < len(_groups(rows, columns)) * 2 <= len(rows)
 
 
 def _groups(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[list[Row]]:
-    """Divide rows at the labels of the first column; nothing if the labels can't be those of groups."""
+    """Divide rows at the labels of the first column, or return [] if the labels can't be those of groups."""
     if len(rows) < 3 or len(columns) < 3 or columns[0].kind == "number" or columns[1].kind not in ("text", "date"):
         return []
     labels = [text_of(cell) for cell in columns[0].cells if is_filled(cell)]

@@ -1,4 +1,4 @@
-"""Find where the tables of a sheet are: titles above them, header rows, rows of data, notes below them."""
+"""Find the tables of a sheet: titles above them, header rows, rows of data, and notes below them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TableBlock:
 
 @dataclass(slots=True)
 class TableLayout:
-    """A table: the names of its columns, their units, and its rows of data, totals among them, all of one width."""
+    """A table: its column names and units, and its rows of data, including totals, all of the same width."""
 
     names: list[str]
     units: list[str]
@@ -47,7 +47,7 @@ class TableLayout:
     titles: list[str]
     footers: list[str]
     notes: list[str]
-    """What was decided about the header and the rows, a sentence each."""
+    """The decisions about the header and the rows, one sentence each."""
 
 
 def is_blank(cells: Sequence[Cell]) -> bool:
@@ -56,7 +56,7 @@ def is_blank(cells: Sequence[Cell]) -> bool:
 
 
 def looks_numeric(cell: Cell) -> bool:
-    """Return True for a number, date or time: what headers seldom have."""
+    """Return True for a number, date or time, which are rare in headers."""
     if isinstance(cell, str):
         return len(cell) < 60 and _text_looks_numeric(cell.strip())
     return isinstance(cell, int | float | Decimal | date | time | timedelta) and not isinstance(cell, bool)
@@ -71,7 +71,7 @@ def _text_looks_numeric(text: str) -> bool:
 
 
 def number_rows(numbers: Sequence[int]) -> str:
-    """Name rows by their numbers.
+    """Write row numbers for people.
 
     >>> number_rows([4]), number_rows([4, 7, 8])
     ('Row 4', 'Rows 4, 7 and 8')
@@ -93,7 +93,7 @@ def split_blocks(sheet: Sheet) -> list[TableBlock]:
         return [TableBlock(rows)] if rows else []
 
     def divides(row: Row) -> bool:
-        # In delimited text of one column, `""` is a record without a value; a blank line has no cell at all.
+        # In delimited text of one column, `""` is a record without a value. A blank line has no cell.
         return is_blank(row.cells) and (sheet.blank_rows_divide or len(row.cells) != 1)
 
     parts = [(blank, list(part)) for blank, part in groupby(rows, key=divides)]
@@ -109,7 +109,7 @@ def split_blocks(sheet: Sheet) -> list[TableBlock]:
             continue
         at += 1
         wider_later = at + 1 < len(widths) and widths[at + 1] > widths[at]
-        # A blank row that was written with its delimiters is a record without values.
+        # A blank row that has delimiters is a record without values.
         written = [] if sheet.blank_rows_divide else [row for row in gap if row.cells]
         if found and _continues(found[-1].rows, part, bool(written)):
             found[-1].rows += [*written, *part]
@@ -127,7 +127,7 @@ def split_blocks(sheet: Sheet) -> list[TableBlock]:
 
 
 def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
-    """Return True for rows below a gap that are narrow, and no table of their own."""
+    """Return True for narrow rows below a gap that are not a table."""
     first = text_of(cell_at(part[0].cells, 0))
     keys = sum(count_filled(row.cells) == 1 or text_of(cell_at(row.cells, 0)).endswith(":") for row in part)
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
@@ -135,13 +135,13 @@ def _are_notes(part: Sequence[Row], width: int, above: Sequence[Row]) -> bool:
 
 
 def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool:
-    """Return True if rows below a gap go on with the table above: as wide, with numbers where it has numbers."""
+    """Return True if rows below a gap continue the table above: as wide, and with numbers in the same columns."""
     first, body = part[0].cells, [row.cells for row in above[1 : _SAMPLE + 1]]
     label = text_of(cell_at(first, 0))
     usual = max(count_filled(row.cells) for row in above[:_SAMPLE])
     texts_only = not any(looks_numeric(cell) for cells in body for cell in cells)
     if len(above) == 1 and texts_only and count_filled(first) == usual > 1:
-        return any(map(looks_numeric, first)) and not any(map(looks_numeric, above[0].cells))  # a header apart
+        return any(map(looks_numeric, first)) and not any(map(looks_numeric, above[0].cells))  # a separate header
     if written and len(first) == len(above[0].cells) == 2 and not label.endswith(":") and texts_only:
         return True
     if count_filled(first) * 2 < usual or count_filled(first) < min(usual, 2) or label.startswith("#") or not body:
@@ -162,13 +162,13 @@ def _continues(above: Sequence[Row], part: Sequence[Row], written: bool) -> bool
 
 
 def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
-    """Find the header and the rows of data in a block; None if it has neither a value nor a name."""
+    """Find the header and the rows of data in a block. Return None if it has neither a value nor a name."""
     rows = block.rows
     cells = [row.cells for row in rows]
     start, end, headed = find_header(cells, sheet)
     titles = block.titles + [row_text(one) for one in cells[:start]]
     head, body = cells[start:end], rows[end:]
-    # A header that is printed again on each page is no data.
+    # A header that repeats on each page is not data.
     if headed and len(head[-1]) > 1:
         same = {tuple(map(text_of, one)) for one in head if count_filled(one) > 1}
         body = _cut_page_lines(body, same)
@@ -184,7 +184,7 @@ def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
         units = [""] * len(names)
         notes.append("The table has no header. Its first line counts as a row.")
     first = join_names(head[:1], len(names)) if end - start > 1 and not sheet.header_rows else []
-    if first and all(first) and len(set(first)) == len(first):  # the names have nothing of the other header rows
+    if first and all(first) and len(set(first)) == len(first):  # the names use nothing from the other header rows
         described = number_rows([row.number for row in rows[start + 1 : end]])
         notes.append(f"{described} left out: a description of the columns.")
     body, footers = _cut_footers(body, len(names))
@@ -204,7 +204,7 @@ def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
 
 
 def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row]:
-    """Drop lines such as `Page 2 of 3`: one cell, directly above a header that is printed again."""
+    """Drop lines such as `Page 2 of 3`: one cell, directly above a repeated header."""
     pages = {
         at - 1 for at, row in enumerate(body)
         if at and count_filled(body[at - 1].cells) == 1 < count_filled(row.cells)
@@ -220,7 +220,7 @@ def surplus_note(numbers: Sequence[int]) -> str:
 
 
 def _width(head: Sequence[Sequence[Cell]], body: Sequence[Row]) -> int:
-    """Return how many columns the table has: a column without a name counts if rows commonly fill it."""
+    """Return the number of columns. A column without a name counts if most rows fill it."""
     named = max((at + 1 for cells in head for at, cell in enumerate(cells) if is_filled(cell)), default=0)
     used = Counter[int]()
     sample = body[:5000]
@@ -237,7 +237,7 @@ def _fit_width(cells: Sequence[Cell], width: int) -> Sequence[Cell]:
 
 
 def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
-    """Part the rows from the lines directly below them, which have one or two cells and begin as notes do."""
+    """Separate the rows from notes directly below them: one or two cells that begin as notes do."""
     end = len(rows)
     while end > 1 and width > 2:
         filled = [text_of(cell) for cell in rows[end - 1].cells if is_filled(cell)]
@@ -250,7 +250,7 @@ def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
 
 
 def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int, bool]:
-    """Return where the header begins and ends, and whether the table has one at all."""
+    """Return where the header begins and ends, and whether the table has a header."""
     if sheet.header_rows:
         return 0, min(sheet.header_rows, len(rows)), True
     lower = [count_filled(row) for row in rows[len(rows) // 2 :][:_SAMPLE]]
@@ -267,9 +267,9 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
     partly_numeric = any(map(looks_numeric, rows[start])) and count_filled(rows[start]) < usual
     divided_title = names_below and (partly_numeric or sum(map(looks_numeric, rows[start])) == 1)
     if divided_title and _numeric_columns(rows[start + 2 :][:200], len(following)):
-        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, which its commas divide
+        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, divided by its commas
     while start and len(rows) > start + 1 and count_filled(rows[start - 1]) and not is_filled(rows[start - 1][0]):
-        start -= 1  # names of groups above the names
+        start -= 1  # group names above the names
     body = rows[start + 1 :]
     if not body:
         return start, start + 1, True
@@ -296,7 +296,7 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
 def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
     """Return where the header begins, below lines about the file that are as wide as the table.
 
-    A line of texts is the header if none of the lines above it has the kinds of cells that all rows below have.
+    A line of texts is the header if no line above it matches the kinds of cells that all rows below have.
     """
     wide = count_filled(rows[start])
     if len(rows) > start + 3 and wide > max(count_filled(row) for row in rows[start + 1 : start + 50]):
@@ -305,7 +305,7 @@ def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
             return start + 1
     for at in range(start + 1, min(start + 10, len(rows) - 2)):
         row, above = rows[at], rows[start:at]
-        below = rows[at + 1 : min(at + 51, max(at + 3, len(rows) - 1))]  # the last line may be another one
+        below = rows[at + 1 : min(at + 51, max(at + 3, len(rows) - 1))]  # the last line may differ
         kinds = [_kind_of([cell_at(one, column) for one in below]) for column in range(len(row))]
         names = [text_of(cell) for cell in row]
         if len(set(names)) < len(names) or any(map(looks_numeric, row)):
@@ -321,7 +321,7 @@ def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
 
 
 def _kind_of(cells: Sequence[Cell]) -> str:
-    """Return whether all filled cells are numbers or all are dates; empty if neither, or if none is filled."""
+    """Return "number" or "date" if all filled cells are of that kind, else ""."""
     filled = [cell for cell in cells if is_filled(cell) and not is_empty(text_of(cell))]
     if not filled or not all(map(looks_numeric, filled)):
         return ""
@@ -340,16 +340,16 @@ def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
 
 
 def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if a cell of the first row appears again in its column, so that it is a value."""
+    """Return True if a cell of the first row appears again in its column, and so is a value."""
     names = [text_of(cell) for cell in first]
     columns = [{text_of(cell_at(row, at)) for row in body} for at in range(len(names))]
     if names in [[text_of(cell) for cell in row] for row in body]:
-        return False  # the header is printed again
+        return False  # the header repeats
     return any(name and name in column for name, column in zip(names, columns, strict=True))
 
 
 def _names_a_series(cells: Sequence[Cell], body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Return True if numbers or dates name columns: 0, 1, 2 as pandas writes them, or years above other values."""
+    """Return True if numbers or dates are column names: 0, 1, 2 as pandas writes them, or years above other values."""
     texts = [text_of(cell) for cell in cells]
     if len(texts) > 1 and texts in ([str(n + first) for n in range(len(texts))] for first in (0, 1)):
         return True
@@ -374,7 +374,7 @@ _UNIT: Final = re.compile(
     r"|s|sec|min|hours?|h|days?|pcs|k[€$]|mio|tsd|°?[cfk]|[a-z]{1,3}/[a-z]{1,3})[\])]?"
 )
 _IMPORT_ID: Final = '{"ImportId"'
-"""How survey exports begin the cells of their third header row."""
+"""The beginning of cells in the third header row of survey exports."""
 
 
 def _has_import_ids(row: Sequence[Cell]) -> bool:
@@ -405,20 +405,20 @@ def _belongs_to_header(
     complete = all(in_numeric) or not texts[0]
     if not words or not complete or any(text and is_empty(text) for text in in_numeric):
         return False
-    if len(numeric) == 1 and unique:  # one odd cell in a column of numbers is a cell
+    if len(numeric) == 1 and unique:  # one odd cell in a column of numbers is data
         return bool(_UNIT.fullmatch(in_numeric[0])) and not texts[0]
-    return len(below) > 1 or not unique  # a single row of numbers does not prove what the row above it is
+    return len(below) > 1 or not unique  # a single row of numbers does not prove that the row above is a header
 
 
 def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> bool:
-    """Return True if a row only names the columns of an index, as pandas writes it below the other names."""
+    """Return True if a row only names index columns, as pandas writes it below the other names."""
     beside = [at for at in numeric if at]
     named = bool(beside) and bool(texts[0]) and not any(texts[at] for at in beside)
     return named and not is_filled(cell_at(above[0], 0))
 
 
 def join_names(rows: Sequence[Sequence[Cell]], width: int, filled: bool = False) -> list[str]:
-    """Join the names of header rows, those of groups first, until each column has a name of its own.
+    """Join the names of header rows, group names first, until each column has a unique name.
 
     >>> join_names([["", "Meta", ""], ["Day", "Spend", "Clicks"]], 3)
     ['Day', 'Meta Spend', 'Meta Clicks']
@@ -444,7 +444,7 @@ def _append_line(names: Sequence[str], line: Sequence[str]) -> list[str]:
 
 
 def _spread_group_names(lines: Sequence[list[str]], number: int, line: list[str]) -> None:
-    """Give the name of a group, which is in the first of its cells, to the cells without a name behind it."""
+    """Copy a group's name from its first cell to the following cells without a name."""
     for at in range(1, len(line)):
         if line[at] or not line[at - 1] or not any(lower[at] for lower in lines[number + 1 :]):
             continue
@@ -468,7 +468,7 @@ def _name_of(cell: Cell, monthly: bool) -> str:
 def _name_columns(
     head: Sequence[Sequence[Cell]], sheet: Sheet, width: int, notes: list[str], body: Sequence[Row]
 ) -> tuple[list[str], list[str]]:
-    """Return a name for each column, no two alike, and the units where a row of units is below the names."""
+    """Return a unique name for each column, and the units if a row of units is below the names."""
     units = [""] * width
     kept = [row for row in head if not _has_import_ids(row)]
     for row in kept[1:]:
@@ -517,14 +517,14 @@ def _first_name_is_missing(head: Sequence[Cell], body: Sequence[Row]) -> bool:
 
 
 def _index_names(kept: Sequence[Sequence[Cell]], width: int) -> list[str]:
-    """Return the names of an index in the last header row, as pandas writes them below the names of columns."""
+    """Return the names of an index in the last header row, as pandas writes them below the column names."""
     last = [text_of(cell_at(kept[-1], at)) for at in range(width)] if len(kept) > 1 else []
     is_index = last and not is_filled(cell_at(kept[0], 0)) and last[0] and sum(map(bool, last)) * 2 < width + 1
     return last if is_index else [""] * width
 
 
 def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Return names of which no two are alike: of two columns with one name, neither keeps it alone."""
+    """Return unique names. If several columns share a name, each gets a number."""
     given = [name[:_NAME_CHARS] or f"Column {at}" for at, name in enumerate(names, 1)]
     times = Counter(map(str.casefold, given))
     for name in dict.fromkeys(base.casefold() for base in given if times[base.casefold()] > 1):
@@ -545,5 +545,5 @@ def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
 
 
 def is_generated_name(name: str) -> bool:
-    """Return True for the name of a column that has none in the file."""
+    """Return True for the generated name of a column that has no name in the file."""
     return bool(re.fullmatch(r"Column \d+", name))

@@ -1,4 +1,4 @@
-"""Read the tables of HTML, Word and Markdown: all of them become HTML, and one walk lays out the cells."""
+"""Read the tables of HTML, Word and Markdown. All of them become HTML, whose cells one walk lays out."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _ROWS_SPANNED_MAX: Final = 10_000
 _NAME_CHARS: Final = 100
 _CELL_CHARS: Final = 10_000
 _WORD_CHARS_MAX: Final = 1_000_000
-"""Text of a Word file from which on `word_to_html` may cut it."""
+"""The length from which `word_to_html` may cut the text of a Word file."""
 _RULED: Final = frozenset("|:-> \t\r")
 
 
 @dataclass(slots=True)
 class _Room:
-    """How many cells the tables of a file may still take, and what had no room."""
+    """The number of cells that a file's tables may still take, and the numbers of rows and columns left out."""
 
     cells: int
     rows_left_out: int = 0
@@ -43,7 +43,7 @@ class _Room:
 
 
 def read_html(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the tables of a page, named after their caption or the heading before. Raises `UnreadableTable`."""
+    """Read the tables of a page, named by their caption or the heading above. Raises `UnreadableTable`."""
     decoded = decode_table(data)
     found = _read_page(name, decoded.text, cells_max)
     for sheet in found:
@@ -53,7 +53,7 @@ def read_html(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]
 
 
 def read_word(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the tables of a Word document, named after the heading before. Raises `UnreadableTable`."""
+    """Read the tables of a Word document, named by the heading above. Raises `UnreadableTable`."""
     try:
         page = word_to_html(data)
     except ValueError as error:
@@ -64,7 +64,7 @@ def read_word(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]
 
 
 def read_markdown(name: str, data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
-    """Read the tables of a Markdown text, named after the heading before. Raises `UnreadableTable`."""
+    """Read the tables of a Markdown text, named by the heading above. Raises `UnreadableTable`."""
     from markdown_it import MarkdownIt
 
     decoded = decode_table(data)
@@ -88,7 +88,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
             heading = visible_text(node)[:_NAME_CHARS] or heading
             continue
         if next((inner for inner in node.iter("table") if inner is not node), None) is not None:
-            continue  # a frame for the layout of the page
+            continue  # a table for the page layout
         caption = node.find("caption")
         title = visible_text(caption)[:_NAME_CHARS] if caption is not None else ""
         sheet = _read_table(node, room)
@@ -112,7 +112,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
 
 
 def _read_table(table: _Element, room: _Room) -> Sheet:
-    """Lay out the cells of a table: a cell that spans others is repeated there."""
+    """Lay out the cells of a table. A cell that spans several places is repeated in each."""
     sheet = Sheet("", [], blank_rows_divide=True, merged_filled=True)
     spanned: dict[int, tuple[str, int]] = {}
     in_head = True
@@ -139,7 +139,7 @@ def _read_table(table: _Element, room: _Room) -> Sheet:
             room.rows_left_out += any(map(is_filled, row))
             continue
         room.cells -= len(row)
-        # A lone `th` row without `thead` is a header too, but not one below rows of data.
+        # A lone `th` row without `thead` is also a header, but not below rows of data.
         in_head = in_head and (part == "thead" or heads_only)
         sheet.header_rows += in_head
         sheet.footer_rows += part == "tfoot"
@@ -151,13 +151,13 @@ def _read_table(table: _Element, room: _Room) -> Sheet:
 
 
 def _lines(table: _Element) -> Iterator[tuple[_Element, str]]:
-    """Yield the rows of a table in the order in which a browser shows them, with the part that holds them."""
+    """Yield the rows of a table in the order in which a browser shows them, with the name of their section."""
     lines = [(line, str(parent.tag)) for line in table.iter("tr") if (parent := line.getparent()) is not None]
     yield from sorted(lines, key=lambda one: {"thead": 0, "tfoot": 2}.get(one[1], 1))
 
 
 def _take_spanned(row: list[str], spanned: dict[int, tuple[str, int]]) -> None:
-    """Append the cells of rows above that reach into this place."""
+    """Append the cells of rows above that extend into this place."""
     while (above := spanned.pop(len(row), None)) is not None:
         text, left = above
         if left > 1:

@@ -1,4 +1,4 @@
-"""The data model of tables: sheets of cells as files hold them, and tables of typed columns as they are read."""
+"""The data model of tables: sheets of cells as files contain them, and tables of typed columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 BYTES_MAX: Final = 200_000_000
 CELLS_MAX: Final = 5_000_000
-"""Cells of all tables of a file that Python reads. The engine reads large CSV files without this limit."""
+"""The maximum number of cells that Python reads from a file. The engine reads large CSV files without this limit."""
 COLUMNS_MAX: Final = 1_000
 TABLES_MAX: Final = 100
 NOTES_MAX: Final = 50
@@ -23,11 +23,11 @@ Cell = str | int | float | Decimal | date | datetime | time | timedelta | bool |
 
 
 class UnreadableTable(ValueError):
-    """Raised for a file that can't be read as tables. The message is one sentence for people."""
+    """A file can't be read as tables. The message is one sentence for people."""
 
 
 class TableTooLarge(UnreadableTable):
-    """Raised for a file that could only be read in part. The message says what to do."""
+    """A file could be read only in part. The message tells what to do."""
 
 
 class MarkedText(str):
@@ -38,19 +38,19 @@ class MarkedText(str):
 
 @dataclass(slots=True)
 class Sheet:
-    """The cells of a sheet, page or text, before anyone knows where its tables are."""
+    """The cells of a sheet, page or text, before its tables are found."""
 
     name: str
     rows: list[Sequence[Cell]]
     header_rows: int = 0
-    """Rows that the format itself marks as header (`thead`, the keys of records); 0 if it marks none."""
+    """The number of rows that the format marks as header (`thead`, the keys of records), or 0 if it marks none."""
     footer_rows: int = 0
     blank_rows_divide: bool = False
-    """Whether blank rows are only layout, as in workbooks. In delimited text they may be records without values."""
+    """True if blank rows are only layout, as in workbooks. In delimited text they may be records without values."""
     merged_filled: bool = False
-    """Whether each cell of a merged area repeats the area's value."""
+    """True if each cell of a merged area repeats the area's value."""
     decimal_comma: bool = False
-    """Whether the file's form suggests decimal commas."""
+    """True if the file's form suggests decimal commas."""
     first_number: int = 1
     """The number of the first row as a person sees it in the file."""
     notes: list[str] = field(default_factory=list)
@@ -66,9 +66,9 @@ class Sheet:
 class ReadColumn:
     """A column of one kind.
 
-    `values` has None for a cell that is empty or unread; `cells` are the cells as the file has them. Durations are
-    numbers of seconds with the unit `s`, percentages are numbers as shown with the unit `%`, and a column of months
-    has the kind `date`, the unit `month` and the first day of each month.
+    `values` has None for an empty or unread cell. `cells` are the file's cells. Durations are numbers of seconds with
+    the unit `s`. Percentages are numbers as shown with the unit `%`. A column of months has the kind `date`, the unit
+    `month` and the first day of each month.
     """
 
     name: str
@@ -78,20 +78,20 @@ class ReadColumn:
     unit: str = ""
     decimals: int = 0
     unread: int = 0
-    """Filled cells that are not of the column's kind."""
+    """The number of filled cells that are not of the column's kind."""
     unread_texts: tuple[str, ...] = ()
     decimal_mark: str = ""
     notes: tuple[str, ...] = ()
     doubt: str = ""
-    """What no cell decides, so that the values may be others; empty if nothing is open."""
+    """The question that no cell decides, so that other values are possible, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTable:
-    """A table: named after its sheet, its caption or its file.
+    """A table, named by its sheet, its caption or its file.
 
-    `row_numbers` are the rows' numbers in the file, as spreadsheets count them. `notes` tell what was decided when the
-    table was read, one sentence each.
+    `row_numbers` are the rows' numbers in the file, as spreadsheets count them. `notes` are the decisions made while
+    reading, one sentence each.
     """
 
     name: str
@@ -100,19 +100,19 @@ class ReadTable:
     row_numbers: Sequence[int]
     notes: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
-    """Lines above the header."""
+    """The lines above the header."""
     total_rows: tuple[int, ...] = ()
-    """Numbers of the rows that only add up others. They are not among the table's rows."""
+    """The numbers of the rows that only add up others. The table's rows exclude them."""
     encoding: str = ""
     delimiter: str = ""
     rows_left_out: int = 0
     columns_left_out: int = 0
-    """Rows and columns beyond the limits of a preview."""
+    """The numbers of rows and columns beyond the limits of a preview."""
     doubt: str = ""
-    """Why it is open which rows count, such as rows that a filter hides; empty if it is clear."""
+    """The reason why it is open which rows count, such as rows that a filter hides, or ""."""
 
     def form(self) -> str:
-        """Describe how a program has to read the file, if it is not a usual CSV."""
+        """Describe how a program must read the file, or return "" for a usual CSV."""
         said = []
         if self.delimiter not in ("", ","):
             said.append("separated by " + {"\t": "tabs", " ": "blanks"}.get(self.delimiter, repr(self.delimiter)))

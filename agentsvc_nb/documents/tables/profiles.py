@@ -1,4 +1,4 @@
-"""Describe tables without their cells: columns with kinds, units, ranges and values; and name the tables of a chat."""
+"""Describe tables without their cells (kinds, units, ranges and values of columns), and name the tables of a chat."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ class ColumnProfile:
     """A column of a table, whose name in SQL is `name`.
 
     Attributes:
-        kind: What its values are. In the engine: text is VARCHAR, numbers are BIGINT or DECIMAL (exact) or DOUBLE, the
-            others DATE, TIMESTAMP, TIME and BOOLEAN.
+        kind: The kind of its values. In the engine, text is VARCHAR, numbers are BIGINT or DECIMAL (exact) or DOUBLE,
+            and the others are DATE, TIMESTAMP, TIME and BOOLEAN.
         unit: The unit of numbers: a currency as the file writes it (`€`, `EUR`), `%` (12.5 % is the number 12.5), `kg`.
-            Durations are numbers of seconds with the unit `s`: sums, averages and comparisons of them are exact, and
+            Durations are numbers of seconds with the unit `s`: sums, averages and comparisons are exact, and
             `to_seconds(n)::VARCHAR` shows one as `01:02:03`. Dates that are months have the unit `month` and the first
             day of each month. Times have their offset (`UTC`, `+02:00`).
         decimals: The largest number of decimals of its numbers; None for floating point.
-        empty: How many rows have no value.
-        distinct: How many different values there are.
-        smallest, largest: The range of all kinds but text.
-        values: Of text, the distinct values, the commonest first.
-        all_values: Whether `values` has all of them.
-        unread: How many filled cells are not of the column's kind and have no value. No sum or mean of the column may
-            be given without saying so.
-        unread_texts: The commonest of these cells.
-        doubt: What no cell decides, such as whether the day or the month comes first. What depends on the values may
-            be wrong. Empty if nothing is open.
+        empty: The number of rows without a value.
+        distinct: The number of different values.
+        smallest, largest: The range of all kinds except text.
+        values: The distinct values of text, the most common first.
+        all_values: True if `values` is complete.
+        unread: The number of filled cells that are not of the column's kind and have no value. Every sum or mean of the
+            column must mention it.
+        unread_texts: The most common of these cells.
+        doubt: A question that no cell decides, such as whether the day or the month comes first. Results that depend on
+            the values may be wrong. Empty if nothing is open.
     """
 
     name: str
@@ -53,8 +53,8 @@ class ColumnProfile:
 class TableProfile:
     """A table: its name in SQL, the path that people see, and the sheet if the file has several.
 
-    No two names of its columns are equal, also in lower case. `notes` are sentences on how it was read; `form` says how
-    a program has to read the file, if it is not a usual CSV. `doubt` says why it is open which rows count.
+    Its column names are unique, even in lower case. `notes` are sentences on how it was read. `form` tells how a
+    program must read the file, if it is not a usual CSV. `doubt` says why it is open which rows count.
     """
 
     name: str
@@ -68,7 +68,7 @@ class TableProfile:
 
 
 def file_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the name of each file's first table: the file's own, without its ending."""
+    """Return the name of each file's first table, which is the file's name without its ending."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
@@ -77,7 +77,7 @@ def file_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]) -> dict[str, tuple[TableProfile, ...]]:
-    """Name the tables of files, by path. Further tables of a file have the names of their sheets behind the file's.
+    """Name the tables of files, by path. A file's further tables have the file's name followed by their sheet's name.
 
     `names` are those of all files of the chat (`file_names`).
     """

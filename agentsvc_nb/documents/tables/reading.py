@@ -1,7 +1,7 @@
-"""Read the tables of a file of any format. Call it only in a limited process, since files may be hostile.
+"""Read the tables of a file of any format. Call it only in a limited process, because files may be hostile.
 
-A file's content decides its format, not its name. Tables are read whole or not at all, so that nothing is computed
-over a part of one.
+A file's content decides its format, not its name. Tables are read completely or not at all, so that nothing is computed
+from a part of one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from agentsvc_nb.documents.tables.values import Hints
 from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
 _NAME_CHARS: Final = 60
-"""Characters of a name of a column in a text file; longer ones are sentences."""
+"""The maximum length of a column name in a text file. Longer ones are sentences."""
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _TOO_MANY_CELLS: Final = (
     f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the file, or save "
@@ -72,16 +72,16 @@ def read_tables(name: str, media_type: str, file: Path, cells_max: int | None = 
     """Read all tables of a file.
 
     Args:
-        name: The file's name, which names tables that have no other name. Its ending counts where the content leaves
-            the format open.
-        media_type: Counts if the name has no ending of tables.
-        file: Where the content is.
-        cells_max: For a preview, about how many cells are read from the beginning. The tables then count the rows and
-            columns that were left out. Without it, `TableTooLarge` is raised for a file beyond the limits.
+        name: The file's name, which names tables without another name. Its ending decides if the content leaves the
+            format open.
+        media_type: Decides the format if the name has no ending of tables.
+        file: The path of the content.
+        cells_max: For a preview, the approximate number of cells to read from the beginning. The tables then count the
+            rows and columns left out. Without it, a file beyond the limits raises `TableTooLarge`.
 
     Raises:
         UnreadableTable: The file has no table, or is damaged.
-        OSError: There is no such file.
+        OSError: The file does not exist.
 
     >>> [table] = read_tables("sales.csv", "text/csv", Path("sales.csv"))  # doctest: +SKIP
     >>> table.columns[0].kind  # doctest: +SKIP
@@ -134,7 +134,7 @@ def _check_whole(sheets: Iterable[Sheet]) -> None:
 
 @contextlib.contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the collector: millions of cells have no cycles, and looking for them takes as long as reading."""
+    """Pause the garbage collector. Millions of cells have no cycles, and searching them takes as long as reading."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -217,7 +217,7 @@ def _read_text(name: str, ending: str, data: bytes, cells_max: int) -> list[Shee
 
 
 def _is_table(sheet: Sheet) -> bool:
-    """Return True if most lines of a text are rows of one width below short names, and not sentences with commas."""
+    """Return True if most lines are rows of one width below short names, instead of sentences with commas."""
     blocks = [block.rows for block in split_blocks(sheet)]
     rows = max(blocks, key=len, default=[])
     if not sheet.delimiter or len(rows) < 3 or len(rows) * 2 < sum(map(len, blocks)):
@@ -235,7 +235,7 @@ def _is_table(sheet: Sheet) -> bool:
 
 
 def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTable | None:
-    """Type the columns of a table, and part its rows from those of totals and headings; None if it has no column."""
+    """Type a table's columns, and separate data from totals and headings. Return None if it has no column."""
     columns_left_out = sheet.columns_left_out + max(0, len(layout.names) - COLUMNS_MAX)
     if whole and columns_left_out:
         raise TableTooLarge(_TOO_MANY_COLUMNS)
@@ -302,7 +302,7 @@ _LEGEND: Final = re.compile(
 
 
 def missing_marks(layout: TableLayout) -> frozenset[str]:
-    """Return the marks of which a line around the table says that the value is missing, as in `M = missing`."""
+    """Return the marks that a line around the table explains as missing values, as in `M = missing`."""
     lines = [part.strip() for line in (*layout.titles, *layout.footers) for part in re.split(r"[;,]", line)]
     return frozenset(found[1] for line in lines if (found := _LEGEND.fullmatch(line)))
 
@@ -328,13 +328,13 @@ def _transpose(rows: Sequence[Row], width: int) -> list[Sequence[Cell]]:
 
 
 def compact_numbers(numbers: list[int]) -> Sequence[int]:
-    """Return the same numbers as a range if they follow each other."""
+    """Return the same numbers, as a range if they are consecutive."""
     whole = range(numbers[0], numbers[-1] + 1) if numbers else range(0)
     return whole if len(whole) == len(numbers) else numbers
 
 
 def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[int]:
-    """Find rows that only head those below: one text in all cells, also in columns of numbers or dates."""
+    """Find rows that only head those below: one text in all cells, even in columns of numbers or dates."""
     if len(columns) < 3 or all(column.kind == "text" for column in columns):
         return []
     same = [
@@ -346,7 +346,7 @@ def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[i
 
 
 def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
-    """Say which rows are left out as totals, and which are not although they look like some."""
+    """Say which rows are left out as totals, and which are not although they look like totals."""
     notes = []
     proven = [numbers[at] for at in sorted(found.totals) if at not in found.unproven]
     if len(proven) == 1:

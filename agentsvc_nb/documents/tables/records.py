@@ -12,19 +12,19 @@ from agentsvc_nb.documents.tables.cells import decode_table
 from agentsvc_nb.documents.tables.model import CELLS_MAX, COLUMNS_MAX, Cell, Sheet, UnreadableTable, summarize
 
 _LEVELS: Final = 4
-"""Levels of objects within a record whose members become columns, named such as `address.city`."""
+"""The depth of objects within a record whose members become columns, with names such as `address.city`."""
 _MEMBERS_MAX: Final = 10_000
-"""Members of a document in which tables are looked for."""
+"""The maximum number of members of a document that are searched for tables."""
 _JSON_CHARS: Final = 2_000
 _DIGITS_MAX: Final = 60
 
 
 def read_json(name: str, data: bytes) -> list[Sheet]:
-    """Read the tables of a JSON document, or of one JSON record a line.
+    """Read the tables of a JSON document, or of JSON records, one per line.
 
     Raises:
         UnreadableTable: The file is not JSON.
-        RecursionError: It nests too deeply.
+        RecursionError: The file nests too deeply.
     """
     decoded = decode_table(data)
     text = decoded.text.lstrip("\ufeff")
@@ -46,7 +46,7 @@ def _parse(text: str) -> Any:
 
 
 def _number(digits: str) -> Decimal | str:
-    """Return the exact number. One that no calculation could hold stays a text."""
+    """Return the exact number. A number that is too large for calculations stays text."""
     number = Decimal(digits)
     return number if len(digits) <= _DIGITS_MAX and abs(number.adjusted()) <= _DIGITS_MAX else digits
 
@@ -71,7 +71,7 @@ def _read_lines(name: str, text: str, error: ValueError) -> Sheet:
 
 
 def _parts(name: str, document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the document and its inner parts with their names. The parts of a table are not looked at."""
+    """Yield the document and its inner parts with their names. Do not search inside tables."""
     waiting: list[tuple[str, Any, int]] = [(name, document, 0)]
     for title, part, level in waiting:
         if _as_sheet(title, part):
@@ -104,7 +104,7 @@ def _headed(name: str, names: list[str], rows: Iterable[Sequence[Cell]]) -> Shee
 
 
 def _from_named_records(name: str, part: dict[str, dict[str, Any]]) -> Sheet | None:
-    """Return the sheet of records by name, or of columns by the row's name, if all have the same members."""
+    """Return the sheet of records by name, or of columns by row name, if all have the same members."""
     members = [tuple(value) for value in part.values()]
     if len(set(members)) > 1 or any(_is_nested(value.values()) for value in part.values()):
         return None
@@ -118,7 +118,7 @@ def _is_nested(cells: Iterable[Any]) -> bool:
 
 
 def _from_records(name: str, records: Sequence[Any]) -> Sheet:
-    """Return a row of names, then one for each record. Members of inner objects are columns of their own."""
+    """Return a row of names, then one row per record. Members of inner objects become separate columns."""
     flat = [_flatten(record) for record in records]
     names = list(dict.fromkeys(name for record in flat for name in record))
     kept = names[:COLUMNS_MAX]
@@ -162,7 +162,7 @@ ENGINE: Final[dict[str, Any]] = {
     "temp_directory": "",
     "max_temp_directory_size": "0KB",
     "threads": 1,
-    # Messages name them, and the machine's user with them.
+    # Messages contain them, and with them the name of the machine's user.
     "home_directory": "-",
     "secret_directory": "-",
     "extension_directory": "-",

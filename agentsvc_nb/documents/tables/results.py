@@ -1,6 +1,8 @@
-"""The result of a calculation: rows with what their columns are, and an account of the rows of the table. As Markdown,
-with units and as many decimals as the column has; and as files, exact: CSV, and the types of its columns beside it
-(docs/api/files.md "Tables")."""
+"""The result of a calculation, as Markdown for people and as files (docs/api/files.md "Tables").
+
+Markdown has units, and as many decimals as the column. The files are exact: CSV, and a schema with the types of its
+columns.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,11 @@ Value = str | bool | Decimal | date | datetime | time
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column: `decimals` are shown, of a `quotient` up to two more; `by` is the period of its dates, or `weekday`. A
-    `label` says with numbers which one, not how much."""
+    """A column of a result.
+
+    `decimals` are shown; a `quotient` shows up to two more. `by` is the period of its dates, or `weekday`. The numbers
+    of a `label` identify something instead of measuring it.
+    """
 
     title: str
     kind: Kind
@@ -35,7 +40,7 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Holds rows of exact numbers, texts and dates; None means no value. `more` says that further rows exist."""
+    """Rows of exact numbers, texts and dates. None means no value. `more` is True if further rows exist."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Value | None, ...], ...]
@@ -46,12 +51,12 @@ ROWS_SHOWN: Final = 20
 EXTRA_DECIMALS: Final = 2
 NO_VALUE: Final = "–"
 _PRECISION: Final = 400
-"""Floating point has 309 digits before the point."""
+"""Floating point has up to 309 digits before the point."""
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def markdown(result: Result) -> str:
-    """Return a table of the first rows with the units in its head, and how many there are."""
+    """Return a table of the first rows with the units in its head, and the number of rows."""
     rows = result.rows[:ROWS_SHOWN]
     columns = [_cells(column, [row[at] for row in rows]) for at, column in enumerate(result.columns)]
     made = table([_head(column) for column in result.columns], zip(*columns, strict=True))
@@ -62,14 +67,16 @@ def markdown(result: Result) -> str:
 
 
 def _head(column: ResultColumn) -> str:
-    """Return a column's title with its unit, unless the title has it."""
+    """Return a column's title with its unit, unless the title contains it."""
     unit = column.unit.strip() if column.kind == "number" else ""
     return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
 
 
 def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
-    """Return a column's values without their unit. Quotients have the same number of decimals, up to two more than the
-    column has: so digits of one place are below each other."""
+    """Return a column's values without their unit.
+
+    Quotients share one number of decimals, up to two more than the column has, so that digits align.
+    """
     bare = replace(column, unit="") if column.kind == "number" else column
     if column.quotient:
         near = [_rounded(value, column) for value in values if isinstance(value, Decimal)]
@@ -80,12 +87,12 @@ def _cells(column: ResultColumn, values: Sequence[Value | None]) -> list[str]:
 
 
 def shown(value: Value | None, column: ResultColumn) -> str:
-    """A value with its unit, for people."""
+    """Return a value with its unit, for people."""
     return _said(value, column, ",", column.unit)
 
 
 def plain(value: Value | None, column: ResultColumn) -> str:
-    """A value alone: a number has neither separators nor a unit."""
+    """Return a value without unit and separators."""
     return _said(value, column, "", "")
 
 
@@ -126,8 +133,10 @@ def _period(day: date, by: str) -> str:
 
 
 def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
-    """The number with as many decimals as the column has; a quotient has up to two more, or as many as it takes to show
-    three digits, but no zeros at their end."""
+    """Return the number with the column's decimals.
+
+    A quotient has up to two more, or enough to show three digits, but no zeros at its end.
+    """
     with localcontext(prec=_PRECISION, rounding=ROUND_HALF_UP):
         least = column.decimals
         if not column.quotient:
@@ -143,16 +152,16 @@ def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
 CSV: Final = ".csv"
 SCHEMA: Final = ".schema.json"
 TABLE_BYTES: Final = 8_000_000
-"""The most bytes of CSV: a longer result is not written, since readers would take a part for the whole."""
+"""The maximum size of CSV. A longer result is not written, because readers would take a part for the whole."""
 _TYPES: Final = {"text": "string", "date": "date", "datetime": "datetime", "time": "time", "boolean": "boolean"}
 
 
 class ResultTooLong(ValueError):
-    """A result that is too long for a file; the message is one sentence for people."""
+    """A result is too long for a file. The message is one sentence for people."""
 
 
 def exported(result: Result, title: str) -> dict[str, bytes]:
-    """Return the contents of a table's files, by the ending of their names. Raises `ResultTooLong`."""
+    """Return the contents of a table's files by the ending of their names. Raises `ResultTooLong`."""
     if result.more:
         raise ResultTooLong(f"No file was written: the result has more than {len(result.rows):,} rows.")
     return {CSV: _csv(result), SCHEMA: _schema(result, title)}
@@ -195,7 +204,7 @@ def _encodable(text: str) -> str:
 
 
 def _schema(result: Result, title: str) -> bytes:
-    """Return a Table Schema of Frictionless Data with further members of ours (`unit`, `decimals`, `by`, `rows`)."""
+    """Return a Frictionless Data Table Schema with our additional members (`unit`, `decimals`, `by`, `rows`)."""
     fields = [_field(column) for column in result.columns]
     document = {"title": _encodable(title), "fields": fields, "missingValues": [""], "rows": len(result.rows)}
     return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")

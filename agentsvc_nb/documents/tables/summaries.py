@@ -1,7 +1,7 @@
-"""Find the rows that sum up others by their structure: totals of cubes, of periods, of pages, and lines at the end.
+"""Find rows that sum up others by their structure: totals of cubes, of periods, of pages, and lines at the end.
 
-No word decides here. A row counts as a summary if its labels say of which rows, and its numbers are those rows' sums:
-so many equal digits are no chance.
+No word decides here. A row is a summary if its labels say which rows it sums up, and its numbers are the sums of those
+rows. So many equal digits are not chance.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Numbers = Mapping[int, Decimal | None]
 
 ROWS_MAX: Final = 200_000
 VALUES_MAX: Final = 200
-"""Distinct labels of a column up to which it may be a dimension of a cube."""
+"""The maximum number of distinct labels of a column that may be a dimension of a cube."""
 LINES_MAX: Final = 6
-"""Lines at the end that may be summaries."""
+"""The maximum number of lines at the end that may be summaries."""
 _IMPROBABLE: Final = 50
-"""Odds from which on a number is not a sum by chance, if the labels say that it may be one."""
+"""The odds from which a number is not a sum by chance, if the labels say that it may be one."""
 _CERTAIN: Final = 1_000
-"""Odds from which on equal numbers are no chance."""
+"""The odds from which equal numbers are not chance."""
 
 
 def find_summaries(
@@ -35,7 +35,7 @@ def find_summaries(
     numbers: Sequence[Numbers],
     is_worded: Callable[[str], bool],
 ) -> set[int]:
-    """Return the summaries by index. `is_worded` tells labels with a word for totals."""
+    """Return the indexes of the summaries. `is_worded` detects labels with a word for totals."""
     if not 2 < len(rows) <= ROWS_MAX:
         return set()
     years = {at for at, column in enumerate(columns) if _are_years(column)}
@@ -56,7 +56,7 @@ def _are_years(column: ReadColumn) -> bool:
 
 
 def _odds(numbers: Sequence[Decimal]) -> int:
-    """Estimate against how many odds these numbers are sums by chance: small ones often are."""
+    """Estimate the odds against these numbers being sums by chance. Small numbers often are."""
     odds = 1
     for number in numbers:
         odds = min(odds * max(1, abs(int("".join(map(str, number.as_tuple().digits))))), 10**12)
@@ -71,7 +71,7 @@ def _is_sum(own: Decimal, others: Sequence[Decimal]) -> bool:
 
 
 def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> list[Decimal] | None:
-    """Return the numbers of a row that are the sums of the members'; None if one is not."""
+    """Return the numbers of a row that are the sums of the members' numbers, or None if one is not."""
     found = []
     for column in measures:
         own = numbers[at][column]
@@ -106,7 +106,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
                 labels = texts[at]
                 members = [one for one in alike[labels[:key] + labels[key + 1 :]] if texts[one][key] != label]
                 if not members:
-                    continue  # a total without its parts is all that there is
+                    continue  # a total without its parts is the only number for them
                 sums = _sums(at, members, numbers, measures)
                 if sums is None:
                     break
@@ -120,7 +120,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
 
 
 def _period_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
-    """Find rows such as `2023` among `2023-Q1`: their label begins those of the rows that they add up."""
+    """Find rows such as `2023` among `2023-Q1`, whose label begins the labels of the rows that they add up."""
     members: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, (first, *others) in enumerate(texts):
         for end in re.finditer(r"(?<=\w)(?!\w)", first[:60]):
@@ -138,7 +138,7 @@ def _period_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers],
 
 
 def _running_sums(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
-    """Find what pages carry forward: rows that lack a label, and have the sums of all rows of data above."""
+    """Find sums carried forward from page to page: rows that lack a label and sum all rows of data above."""
     blank = [sum(not labels[key] for labels in texts) for key in range(len(texts[0]))]
     always = [key for key, count in enumerate(blank) if 0 < count * 2 < len(texts)]
     run = dict.fromkeys(measures, Decimal(0))
@@ -162,14 +162,14 @@ def _closing_lines(
     numbers: Sequence[Numbers],
     is_worded: Callable[[str], bool],
 ) -> set[int]:
-    """Find the lines at the end (sums, means, balances) that lack what each row of data has."""
+    """Find the lines at the end (sums, means, balances) that lack a value that each row of data has."""
     last = len(rows) - 1
     numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
     first = max(2, last + 1 - LINES_MAX)
     for begin in range(first, last + 1):
         run = range(begin, last + 1)
         worded = len(run) > 1 and all(_starts_with_total(rows[at], is_worded) for at in run)
-        # Of several totals, some of a part of the rows, one must be that of all.
+        # If several totals cover only a part of the rows, one of them must cover all rows.
         if worded and any(_is_grand_total(at, begin, numbers, numeric) for at in run):
             return set(run)
         if all(_closes(at, begin, rows, columns, numbers, numeric) for at in run):
@@ -213,7 +213,7 @@ def _closes(
     numbers: Sequence[Numbers],
     numeric: Sequence[int],
 ) -> bool:
-    """Return True for a line that no row of data looks like, and that sums up those before `end`."""
+    """Return True for a line that differs from all rows of data, and sums up those before `end`."""
     lacks = [
         column for column in range(len(columns))
         if not is_filled(rows[at][column]) and all(is_filled(row[column]) for row in rows[:end])
@@ -239,7 +239,7 @@ def _closes(
 
 
 def _statistic(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> str:
-    """Name what all numbers of a line are of the rows before `end`; empty if they are nothing."""
+    """Name the statistic that all numbers of a line are of the rows before `end`, or return "" if there is none."""
     possible = {"sum", "mean", "max", "min", "median", "count"}
     seen = False
     for column in numeric:

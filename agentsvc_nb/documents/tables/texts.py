@@ -1,6 +1,6 @@
-"""Divide delimited text into a table of texts, for pages and passages that have the text in hand.
+"""Divide delimited text into a table of texts, for pages and passages that already have the text.
 
-It is divided and headed as `reading.read_tables` does it, but nothing is typed, and rows of totals stay.
+Rows and header are found as in `reading.read_tables`, but nothing is typed, and rows of totals stay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentsvc_nb.documents.tables.model import Sheet, UnreadableTable, text_of
 
 @dataclass(frozen=True)
 class TextTable:
-    """A delimited text as a page shows it: cells are texts, and rows of totals stay where they are.
+    """A delimited text as a page shows it. Cells are texts, and rows of totals stay where they are.
 
     `first` is the number of the first row in the file.
     """
@@ -28,12 +28,12 @@ class TextTable:
 
 
 def is_delimited(path: str, media_type: str) -> bool:
-    """Return True if a file's text may be read by `parse_text`."""
+    """Return True if `parse_text` may read a file's text."""
     return path.lower().endswith((".csv", ".tsv")) or media_type in ("text/csv", "text/tab-separated-values")
 
 
 def parse_text(path: str, text: str) -> TextTable | None:
-    r"""Divide a delimited text into columns and rows; None if it has no table.
+    r"""Divide a delimited text into columns and rows, or return None if it has no table.
 
     >>> table = parse_text("ads.csv", "Report of May\n\nAd;Clicks\nBlue;12\nRed;7\n")
     >>> table and (table.columns, table.rows, table.titles)

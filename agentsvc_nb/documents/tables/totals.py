@@ -1,8 +1,8 @@
 """Find the rows that only add up others, so that nothing is counted twice.
 
-A word for totals, a blank label, an indent or a place at the edge makes a row suspect; arithmetic decides. The open
-rows are a stack: a suspect row that is the sum of the last k open rows replaces them. That covers totals on several
-levels, below their rows or (when the stack runs upwards) above them.
+A word for totals, a blank label, an indent or a place at the edge makes a row suspect. Then arithmetic decides, with a
+stack of open rows. A suspect row that is the sum of the last k open rows replaces them on the stack. That covers totals
+on several levels, below their rows or, if the stack runs upwards, above them.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _COMPOUND: Final = re.compile(r"(summe|ergebnis|-total)$")
 _LABEL_MAX: Final = 100
 _PRECISION: Final = 120
 LONG: Final = 20_000
-"""Rows from which on those between suspect rows are added up before."""
+"""The number of rows from which those between suspect rows are added up first."""
 _SUSPECTS_MAX: Final = 2_000
 _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
-"""Odds from which on a row without a word is not a sum by chance."""
+"""The odds from which a row without a word is not a sum by chance."""
 _CERTAIN: Final = 1_000
-"""Odds from which on numbers that fit are no chance, whatever else speaks against a total."""
+"""The odds from which matching numbers are not chance, whatever else contradicts a total."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Line:
     """A row, or a run of rows between suspect ones, for the arithmetic of totals."""
 
     numbers: Mapping[int, Decimal | None]
-    """Its number in each column of numbers, or the sum of its rows."""
+    """Its number in each number column, or the sum of its rows."""
     rows: int = 1
     largest: Mapping[int, Decimal] = field(default_factory=dict)
     """The largest absolute number in each column, for a run of rows."""
@@ -65,19 +65,19 @@ class Line:
 
 @dataclass(slots=True)
 class Suspects:
-    """The lines that may be totals, by what makes them suspect."""
+    """The lines that may be totals, by the reason of the suspicion."""
 
     worded: set[int] = field(default_factory=set)
     """Lines with a word for totals or means."""
     exact: set[int] = field(default_factory=set)
-    """Lines whose label has no other words than names: of columns, of other rows, or fillers."""
+    """Lines whose label has no other words than names (of columns or other rows) and fillers."""
     means: set[int] = field(default_factory=set)
     hollow: set[int] = field(default_factory=set)
-    """Lines without a label in a column where most have one."""
+    """Lines without a label in a column in which most have one."""
     heads: set[int] = field(default_factory=set)
-    """Lines that are totals by their structure, such as heads of groups whose indented rows they add up."""
+    """Lines that are totals by their structure, such as heads of groups that add up their indented rows."""
     odd: set[int] = field(default_factory=set)
-    """Lines with a word for totals in a column where all others have numbers or dates."""
+    """Lines with a word for totals in a column in which all others have numbers or dates."""
 
     def add_worded(self, place: int, label: str, first: str, is_named: bool, is_strict: bool) -> None:
         """Add a line with a word for totals.
@@ -85,9 +85,9 @@ class Suspects:
         Args:
             place: The index of the line.
             label: The cell with the word.
-            first: The first such cell of the line, which may be another column's.
-            is_named: Whether the other words of the label are names.
-            is_strict: Whether all other lines have a number or a date in the label's column.
+            first: The first such cell of the line, which may be in another column.
+            is_named: True if the other words of the label are names.
+            is_strict: True if all other lines have a number or a date in the label's column.
         """
         self.worded.add(place)
         if is_named and label == first:
@@ -100,7 +100,7 @@ class Suspects:
 
 @dataclass(slots=True)
 class TotalRows:
-    """The rows that add up others, and the rows of which a note tells why they count or not."""
+    """The rows that add up others, and the rows about which a note tells why they count or not."""
 
     totals: set[int]
     unproven: list[int] = field(default_factory=list)
@@ -108,11 +108,11 @@ class TotalRows:
     kept: list[int] = field(default_factory=list)
     """Rows called total that add up nothing, so they count."""
     unchecked: int = 0
-    """How many rows are called totals in a table that is too large to check them against all others."""
+    """The number of rows called totals in a table that is too large to check them against all others."""
 
 
 def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], footer_rows: int = 0) -> TotalRows:
-    """Find the rows that only add up others, by index."""
+    """Return the indexes of the rows that only add up others."""
     numeric = [at for at, column in enumerate(columns) if column.kind == "number"]
     labels = [at for at, column in enumerate(columns) if column.kind != "number"]
     if not numeric or len(rows) < 2:
@@ -165,11 +165,11 @@ def decide_in_runs(
     run: Callable[[int, int], Line],
     texts: Callable[[int], list[str]],
 ) -> TotalRows:
-    """Decide about a long table, in which the rows between two suspect ones are added up to one line.
+    """Decide about a long table, in which the rows between two suspect rows are added up to one line.
 
     Args:
         count: The number of rows.
-        suspects: What makes rows suspect, by index.
+        suspects: The suspect rows, by index.
         line: Returns the numbers of a row.
         run: Returns the sums of a range of rows.
         texts: Returns the labels of a row.
@@ -208,7 +208,7 @@ def decide_in_runs(
 
 
 def _number(column: ReadColumn, place: int) -> Decimal | None:
-    """Return the number of a row, also of a total that lacks the unit of the column."""
+    """Return the number of a row, even of a total without the column's unit."""
     value = column.values[place]
     if value is None and isinstance(cell := column.cells[place], str) and is_filled(cell):
         return number_of(cell, column.decimal_mark)
@@ -238,9 +238,9 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
     for at in labels:
         empty = {place for place, row in enumerate(rows) if not text_of(row[at]).strip("-—– ")}
         if 0 < len(empty) * 2 < len(rows):
-            # A total lacks the labels of the levels below its own; a row of data may lack those that repeat.
+            # A total lacks the labels of the levels below its own. A row of data may lack repeated labels.
             found.hollow |= {place for place in empty if at == labels[-1] or is_filled(cell_at(rows[place], labels[0]))}
-    if not labels:  # ids and the like: a total has none
+    if not labels:  # columns such as ids, which a total lacks
         for column in columns:
             empty = {place for place, value in enumerate(column.values) if value is None}
             found.hollow |= empty & {0, len(rows) - 1} if len(empty) == 1 else set()
@@ -264,7 +264,7 @@ def _is_total_word(word: str) -> bool:
 
 
 def label_names(columns: Iterable[str]) -> set[str]:
-    """Return the words that may be beside a word for totals: those of the columns' names, and currencies."""
+    """Return the words that may be next to a word for totals: words of column names, and currencies."""
     return {word for column in columns for word in _words(column)} | {code.casefold() for code in CURRENCY_CODES}
 
 
@@ -279,7 +279,7 @@ def has_total_word(cell: str) -> bool:
 
 
 def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
-    """Return True if a label's other words are names: in `North Total`, but not in the product `Total Wine`."""
+    """Return True if a label's other words are names: as in `North Total`, but not in the product `Total Wine`."""
     if (head := re.match(r"\W*([\w-]+)\s*:", cell)) and head[1].casefold() in _SUM_WORDS:
         return True  # as in `Total: Search campaigns`
     rest = [w for w in _label_words(cell) if not _is_total_word(w) and w not in _FILLERS and not w.isdigit()]
@@ -288,12 +288,12 @@ def is_only_names(cell: str, names: set[str], groups: Container[str]) -> bool:
 
 
 def decide_totals(lines: Sequence[Line], suspects: Suspects, labels: Sequence[Sequence[str]]) -> TotalRows:
-    """Decide which suspect lines are totals. `labels` are the texts of each line's columns of labels."""
+    """Decide which suspect lines are totals. `labels` are the texts of each line's label columns."""
     return _Decision(lines, suspects, labels).decide()
 
 
 class _Decision:
-    """The state of one decision: the lines of a table, and what makes some of them suspect."""
+    """The state of one decision: the lines of a table, and the reasons why some are suspect."""
 
     def __init__(self, lines: Sequence[Line], suspects: Suspects, labels: Sequence[Sequence[str]]) -> None:
         self.lines, self.suspects, self.labels = lines, suspects, labels
@@ -317,7 +317,7 @@ class _Decision:
             found |= self._all_without_label(found)
         inner = {at for at in suspects.hollow if 0 < at < self.last}
         if suspects.hollow - found and inner & found:
-            found -= inner  # rows without a label are data elsewhere in this table, so they are data here too
+            found -= inner  # rows without a label are data elsewhere in this table, so also here
         found |= self._unworded_total(found)
         rest = [at for at in range(self.count) if at not in found]
         unproven = [
@@ -333,7 +333,7 @@ class _Decision:
         return TotalRows(found, unproven, kept)
 
     def _reduce(self, order: Iterable[int], done: set[int]) -> set[int]:
-        """Run over the lines with a stack of open ones, in which a total replaces what it adds up."""
+        """Run over the lines with a stack of open ones, in which a total replaces the lines that it adds up."""
         still: list[int] = []
         found: set[int] = set()
         for at in order:
@@ -347,7 +347,7 @@ class _Decision:
         return found
 
     def _all_without_label(self, found: set[int]) -> set[int]:
-        """Return all lines without a label, if each of them adds up others: together that is no chance."""
+        """Return all lines without a label, if each adds up others. Together that is not chance."""
         hollow = self.suspects.hollow
         odds = 1
         for at in hollow:
@@ -360,7 +360,7 @@ class _Decision:
         return next((one for one in both if hollow <= one), set())
 
     def _added_up(self, at: int, still: list[int]) -> list[int]:
-        """Return the open lines that a suspect one adds up; none if it is data."""
+        """Return the open lines that a suspect line adds up, or [] if it is data."""
         suspects, exact = self.suspects, at in self.suspects.exact
         texts = self.labels[at]
         sparse = sum(not text for text in texts) * 2 >= len(texts) > 1
@@ -369,12 +369,12 @@ class _Decision:
             rows = sum(self.lines[one].rows for one in span)
             hits, misses = self._fit(at, span)
             if exact and at in self.edges and size == len(still) and hits >= max(misses, 1):
-                return span  # a grand total, whose columns of rates are not sums
+                return span  # a grand total; its columns of rates are not sums
             edge = at in (0, self.last)
             whole = edge and at in suspects.hollow and size == len(still) and rows > 1
             most = hits > misses or (hits and not any(texts) and self._count_peaks(at, span) == len(self.columns))
             if whole and most and self._odds(at, span) >= _CERTAIN:
-                return span  # the same without a word
+                return span  # a grand total without a word
             if not hits or misses:
                 continue
             named = exact and self.several and (rows > 1 or len(texts) > 1)
@@ -388,7 +388,7 @@ class _Decision:
         return still[-1:] if self.count > 2 and self._is_grand_total(at, still) else []
 
     def _matching_sizes(self, at: int, still: list[int]) -> list[int]:
-        """List how many of the last open lines a suspect may add up: where a column's sum is its number, and all."""
+        """List the possible counts of last open lines that a suspect adds up: where a column's sum matches, and all."""
         found: set[int] = set()
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -405,7 +405,7 @@ class _Decision:
         return [*sorted(found)[:_ENDINGS_MAX], len(still)]
 
     def _fit(self, at: int, span: Sequence[int]) -> tuple[int, int]:
-        """Count the columns whose number is the sum of those lines (of means: the mean), and those where it is not."""
+        """Count the columns whose number is the sum (or mean) of those lines, and the columns with another number."""
         hits = misses = 0
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -419,7 +419,7 @@ class _Decision:
             if at in self.suspects.means:
                 step = Decimal("0.51").scaleb(min(0, int(own.as_tuple().exponent)))
                 near = near or abs(own - whole / rows) <= step
-            if at in self.suspects.worded and own:  # "Total debits" adds up the negative rows
+            if at in self.suspects.worded and own:  # "Total debits" adds up only the negative rows
                 near = near or own == sum((one for one in numbers if (one > 0) == (own > 0)), Decimal(0))
             hits, misses = hits + near, misses + (not near)
         return hits, misses
@@ -433,7 +433,7 @@ class _Decision:
         said = " ".join(self.labels[at])
         worded = bool(re.search(r"(?i)grand|gesamt.|sub|zwischen|insgesamt|\w:", said))
         filled = sum(number is not None for number in self.lines[at].numbers.values())
-        # Rates are no larger in a total.
+        # Rates do not grow in a total.
         return worded and at in self.edges and self._count_peaks(at, others) * 2 >= filled
 
     def _count_peaks(self, at: int, others: Sequence[int]) -> int:
@@ -445,9 +445,9 @@ class _Decision:
         return found
 
     def _odds(self, at: int, span: Sequence[int] = ()) -> int:
-        """Estimate against how many odds the numbers of a line are sums by chance: small ones often are.
+        """Estimate the odds against the numbers of a line being sums by chance. Small numbers often are.
 
-        With `span`, only the columns count whose numbers are the sums of those lines.
+        With `span`, only columns count whose numbers are sums of these lines.
         """
         odds = 1
         for column, number in self.lines[at].numbers.items():
@@ -458,7 +458,7 @@ class _Decision:
         return odds
 
     def _unworded_total(self, found: set[int]) -> set[int]:
-        """Find a last row that adds up all others in two columns or more: a total in a language that is not known."""
+        """Find a last row that adds up all others in two or more columns: a total in an unknown language."""
         if found or len(self.columns) < 2 or sum(line.rows for line in self.lines) < 4:
             return set()
         others = [line.numbers for line in self.lines[:-1]]
@@ -470,7 +470,7 @@ class _Decision:
         return {self.last} if len(exact) > 1 and all(exact) and self._odds(self.last) > 1000 else set()
 
     def _repeated_head(self, at: int) -> int | None:
-        """Find the row that heads the group of a total: the same numbers, its name in the total's, its rows between."""
+        """Find the row that heads a total's group: the same numbers, its name in the total's, its rows in between."""
         if not self.labels[at]:
             return None
         name = self.labels[at][0].strip().casefold()
@@ -482,7 +482,7 @@ class _Decision:
         return None
 
     def _nested_heads(self, found: set[int]) -> set[int]:
-        """Find heads of groups without indent, if a total of all shows that the other rows count twice."""
+        """Find group heads without indent, if a grand total shows that the other rows count twice."""
         plain = [at for at in range(self.count) if at not in found]
         total = next(iter(found))
         if total < plain[-1] or any(line.rows > 1 for line in self.lines):
@@ -511,7 +511,7 @@ class _Decision:
 
 
 def _indented_heads(rows: Sequence[Sequence[Cell]], labels: Sequence[int], lines: Sequence[Line]) -> set[int]:
-    """Find heads of groups in a compact pivot table: their rows are indented, and add up to the head."""
+    """Find group heads in a compact pivot table, whose rows are indented and add up to the head."""
     if not labels:
         return set()
     texts = [row[labels[0]] for row in rows]

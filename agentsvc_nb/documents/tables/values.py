@@ -1,7 +1,7 @@
 """Read the texts of a column as numbers, durations, dates, times or truth values.
 
-A column is read as a whole: its other cells decide what `1.234`, `03/04/2026` or `12:30` means in one of them. Each
-distinct text is read once, so the functions take texts with the number of cells that have them.
+A column is read as a whole, because its other cells decide the meaning of `1.234`, `03/04/2026` or `12:30`. Each
+distinct text is read once, so the functions take texts with the number of cells that contain them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from agentsvc_nb.documents.tables.model import Kind, Value
 
 SHARE: Final = 0.75
-"""The share of a column's filled cells that must be of a kind. With fewer it is a column of text."""
+"""The share of a column's filled cells that must be of a kind. With fewer it is a text column."""
 _EMPTY: Final = frozenset(
     (
         "",
@@ -30,12 +30,12 @@ _EMPTY: Final = frozenset(
 
 
 def is_empty(text: str) -> bool:
-    """Return True if a cell in a column of numbers or dates says that there is no value."""
+    """Return True if a cell in a column of numbers or dates has no value."""
     return not text or text.strip().casefold() in _EMPTY
 
 
 class Hints(NamedTuple):
-    """What other columns of the table show: their decimal mark, and whether the day comes before the month."""
+    """Hints from a table's other columns: their decimal mark, and whether the day comes before the month."""
 
     decimal_mark: str = ""
     day_first: bool | None = None
@@ -46,7 +46,7 @@ NO_HINTS: Final = Hints()
 
 @dataclass(frozen=True, slots=True)
 class ColumnReading:
-    """What a column's texts mean. `values` has None for texts that are empty or not of the kind."""
+    """The meaning of a column's texts. `values` has None for texts that are empty or not of the kind."""
 
     kind: Kind
     values: Mapping[str, Value]
@@ -58,17 +58,17 @@ class ColumnReading:
     """False if hints of other columns could change the reading."""
     notes: tuple[str, ...] = field(default=())
     doubt: str = ""
-    """What no cell decides, so that the values may be others; empty if nothing is open."""
+    """The question that no cell decides, so that other values are possible, or ""."""
 
     def has_same_form(self, other: ColumnReading) -> bool:
-        """Return True if both read the cells in the same way."""
+        """Return True if both readings interpret cells in the same way."""
         return (self.kind, self.unit, self.decimals, self.decimal_mark, self.day_first) == (
             other.kind, other.unit, other.decimals, other.decimal_mark, other.day_first,
         )  # fmt: skip
 
 
 def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) -> ColumnReading:
-    """Read the texts of the column `name`, each with the number of cells that have it.
+    """Read the texts of the column `name`, each with the number of cells that contain it.
 
     >>> read_texts("Cost", {"1.200,50 €": 1, "3,10 €": 1}).values["1.200,50 €"]
     Decimal('1200.50')
@@ -88,7 +88,7 @@ def read_texts(name: str, counts: Mapping[str, int], hints: Hints = NO_HINTS) ->
 
 
 def collect_hints(readings: Iterable[ColumnReading], default: Hints) -> Hints:
-    """Return what the columns that are sure show: the commonest decimal mark, and the order of day and month."""
+    """Return the hints of the sure columns: the most common decimal mark, and the order of day and month."""
     sure = [one for one in readings if one.sure]
     marks = Counter(one.decimal_mark for one in sure if one.decimal_mark)
     orders = Counter(one.day_first for one in sure if one.day_first is not None)
@@ -113,7 +113,7 @@ def _read_truth(counts: Mapping[str, int]) -> dict[str, Value] | None:
     folded = {text: text.strip().casefold() for text in counts}
     words = {word for word in folded.values() if word}
     pair = next((pair for pair in _TRUTH if words and words <= pair.keys()), None)
-    # A column of nothing but `y` or `t` may mean anything.
+    # A column of only `y` or `t` may mean anything.
     if pair is None or (all(len(word) == 1 for word in words) and len(words) < 2):
         return None
     return {text: pair.get(word) for text, word in folded.items()}
@@ -165,7 +165,7 @@ _SCALES: Final = {
     for word in words.split()
 }
 _AMBIGUOUS_SCALES: Final = frozenset("kKMB")
-"""Alone behind all numbers these may as well be kelvin, metres or bytes."""
+"""Alone behind all numbers, these may also be kelvin, metres or bytes."""
 _NO_UNITS: Final = frozenset(["am", "pm", "a.m.", "p.m.", "uhr"])
 _ORDINALS: Final = frozenset(["st", "nd", "rd", "th"])
 _SPACES: Final = " \u00a0\u2009\u202f'’"
@@ -198,7 +198,7 @@ class Amount(NamedTuple):
 
 @lru_cache(100_000)
 def parse_amount(cell: str) -> Amount | None:
-    """Take an amount apart; None if the cell is not a number.
+    """Parse an amount, or return None if the cell is not a number.
 
     >>> parse_amount(" $ (1,200.00)")
     Amount(digits='-1,200.00', currency='$', unit='', exponent=0)
@@ -249,12 +249,12 @@ _NO_SPACES: Final = str.maketrans("", "", _SPACES)
 
 
 def is_currency(unit: str) -> bool:
-    """Return True for a sign or code of a currency."""
+    """Return True for a currency sign or code."""
     return unit[-1:] in _SIGNS or unit in CURRENCY_CODES or unit.casefold() in _WORDS
 
 
 def currency_code(unit: str) -> str:
-    """Return the code of a currency, however it is written; another unit as it is.
+    """Return the code of a currency in any notation, or another unit unchanged.
 
     >>> currency_code("€"), currency_code("kg")
     ('EUR', 'kg')
@@ -269,7 +269,7 @@ def number_of(text: str, mark: str = ".") -> Decimal | None:
 
 
 def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnReading | str:
-    """Read the texts as numbers; else return why they are none in a sentence, which may be empty."""
+    """Read the texts as numbers, or return a sentence (possibly "") why they are not numbers."""
     sample = [text for text, _ in zip(counts, range(1000), strict=False) if not is_empty(text)]
     if not sample or sum(1 for text in sample if parse_amount(text)) * 2 < len(sample):
         return ""
@@ -297,7 +297,7 @@ def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnRead
         return ""
     notes = []
     doubt = ""
-    # Where commas are the only marks, and smaller numbers have none, they group thousands.
+    # If commas are the only marks, and smaller numbers have none, they group thousands.
     only_commas = mark == "." and not any("." in one for one in digits) and any("," not in one for one in digits)
     if not sure and not only_commas:
         example = next(one for one in digits if "." in one or "," in one)
@@ -321,7 +321,7 @@ class _Unit(NamedTuple):
 
 
 def _find_unit(amounts: Mapping[str, Amount], counts: Mapping[str, int]) -> _Unit | str:
-    """Return the unit of the column, or why its numbers can't be added."""
+    """Return the unit of the column, or a sentence why its numbers can't be added."""
     currencies, suffixes = Counter[str](), Counter[str]()
     for text, one in amounts.items():
         currencies[one.currency] += counts[text]
@@ -340,7 +340,8 @@ def _find_unit(amounts: Mapping[str, Amount], counts: Mapping[str, int]) -> _Uni
 def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = False) -> tuple[str, bool]:
     """Return the decimal mark of numbers as written, and whether something decides it.
 
-    Numbers such as `1.234` leave it open. Then other numbers of the column decide, then `hint`, else the English way.
+    Numbers such as `1.234` leave it open. Then the column's other numbers decide, then `hint`, else the English
+    convention.
     """
     votes = Counter(vote for one in digits if ("." in one or "," in one) and (vote := _vote(one)))
     if votes["."] or votes[","]:
@@ -352,18 +353,18 @@ def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = Fal
         return hint or ".", False
     mark = open_marks.pop()
     whole = [len(one.lstrip("-")) for one in digits if "." not in one and "," not in one]
-    if any(length > 3 for length in whole):  # 1234 has no mark in this column, so 1.234 is not as large
+    if any(length > 3 for length in whole):  # 1234 has no mark in this column, so 1.234 is smaller
         return mark, True
     other = "," if mark == "." else "."
     if money and any(one.lstrip("-").find(mark) > 1 for one in digits):
-        return other, True  # money has two decimals; the price of a litre has three, and one digit before them
+        return other, True  # money has two decimals; a litre price has three, after a single digit
     if hint:
         return hint, True
     return ".", False
 
 
 def _vote(one: str) -> str:
-    """Return the decimal mark that a number shows; `?` and its mark if it is open, empty if it is not a number."""
+    """Return the decimal mark of a number, `?` and its mark if it is open, or "" if it is not a number."""
     one = one.lstrip("-")
     last = max(one.rfind("."), one.rfind(","))
     mark, other = one[last], "," if one[last] == "." else "."
@@ -394,7 +395,7 @@ _ERROR: Final = re.compile(r"#(?:DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|N/A|GETTIN
 
 
 def is_error(text: str) -> bool:
-    """Return True for an error value of a spreadsheet, such as `#DIV/0!`."""
+    """Return True for a spreadsheet's error value, such as `#DIV/0!`."""
     return text.startswith("#") and bool(_ERROR.fullmatch(text.strip()))
 
 
@@ -447,7 +448,7 @@ def _parse_span(text: str) -> re.Match[str] | None:
         return None
     if found := _CLOCK_SPAN.fullmatch(text):
         return found
-    # `5m` alone is five metres as well as five minutes, so words need two parts, or hours beside nothing else.
+    # `5m` alone may be five metres or five minutes, so a duration in words needs two parts.
     found = _WORD_SPAN.fullmatch(text)
     return found if found and sum(part is not None for part in found.groups()) > 1 else None
 
@@ -515,11 +516,11 @@ _MONTH_SHAPES: Final = (
 )
 _TIME_OF_DAY: Final = re.compile(_TIME)
 _CENTURY: Final = 69
-"""Two digits from here on are years of the 20th century, as in POSIX."""
+"""Two-digit years from here on belong to the 20th century, as in POSIX."""
 
 
 class WrittenDate(NamedTuple):
-    """A date as written. If `open`, `month` and `day` may be the other way round."""
+    """A date as written. If `open` is True, `month` and `day` may be swapped."""
 
     year: int
     month: int
@@ -532,7 +533,7 @@ class WrittenDate(NamedTuple):
 
 @lru_cache(100_000)
 def parse_date(text: str) -> WrittenDate | time | None:
-    """Take a date or a time of the day apart; None if the text is neither."""
+    """Parse a date or a time of day, or return None if the text is neither."""
     text = text.strip()
     if not 4 <= len(text) <= _CELL_MAX or not any(char.isdigit() for char in text):
         return None
@@ -605,7 +606,7 @@ def _is_compact_date(name: str, counts: Mapping[str, int]) -> bool:
 
 
 def is_serial_date(name: str, numbers: Iterable[Decimal]) -> bool:
-    """Return True if the numbers of a column are dates as spreadsheets count them, in days from 1899-12-30."""
+    """Return True if a column's numbers are dates as spreadsheets count them, in days from 1899-12-30."""
     named = re.fullmatch(r"(?i).*\b(date|datum|fecha|data)", name.strip())
     return bool(named) and all(36_526 <= number < 73_051 for number in numbers)  # 2000 to 2099
 
@@ -639,7 +640,7 @@ def _parse(text: str, compact: bool) -> WrittenDate | time | None:
 
 
 def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> ColumnReading:
-    """Read dates once the column has decided whether the day or the month comes first."""
+    """Read dates after the column has decided whether the day or the month comes first."""
     opened = {text: one for text, one in written.items() if one.open}
     firsts = sum(counts[text] for text, one in opened.items() if one.month > 12)
     seconds = sum(counts[text] for text, one in opened.items() if one.day > 12)

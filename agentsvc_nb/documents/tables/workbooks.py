@@ -1,7 +1,7 @@
-"""Read the sheets of workbooks: Excel, old and new, and OpenDocument by calamine; Excel 2003 XML by lxml.
+"""Read the sheets of workbooks: old and new Excel and OpenDocument with calamine, Excel 2003 XML with lxml.
 
-calamine gives values, merged areas and visibility. Number formats that change what a cell says (`12.5%`, `00123`),
-errors and formulas without a result are read from the XML of .xlsx files.
+calamine gives values, merged areas and visibility. The XML of .xlsx files gives errors, formulas without a result, and
+number formats that change a cell's meaning (`12.5%`, `00123`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAMED_MAX: Final = 5
 
 
 def check_unpacked_size(data: bytes) -> None:
-    """Refuse a zip bomb. One that declares a false size is stopped by the limits of the process."""
+    """Reject a zip bomb. The process limits stop one that declares a false size."""
     packed = io.BytesIO(data)
     if zipfile.is_zipfile(packed):
         with zipfile.ZipFile(packed) as parts:
@@ -84,7 +84,7 @@ def read_workbook(data: bytes, cells_max: int = CELLS_MAX) -> list[Sheet]:
 
 
 def _plain_cell(cell: Any) -> Cell:
-    """Return None for an empty cell, and numbers with the fifteen digits that a workbook keeps."""
+    """Return None for an empty cell, and numbers with the fifteen digits that a workbook stores."""
     if isinstance(cell, float):
         if cell.is_integer():
             return int(cell) if abs(cell) <= 2**53 else cell
@@ -102,13 +102,13 @@ def _fill_merged(rows: Sequence[list[Cell]], merged: Iterable[tuple[tuple[int, i
 
 @dataclass(slots=True)
 class _Marks:
-    """What the XML of a sheet says of some cells that their values do not."""
+    """Facts about some cells that only the XML of a sheet has."""
 
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
     without_result: list[tuple[int, int]] = field(default_factory=list)
     hidden_rows: list[int] = field(default_factory=list)
-    """Numbers of rows that a filter hides."""
+    """The numbers of rows that a filter hides."""
 
     def apply(self, rows: Sequence[list[Cell]]) -> list[str]:
         """Put formats and errors into the cells, and return notes."""
@@ -154,7 +154,7 @@ def _xml_parser() -> XMLParser:
 
 
 def _read_marks(data: bytes, names: set[str]) -> dict[str, _Marks]:
-    """Read the marks of an .xlsx file's sheets, by sheet. A file that is damaged there has none."""
+    """Read the marks of an .xlsx file's sheets, by sheet. Damaged parts have no marks."""
     from lxml import etree
 
     if data[:2] != b"PK":
@@ -168,7 +168,7 @@ def _read_marks(data: bytes, names: set[str]) -> dict[str, _Marks]:
             for name, path in _sheet_paths(parts):
                 if name in names:
                     xml = parts.read(path)
-                    # Most sheets have none of these, and reading the XML of a large one takes long.
+                    # Most sheets have no such cells, and reading the XML of a large sheet takes long.
                     if formats or b't="e"' in xml or b"<f" in xml or b"<filterColumn" in xml:
                         found[name] = _sheet_marks(xml, formats)
     except (zipfile.BadZipFile, KeyError, ValueError, etree.XMLSyntaxError):
@@ -188,7 +188,7 @@ def _sheet_paths(parts: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def _percent_and_padded_styles(parts: zipfile.ZipFile) -> Mapping[str, str]:
-    """Return the codes of styles that show percentages or pad numbers with zeros, by the number of the style."""
+    """Return the codes of styles that show percentages or pad numbers with zeros, by style number."""
     from lxml import etree
 
     if "xl/styles.xml" not in parts.namelist():
