@@ -1,9 +1,9 @@
 """The error tables: why a request fails (`CODES`), and why a run or job fails (`FAILURES`).
 
-The service can respond with an error only by naming a row (`service.api_error.ApiError`). The client chooses the
-exception and whether to retry by the same row, or by the status for a code that it does not know (`STATUSES`).
-`docs/errors.md` is rendered from here. The rules: docs/api/errors.md. Rows are ours unless they are `stated`: in the
-original description of the API.
+The service answers with an error only by naming a row (`service.api_error.ApiError`). By the same row, the client
+chooses the exception and whether to retry. For an unknown code, it uses the status (`STATUSES`). `docs/errors.md` is
+rendered from here; docs/api/errors.md has the rules. A row is ours unless it is `stated`, which means that the original
+description of the API has it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from agentsvc_nb.wire.limits import BUSY_RETRY_AFTER_SECONDS
 
 Source = Literal["stated", "ours"]
 Retry = Literal["never", "transient"]
-"""`transient`: the same request may succeed later. Whether it is safe to send again depends on the route
-(`routes.Route.resend`)."""
+"""`transient`: the same request may succeed later. The route decides whether a repeat is safe (`routes.Route.resend`).
+"""
 
 ErrorType = Literal[
     "invalid_request_error",
@@ -65,7 +65,7 @@ STATUSES: Final = {
 class Code:
     """One error code: its cause, and a hint on what to do.
 
-    Error type, exception class and retry are those of the status unless the row has its own.
+    The status gives error type, exception class and retry, unless the row overrides them.
     """
 
     cause: str
@@ -74,9 +74,9 @@ class Code:
     own_type: ErrorType | None = None
     own_retry: Retry | None = None
     retry_after: int | None = None
-    """Seconds of the `Retry-After` header, if the API fixes them."""
+    """Seconds of the `Retry-After` header, if the API defines them."""
     unreached: str = ""
-    """Why this service never responds with the code, if so; the client knows it for other services."""
+    """The reason why this service never responds with the code, if so. The client knows it for other services."""
     code: str = ""
     status: int = 0
 
@@ -86,7 +86,7 @@ class Code:
 
     @property
     def raises(self) -> str:
-        """Name of the client's exception class (`client.errors`)."""
+        """Return the name of the client's exception class (`client.errors`)."""
         return STATUSES[self.status].raises
 
     @property
@@ -327,13 +327,13 @@ CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run or job failed: the service sets its code as `last_error`, or as a tool's `error.code`."""
+    """Why a run or job failed. The service sets its code as `last_error`, or as a tool's `error.code`."""
 
     cause: str
     hint: str
     source: Source = "ours"
     resumable: bool = False
-    """Whether a run that failed so can be resumed: the reason may pass."""
+    """True if a run with this failure can be resumed, because the reason may pass."""
 
 
 FAILURES: Final = {
@@ -433,7 +433,7 @@ FAILURES: Final = {
 
 
 def resume_command(command: str, run_id: str, code: str | None, message: str | None) -> str | None:
-    """Return the command that resumes a run which failed with this code and message; None if it can't be resumed.
+    """Return the command that resumes a run that failed with this code and message, or None if it can't be resumed.
 
     >>> resume_command("agentsvc runs resume", "last", "limit_reached", "Resume it with a higher `max_cents`.")
     'agentsvc runs resume last --max-cents N'

@@ -52,13 +52,13 @@ _FILES_OF_A_SKILL: Final[dict[str, JsonValue]] = {
 
 
 class ProjectChange(Request):
-    """The body of `PATCH /projects/{project}`. Fields that are left out do not change."""
+    """The body of `PATCH /projects/{project}`. Absent fields do not change."""
 
     name: ProjectName | None = None
     instructions: Instructions | None = None
     skills: dict[str, dict[str, str]] | None = Field(
         default=None,
-        # A name whose value is null counts as left out (docs/api/conventions.md "Values"), in a map, too.
+        # Also in a map, a name whose value is null counts as left out (docs/api/conventions.md "Values").
         json_schema_extra={"anyOf": [{"type": "object", "additionalProperties": _FILES_OF_A_SKILL}, {"type": "null"}]},
         description="Skills by name, each with its files' texts by path; a skill without files is removed.",
         examples=[{"tone": {"SKILL.md": "---\nname: tone\ndescription: How we write.\n---\nShort sentences."}}],
@@ -66,7 +66,7 @@ class ProjectChange(Request):
 
 
 class SkillFacts(Model):
-    """A skill of a project: instructions for certain work, which the agent reads when it needs them."""
+    """A skill of a project: instructions for a kind of work, which the agent reads when it needs them."""
 
     object: str = "skill"
     name: str = ""
@@ -75,7 +75,7 @@ class SkillFacts(Model):
 
 
 class Project(Model):
-    """A group of chats; runs and jobs name it in `project`."""
+    """A group of chats. Runs and jobs name it in `project`."""
 
     object: str = "project"
     id: str
@@ -90,7 +90,7 @@ class ProjectList(Model):
 
 
 class RetiredChat(Model):
-    """A retired chat: it accepts no more starts, but can still be read."""
+    """A retired chat. It accepts no more starts, but can still be read."""
 
     object: str = "chat"
     id: str
@@ -98,8 +98,10 @@ class RetiredChat(Model):
 
 
 ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$"
-"""Text without line breaks, control characters and bidirectional controls. Joiners (U+200C, U+200D) are allowed,
-because some scripts need them."""
+"""Text without line breaks, control characters and bidirectional controls.
+
+Joiners (U+200C, U+200D) are allowed, because some scripts need them.
+"""
 
 
 class NewName(Request):
@@ -120,7 +122,7 @@ class RestoredVersion(Request):
 
 
 class StagedFile(Model):
-    """An uploaded file that can be attached; its ID is valid for 24 hours."""
+    """An uploaded file that can be attached. Its ID is valid for 24 hours."""
 
     object: str = "staged_file"
     id: str
@@ -145,7 +147,7 @@ class TypedOutput(Model):
 
 
 class FileFacts(Model):
-    """The facts about a file of a chat. `id` is the SHA-256 of its content; `kind` says who made it."""
+    """The facts about a file of a chat. `id` is the SHA-256 of its content. `kind` says who created it."""
 
     object: str = "workspace_file"
     id: str = Field(json_schema_extra={"pattern": SHA256})
@@ -163,8 +165,10 @@ class FileFacts(Model):
 
 
 class WorkspaceFile(FileFacts):
-    """A file of a chat, as listed, or an earlier version of one; `output` is the typed output that it belongs to.
-    `removed`: this is a version of a file that the chat no longer has."""
+    """A file of a chat, or an earlier version of one. `output` is the typed output that it belongs to.
+
+    `removed` is true for a version of a file that the chat no longer has.
+    """
 
     run_id: str | None = None
     output: TypedOutput | None = None
@@ -174,7 +178,7 @@ class WorkspaceFile(FileFacts):
 
 
 class FilePage(Model):
-    """A page of a chat's files, by path; `next_after` is null on the last page."""
+    """A page of a chat's files, by path. `next_after` is null on the last page."""
 
     object: str = "list"
     chat: str = ""

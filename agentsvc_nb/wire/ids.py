@@ -11,7 +11,7 @@ from agentsvc_nb.wire.limits import IDEMPOTENCY_KEY_CHARS
 _UUID: Final = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _TAIL: Final = r"[A-Za-z0-9_-]{1,64}"
 
-# Patterns for JSON Schema, which searches: the anchors make them match the whole text.
+# Patterns for JSON Schema, which searches in the text. The anchors make them match the whole text.
 RUN: Final = rf"^{_UUID}$"
 CHAT: Final = rf"^(chat_{_TAIL}|{_UUID})$"
 CHAT_OR_NEW: Final = rf"^(new|chat_{_TAIL}|{_UUID})$"
@@ -52,7 +52,7 @@ def is_idempotency_key(text: object) -> bool:
 
 
 RUN_BEGINNING: Final = 8
-"""How many characters of a run's ID are enough to name it, if no other begins with them."""
+"""The number of a run ID's first characters that name it, if no other ID begins with them."""
 
 CALL_BEGINNING: Final = 13
 """How many characters of a tool call's ID messages show, `call_` included."""

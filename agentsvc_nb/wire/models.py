@@ -1,7 +1,7 @@
 """The base models of all requests and responses.
 
-Modules with many models do without `from __future__ import annotations`: pydantic would evaluate the text of each
-annotation at import, which takes a third of the time that making the classes takes.
+Modules with many models do not use `from __future__ import annotations`. With it, pydantic would evaluate the text of
+each annotation at import, which adds a third to the time of creating the classes.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ class Request(BaseModel):
 
 
 class Model(BaseModel):
-    """A response of the service. Unknown fields are kept: a service may send more than this version knows."""
+    """A response of the service. Unknown fields are kept, because a service may send more than this version knows."""
 
     model_config = ConfigDict(
         extra="allow",
         protected_namespaces=(),
-        defer_build=True,  # built at first use: building all models would take half of the import time
+        defer_build=True,  # built at first use, because building all models would take half of the import time
         json_schema_serialization_defaults_required=True,  # the service sends every field
     )
 
     _request_id: ClassVar[str | None] = None
-    """The `X-Request-Id` of the response, if the client read the record from one; not a field."""
+    """The `X-Request-Id` of the response, if the client read the record from one. Not a field."""
 
     @classmethod
     def read(cls, data: bytes | str) -> Self:
         """Parse JSON. A `null` counts as absent in a field that has a default.
 
-        Raises `pydantic.ValidationError`, which names each field of a wrong type.
+        Raises `pydantic.ValidationError`, which names each field of the wrong type.
         """
         build(cls)
         try:
             return cls._parse(data)
         except ValidationError as error:
-            # Only now: looking for nulls in every response would make all of them slower.
+            # Look for nulls only now, because doing so for every response would slow all of them.
             if (rest := _without_nulls(data, error)) is None:
                 raise
             try:
@@ -59,7 +59,7 @@ class Model(BaseModel):
 
 
 def _without_nulls(data: bytes | str, error: ValidationError) -> str | None:
-    """Return the JSON without the nulls that could not be read; None if there are none."""
+    """Return the JSON without the nulls that could not be read, or None if there are none."""
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ def _drop_null(place: Any, path: tuple[int | str, ...]) -> bool:
 
 
 def build(model: type[BaseModel]) -> None:
-    """Complete a deferred model, once, under a lock: before pydantic 2.14, building at first use is not thread-safe."""
+    """Complete a deferred model once, under a lock: before pydantic 2.14, building at first use is not thread-safe."""
     if not model.__pydantic_complete__:
         with _BUILDING:
             model.model_rebuild()

@@ -1,4 +1,4 @@
-"""The sources of an answer's numbers in words. A source is where a number was found: nobody verified the answer."""
+"""Describe the sources of an answer's numbers. A source says where a number was found; nobody verified the answer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
 
 NAMED: Final = 8
-"""The most numbers without a source that `summary` names."""
+"""The maximum count of numbers without a source that `summary` names."""
 _COMPARE: Final = "The text does not name the column; please compare."
 _KNOWN: Final = ("traced", "computed", "quoted", "given", "not_found")
 
 
 def describe(number: AnswerNumber) -> str:
-    """Return where a number is from, with names between backticks; an empty text for an unknown status.
+    """Return where a number comes from, with names between backticks, or "" for an unknown status.
 
     >>> describe(AnswerNumber(start=0, end=2, text="12", status="not_found"))
     'Not found in the results of this chat'
@@ -31,9 +31,9 @@ def describe(number: AnswerNumber) -> str:
 
 
 def summary(basis: AnswerBasis | None, *, named: bool = False) -> str:
-    """Return how many numbers have a source, as one line; an empty text for an answer without numbers.
+    """Return one line that says how many numbers have a source, or "" for an answer without numbers.
 
-    Numbers that were traced, computed again, quoted or given all have a source. With `named`, the line ends with the
+    Numbers that were traced, computed again, quoted or given have a source. With `named`, the line ends with the
     numbers that were not found.
 
     >>> summary(AnswerBasis(basis="written", number_counts={"traced": 20, "quoted": 3, "not_found": 4}))

@@ -1,9 +1,9 @@
-"""How an embedded service proves that it holds its folder's key, without showing it (docs/api/embedded.md "The proof").
+"""Prove that an embedded service holds its folder's key, without showing it (docs/api/embedded.md "The proof").
 
 A process that took the service's port could replay an earlier response, or forward the request to the real service on
-another port. So the proof covers a nonce, which the client makes anew each time, and the server's address, as each end
-of the connection sees it. It is signed with a key derived from the folder's for this purpose alone, because `/healthz`
-signs nonces for anyone: its signatures must be of no other use.
+another port. So the proof covers a nonce, which the client creates each time, and the server's address, as each end of
+the connection sees it. The signing key is derived from the folder's key for this purpose alone, because `/healthz`
+signs nonces for anyone: its signatures must have no other use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _INSTANCE: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 def new_nonce() -> str:
-    """A new nonce of 256 random bits."""
+    """Return a new nonce of 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
@@ -33,14 +33,14 @@ def is_nonce(text: object) -> bool:
 
 
 def is_instance(text: object) -> bool:
-    """True if `text` may be an instance id in a proof: it contains no line end, which separates the parts."""
+    """Return True if `text` can be an instance id in a proof: it must not contain the separator, a line end."""
     return isinstance(text, str) and _INSTANCE.fullmatch(text) is not None
 
 
 def address(host: str, port: int) -> str:
-    """The canonical text of one end of a connection, from `getsockname` or `getpeername`; the same on both ends.
+    """Return one end of a connection, from `getsockname` or `getpeername`, as a text that is the same on both ends.
 
-    Raises `ValueError` for a host that is no IP address.
+    Raises `ValueError` for a host that is not an IP address.
 
     >>> address("127.0.0.1", 8787), address("::ffff:127.0.0.1", 8787), address("::1", 8787)
     ('127.0.0.1:8787', '127.0.0.1:8787', '[::1]:8787')
@@ -54,9 +54,9 @@ def address(host: str, port: int) -> str:
 
 
 def proof(key: str, nonce: str, instance: str, server: str) -> str:
-    """The proof, in hex, that `instance` at the address `server` returns for `nonce` if it holds `key`.
+    """Return the proof, in hex, that `instance` at the address `server` gives for `nonce` if it holds `key`.
 
-    No part may contain a line end, which separates them.
+    No part may contain a line end, which separates the parts.
     """
     own = hmac.digest(key.encode(), PURPOSE.encode(), "sha256")
     return hmac.digest(own, "\n".join((PURPOSE, nonce, instance, server)).encode(), "sha256").hex()

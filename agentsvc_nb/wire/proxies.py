@@ -1,7 +1,7 @@
-"""How the environment says to reach an address: directly or through a proxy, and which certificates to trust.
+"""Choose how to reach an address, by the environment: directly or through a proxy, and which certificates to trust.
 
-The client and the service use these rules instead of those of `httpx`, which reads all variables at once and raises for
-one bad entry, whatever address is asked: `ImportError`, `InvalidURL`, or a `FileNotFoundError` without a name.
+The client and the service use these rules instead of those of `httpx`. `httpx` reads all variables at once and raises
+an error for one bad entry, whatever the address: `ImportError`, `InvalidURL`, or a `FileNotFoundError` without a name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LIKE: Final = "such as http://proxy.example:3128"
 
 
 class NetworkSettingError(ValueError):
-    """A variable of the environment keeps an address from being reached. The message names it and says what to do."""
+    """An environment variable prevents requests to an address. The message names it and tells what to do."""
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}. {remedy}.")
@@ -32,17 +32,17 @@ class NetworkSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy, and the variable that names it. Its address may hold a password."""
+    """A proxy, and the variable that names it. Its address may contain a password."""
 
     url: str = field(repr=False)
     variable: str
 
 
 def connection_options(url: str) -> dict[str, Any]:
-    """Return the arguments for a client of `httpx` or `httpx2` that reaches this address as the environment says.
+    """Return the arguments for an `httpx` or `httpx2` client that reaches this address as the environment says.
 
-    `verify` is given if the environment names certificates and the address is one with TLS; else the library's own
-    certificates count. Raises `NetworkSettingError`. Loopback needs no variable, so none can be at fault there.
+    `verify` is present for an address with TLS if the environment names certificates; else the library uses its own.
+    Raises `NetworkSettingError`. Loopback needs no variable, so no variable can cause an error there.
 
     >>> connection_options("http://127.0.0.1:8787")
     {'trust_env': False, 'proxy': None}
@@ -61,12 +61,12 @@ def connection_options(url: str) -> dict[str, Any]:
 
 
 def proxy_of(url: str) -> Proxy | None:
-    """Return the proxy for an address: of `HTTP_PROXY` or `HTTPS_PROXY`, else of `ALL_PROXY`; names in lower case come
-    first. None for loopback and for what `NO_PROXY` names.
+    """Return the proxy for an address, or None for loopback and addresses that `NO_PROXY` names.
 
-    Raises `NetworkSettingError` for a proxy that cannot be used.
+    `HTTP_PROXY` or `HTTPS_PROXY` has priority over `ALL_PROXY`, and lower-case names over upper-case ones. Raises
+    `NetworkSettingError` for a proxy that cannot be used.
     """
-    from urllib.request import getproxies  # knows the system's settings on macOS and Windows, too
+    from urllib.request import getproxies  # also knows the system's settings on macOS and Windows
 
     address, found = urlsplit(url), getproxies()
     scheme = next((name for name in (address.scheme, "all") if found.get(name)), None)
@@ -78,7 +78,7 @@ def proxy_of(url: str) -> Proxy | None:
 
 
 def settings_at_fault() -> Iterator[NetworkSettingError]:
-    """Yield an error for each variable that cannot be used, whatever address it is for."""
+    """Yield an error for each variable that cannot be used, whatever its addresses."""
     from urllib.request import getproxies
 
     found = getproxies()
@@ -93,7 +93,7 @@ def settings_at_fault() -> Iterator[NetworkSettingError]:
 
 
 def trusted_certificates() -> ssl.SSLContext | None:
-    """Return a context with the certificates of `SSL_CERT_FILE`, else of `SSL_CERT_DIR`; None if neither is set.
+    """Return a context with the certificates of `SSL_CERT_FILE` or else `SSL_CERT_DIR`, or None if neither is set.
 
     Raises `NetworkSettingError` if they cannot be read.
     """
@@ -103,7 +103,7 @@ def trusted_certificates() -> ssl.SSLContext | None:
                 if variable == "SSL_CERT_FILE":
                     return _context(path, None)
                 if not any(Path(folder).is_dir() for folder in path.split(os.pathsep)):
-                    raise NotADirectoryError("there is no such folder")  # OpenSSL would trust nobody, and not say why
+                    raise NotADirectoryError("there is no such folder")  # OpenSSL would trust nobody, without an error
                 return _context(None, path)
             except OSError as error:
                 raise NetworkSettingError(
@@ -114,9 +114,9 @@ def trusted_certificates() -> ssl.SSLContext | None:
 
 
 def is_from_proxy(url: str, status: int, headers: Mapping[str, str]) -> Proxy | None:
-    """Return the proxy of an address if it answered itself, because it could not reach the service.
+    """Return the proxy of an address if the proxy itself answered, because it could not reach the service.
 
-    Every answer of the service has `X-Request-Id`. Through a tunnel (https) no proxy can answer.
+    Every answer of the service has `X-Request-Id`. A proxy cannot answer through a tunnel (https).
     """
     if status in _PROXY_STATUSES and "x-request-id" not in headers and url.startswith("http:"):
         return proxy_of(url)
@@ -142,7 +142,7 @@ def _context(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 
 def _is_named(entry: str, address: SplitResult) -> bool:
-    """Return True if an entry of `NO_PROXY` names the address. An entry that cannot be read names nothing."""
+    """Return True if an entry of `NO_PROXY` names the address. An unreadable entry names nothing."""
     scheme, _, rest = entry.rpartition("://")
     name, port = _split_port(rest.lower())
     if entry == "*":
@@ -176,7 +176,7 @@ def _port_of(address: SplitResult) -> str:
 
 
 def _usable(scheme: str, value: str) -> Proxy:
-    """Return the proxy for a scheme. Raises `NetworkSettingError`, without the value, which may hold a password."""
+    """Return the proxy for a scheme. Raises `NetworkSettingError` without the value, which may contain a password."""
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper())
     variable = next((name for name in names if os.environ.get(name)), "The proxy of the system's settings")
     url = value if "://" in value else f"http://{value}"

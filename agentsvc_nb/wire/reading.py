@@ -1,4 +1,4 @@
-"""Read JSON that others wrote."""
+"""Read JSON from other programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def read_json(text: str | bytes | bytearray) -> Any:
     """Parse JSON.
 
     Raises `ValueError` with the reason: for other text, for a document that is nested too deeply, and for a number that
-    JSON can't carry on (NaN, an infinity, over 4,300 digits).
+    JSON cannot represent (NaN, an infinity, over 4,300 digits).
 
     >>> read_json('{"a": [1, null]}')
     {'a': [1, None]}

@@ -11,7 +11,7 @@ from agentsvc_nb.wire.models import Model, Request
 
 
 class DeveloperTerms(Model):
-    """The version of the terms that a new key must accept; people read them at `url`."""
+    """The version of the terms that a new key must accept. People read them at `url`."""
 
     object: str = "developer_terms"
     version: str
@@ -29,7 +29,7 @@ def _line(text: str) -> str:
 
 
 class NewKey(Request):
-    """The body of `POST /keys`. Without `scopes` the key has full access, without a budget no limit of its own."""
+    """The body of `POST /keys`. A key without `scopes` has full access; without a budget it has no limit of its own."""
 
     name: Annotated[
         str,
@@ -45,7 +45,7 @@ class NewKey(Request):
 
 
 class ApiKey(Model):
-    """A key, without its secret; `prefix` is the beginning of the secret."""
+    """A key without its secret. `prefix` is the beginning of the secret."""
 
     object: str = "api_key"
     id: str
@@ -61,7 +61,7 @@ class ApiKey(Model):
 
 
 class CreatedKey(ApiKey):
-    """A new key with its secret, which only this response has; the service does not store it."""
+    """A new key with its secret. Only this response has the secret, because the service does not store it."""
 
     key: str
 
@@ -78,8 +78,10 @@ class DeletedKey(Model):
 
 
 class DayUsage(Model):
-    """What an account was billed for today, and what its active work holds. `limit_cents` is its budget a day, null for
-    none; the day is that of the service's zone and ends at `resets_at`."""
+    """An account's billed cost of today, and the cost that its active work holds.
+
+    `limit_cents` is its daily budget, or null for none. The day is in the service's time zone and ends at `resets_at`.
+    """
 
     object: str = "day_usage"
     day: str = ""
@@ -189,7 +191,7 @@ class LabelList(Model):
 
 
 class LandingPage(Model):
-    """A landing page. `version` counts the writes of its labels, from 1."""
+    """A landing page. `version` counts the changes of its labels, from 1."""
 
     object: str = "landing_page"
     id: str

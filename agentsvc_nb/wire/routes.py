@@ -1,6 +1,6 @@
-"""The endpoint table: one row per endpoint. Rows marked `stated` are in the original description of the API.
+"""The endpoint table, one row per endpoint. Rows marked `stated` are in the original description of the API.
 
-The client takes paths from it, and what it may send again; the service its routes, scopes and rate limits.
+The client takes paths and resend rules from it. The service takes routes, scopes and rate limits.
 `docs/routes.md` and the OpenAPI document are rendered from it.
 """
 
@@ -34,8 +34,10 @@ Access = Literal["key", "session", "open"]
 """The credential that an endpoint requires: a key (or member token), a signed-in browser session, or none (open)."""
 
 Resend = Literal["always", "keyed", "never"]
-"""What the client may send again after a transient failure: always (reads, cancels, staging), only with an
-Idempotency-Key, or never (docs/api/errors.md "What the client sends again")."""
+"""When the client may repeat a request after a transient failure (docs/api/errors.md "What the client sends again").
+
+Reads, cancels and staging may always be repeated, other requests only with an Idempotency-Key, or never.
+"""
 
 Produces = Literal["json", "json or events", "bytes"]
 Schema = dict[str, Any]
@@ -70,7 +72,7 @@ SUBMIT_ERRORS: Final = (
     "tool_not_found",
 )
 
-# Errors that a route's access, body and path imply
+# Errors that a route's access, body and path can cause.
 _ANY_ERRORS: Final = (
     "invalid_query",  # also for a request that is not valid HTTP
     "headers_too_large",
@@ -230,7 +232,7 @@ NONCE: Final = _query(
 class Route:
     """One endpoint, written as `Route(...).takes(...).answers(...).fails(...)`.
 
-    A key with any one of the `scopes` may call it; `limited` requests count against the request limits.
+    A key with any of the `scopes` may call it. `limited` requests count against the request limits.
     """
 
     name: str
@@ -255,7 +257,7 @@ class Route:
     def takes(
         self, method: str, path: str, *parameters: Parameter, body: type[Request] | None = None, form: bool = False
     ) -> Route:
-        """Add the request. `body` is the model of a JSON body; a `form` is multipart with `files`."""
+        """Add the request. `body` is the model of a JSON body. A `form` is multipart with `files`."""
         return replace(self, method=method, path=path, parameters=parameters, body=body, form=form)
 
     def answers(
@@ -266,13 +268,13 @@ class Route:
         also: Mapping[int, type[Model]] | None = None,
         produces: Produces = "json",
     ) -> Route:
-        """Add the successful response; `also` has others by status."""
+        """Add the successful response. `also` maps other statuses to their responses."""
         return replace(self, answer=answer, status=status, also=also or {}, produces=produces)
 
     def fails(self, *errors: str, session_code: str = "unauthorized") -> Route:
         """Add error codes beyond those that the access, the parameters, the body and the path imply.
 
-        A signed-in browser gets `session_code` where only a key counts.
+        A signed-in browser gets `session_code` if the endpoint accepts only a key.
         """
         return replace(self, errors=errors, session_code=session_code)
 
@@ -282,13 +284,13 @@ class Route:
 
     @property
     def operation_id(self) -> str:
-        """camelCase, verb first, such as `searchFiles`."""
+        """Return a camelCase name, verb first, such as `searchFiles`."""
         resource, verb = self.name.split(".")
         first, *rest = verb.split("_")
         return first + "".join(word.title() for word in (*rest, *resource.split("_")))
 
     def url(self, **parts: str) -> str:
-        """Return the path with its `{...}` filled in and quoted."""
+        """Return the path with its `{...}` parts filled in and quoted."""
         return self.path.format(**{name: quote(value, safe="") for name, value in parts.items()})
 
     def errors_by_status(self) -> dict[int, list[str]]:
@@ -339,7 +341,7 @@ _RUNS: Final = (
     Route("runs.events", "Reads run events: a page, or a server-sent stream.", RUNS, limited=False, source="stated")
     .takes("GET", f"{V1}/runs/{{run_id}}/events", RUN_ID, AFTER_EVENT, EVENTS_LIMIT, LAST_EVENT_ID)
     .answers(runs.EventPage, produces="json or events")
-    .fails("user_suspended"),  # of the limits only a suspension counts here: it also ends open streams
+    .fails("user_suspended"),  # of the limits, only a suspension applies here: it also ends open streams
     Route("runs.cancel", "Requests cancellation; safe to repeat.", RUNS, source="stated")
     .takes("POST", f"{V1}/runs/{{run_id}}/cancel", RUN_ID)
     .answers(runs.Run),
@@ -516,7 +518,7 @@ _SERVICE: Final = (
 )
 ROUTES: Final = {row.name: row for row in (*_RUNS, *_FILES, *_TOOLS_AND_JOBS, *_RESOURCES, *_ACCOUNT, *_SERVICE)}
 
-# The client has no operation for it (docs/mcp.md).
+# The client has no operation for this endpoint (docs/mcp.md).
 MCP: Final = Route("mcp.post", "Accepts an MCP message.", frozenset({"mcp"}), "never", limited=False).takes(
     "POST", f"{V1}/mcp"
 )

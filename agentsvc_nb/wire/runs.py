@@ -1,4 +1,4 @@
-"""Agent runs and their events, and the models that a run may name."""
+"""Agent runs and their events, and the models that a run may use."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -28,7 +28,7 @@ UploadId = Annotated[str, Field(pattern=ids.UPLOAD)]
 
 
 CODE_REQUEST: Final = "Answer with one Python code block that can stand as the next cell of this notebook."
-"""The notebook adds it to a message whose answer becomes a cell; it is for language models."""
+"""The notebook adds this to a message whose answer becomes a cell. It is for language models."""
 
 
 _ADDED: Final = f"\n\n{CODE_REQUEST}"
@@ -52,7 +52,7 @@ class NewClientTool(Request):
 
 
 class NewRun(Request):
-    """The body of `POST /runs`. Each wrong field has an error code of its own."""
+    """The body of `POST /runs`. Each invalid field has an error code of its own."""
 
     message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
     chat: ChatId | None = Field(default=None, description="The chat to work in; a new one if left out.")
@@ -107,7 +107,7 @@ class NewUndo(Request):
 
 
 class UndoneFile(Model):
-    """A file that a run changed, after an undo or redo. `version` is its current version, null without a file."""
+    """A file that a run changed, after an undo or redo. `version` is its current version, or null without a file."""
 
     path: str
     outcome: Literal["restored", "removed", "unchanged", "left"] | str = Field(
@@ -120,7 +120,7 @@ class UndoneFile(Model):
 
 
 class RunUndo(Model):
-    """What an undo or redo of a run did, by path. `undone_at` is null if the run's changes are in force."""
+    """The result of an undo or redo of a run, by path. `undone_at` is null if the run's changes are in force."""
 
     object: str = "run_undo"
     run_id: str
@@ -130,7 +130,7 @@ class RunUndo(Model):
 
 
 class RaisedLimit(Request):
-    """The body of `POST /runs/{run_id}/limits`: what an active run may cost from now on."""
+    """The body of `POST /runs/{run_id}/limits`: the new cost limit of an active run."""
 
     max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] = Field(
         description="The most that the run may cost, in cents; not less than its limit so far.", examples=[100]
@@ -141,7 +141,7 @@ Lasts = Literal["run", "hour"]
 
 
 class NewStandingApproval(Request):
-    """Which further calls of the tool in this chat are approved in advance."""
+    """The further calls of the tool in this chat that are approved in advance."""
 
     lasts: Lasts = Field(description="`run`: for the rest of the run; `hour`: for one hour.")
     folder: Annotated[str, Field(min_length=1, max_length=limits.FOLDER_CHARS)] | None = Field(
@@ -150,8 +150,11 @@ class NewStandingApproval(Request):
 
 
 class StandingApproval(Model):
-    """Further calls of a tool that a person approved in advance: those of the run `run_id`, or all of the chat until
-    `expires_at`. With a `folder`, only calls whose `path` is in it."""
+    """A person's approval in advance of further calls of a tool.
+
+    It covers the calls of the run `run_id`, or all calls of the chat until `expires_at`. With a `folder`, it covers
+    only calls whose `path` is in the folder.
+    """
 
     object: str = "standing_approval"
     id: str
@@ -205,7 +208,9 @@ class Verdict(Request):
 
 class CallApproval(Model):
     """The decision about a tool call of a run. `input` is the approved input, if it differs from the agent's.
-    `standing` is the approval of further calls, in the response to the verdict that made it."""
+
+    `standing` is the approval of further calls, in the response to the verdict that created it.
+    """
 
     object: str = "call_approval"
     run_id: str
@@ -232,12 +237,12 @@ class ImageBlock(Request):
 
 class JsonBlock(Request):
     type: Literal["json"]
-    # `json` is a method of pydantic's models.
+    # pydantic's models have a method `json`.
     value: Any = Field(alias="json")
 
 
 def _refuse_number(value: object) -> object:
-    """Refuse 1 and 1.0, which a literal of pydantic takes for true."""
+    """Reject 1 and 1.0, which a pydantic literal accepts as true."""
     if not isinstance(value, bool):
         raise ValueError("must be true")
     return value
@@ -249,7 +254,7 @@ class CallError(Request):
 
 
 class CallResult(Request):
-    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: `content` and the fields with it, or `pending`."""
+    """The body of `POST /runs/{run_id}/calls/{call_id}/result`: `content` with its fields, or `pending`."""
 
     content: list[Annotated[TextBlock | ImageBlock | JsonBlock, Field(discriminator="type")]] | None = Field(
         default=None, description="The result of the call.", examples=[[{"type": "text", "text": "12 lamps"}]]
@@ -263,7 +268,7 @@ class CallResult(Request):
 
 
 class ClientCall(Model):
-    """A call of a client tool. If `accepted`, it has its result; else it waits for one until `expires_at`."""
+    """A call of a client tool. If `accepted` is true, it has its result; else it waits for one until `expires_at`."""
 
     object: str = "client_call"
     run_id: str
@@ -289,10 +294,10 @@ NumberStrength = Literal["row_and_column", "row"]
 
 
 class AnswerNumber(Model):
-    """A number of an answer, and where it is from (docs/api/events.md "The numbers of an answer").
+    """A number of an answer, and its source (docs/api/events.md "The numbers of an answer").
 
-    `start` and `end` are offsets in `output`, in code points. `source` is one line for people, None if the number was
-    not found. The other fields are set if they apply. Ignore an unknown `status`.
+    `start` and `end` are offsets in `output`, in code points. `source` is one line for people, or None if the number
+    was not found. The other fields are set if they apply. Ignore an unknown `status`.
     """
 
     start: int
@@ -333,7 +338,7 @@ Basis = Literal[
 
 
 NOT_COMPUTED: Final = "Not computed: this model has no tools. It reads and quotes."
-"""What viewers say of an answer whose basis is `not_computed`."""
+"""The text that viewers show for an answer whose basis is `not_computed`."""
 ONLY_READS: Final = (
     "{model} can't call tools. It reads and quotes, and computes nothing: check its numbers, or choose a model with "
     "tools."
@@ -341,13 +346,12 @@ ONLY_READS: Final = (
 
 
 class AnswerBasis(Model):
-    """What an answer is based on, as its agent reports it (docs/api/models.md "What an answer rests on").
+    """The basis of an answer, as its agent reports it (docs/api/models.md "What an answer rests on").
 
-    `headline` is the answer in one line of plain text, `values` are the answer itself; only `computed` and `looked_up`
-    have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
+    `headline` is the answer in one line of plain text, and `values` are the answer itself. Only `computed` and
+    `looked_up` have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
 
-    `numbers` are the numbers of a language model's answer in their order, 200 at most; `number_counts` counts all of
-    them by status.
+    `numbers` are the first 200 numbers of a language model's answer. `number_counts` counts all numbers by status.
     """
 
     basis: Basis | str
@@ -397,10 +401,10 @@ class _RunFields(Model):
 class Run(_RunFields):
     """One agent turn in a chat.
 
-    `output` is the final text, `structured_output` the same as data, if the run completed and its text is a JSON
-    object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own. `basis` is what the answer
-    is based on, if the agent reported it. `resumed_from` is the failed run that this one continues. `client_tools` are
-    the names of the tools that the caller executes. `max_cents` is the most that the run may cost, null for no limit.
+    `output` is the final text. `structured_output` is the same as data, if the run completed and its text is a JSON
+    object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own code. `basis` is the basis
+    of the answer, if the agent reported it. `resumed_from` is the failed run that this run continues. `client_tools`
+    are the names of the tools that the caller executes. `max_cents` is the cost limit of the run, or null for no limit.
     """
 
     object: str = "agent_run"
@@ -415,14 +419,14 @@ class Run(_RunFields):
 
 
 class RunEntry(_RunFields):
-    """A run in a list. `message` is the beginning of its message; the answer is in its record."""
+    """A run in a list. `message` is the beginning of its message. Its record has the answer."""
 
     object: str = "agent_run_entry"
     message: str = Field(default="", description="Its first 200 characters.")
 
 
 class RunPage(Model):
-    """A page of runs, newest first; pass `next_after` as `after` for the next page."""
+    """A page of runs, newest first. Pass `next_after` as `after` for the next page."""
 
     object: str = "list"
     data: list[RunEntry] = Field(default_factory=list)
@@ -461,10 +465,10 @@ EventType = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a run. IDs are dense from 1 within the run; `payload` is as the service sent it.
+    """One event of a run. IDs count from 1 within the run, without gaps. `payload` is what the service sent.
 
-    Skip unknown types. A large payload is shortened and has `truncated: true`; `whole_path` names the file of the chat
-    with all of it. For `run.ended`, the record of the run has all of it.
+    Skip unknown types. A large payload is shortened and has `truncated: true`. `whole_path` names the chat's file with
+    the complete payload. For `run.ended`, the run's record has the complete data.
     """
 
     id: int
@@ -494,14 +498,14 @@ class SentCall(Model):
 
 
 class SentList(Model):
-    """The calls of language models of a run."""
+    """The calls that a run made to language models."""
 
     object: str = "list"
     data: list[SentCall] = Field(default_factory=list)
 
 
 class EventPage(Model):
-    """A page of events; pass `next_after` as `after` for the next page."""
+    """A page of events. Pass `next_after` as `after` for the next page."""
 
     object: str = "list"
     data: list[Event] = Field(default_factory=list)
@@ -514,8 +518,10 @@ Unavailable = Literal["not_configured", "unreachable", "no_price"]
 
 
 class ModelInfo(Model):
-    """A model that a start may name. `reason` is why it is not available. Prices are in cents per million tokens. They
-    and `context_tokens` are null if unknown."""
+    """A model that a start may name. `reason` tells why it is not available.
+
+    Prices are in cents per million tokens. Prices and `context_tokens` are null if unknown.
+    """
 
     object: str = "model"
     id: str
@@ -530,7 +536,7 @@ class ModelInfo(Model):
 
     @property
     def only_reads(self) -> str:
-        """What to say of a language model that can't call tools; empty for any other."""
+        """Return the warning for a language model that can't call tools, or "" for any other model."""
         return ONLY_READS.format(model=self.id) if ":" in self.id and not self.uses_tools else ""
 
 

@@ -1,7 +1,7 @@
-"""Sanitises untrusted text, so that text of agents, tools and file names is never markup or terminal control codes.
+"""Sanitise untrusted text, so that it is never markup or terminal control codes.
 
-Everything that is displayed passes `plain` (text) or `escape` (HTML). The text of an agent is influenced by the pages
-and files that it read, so it is treated as an attacker's.
+All displayed text passes `plain` (text) or `escape` (HTML). Pages and files that an agent read influence its text, so
+treat it as an attacker's text.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _ANSI = re.compile(
 )
 _NEWLINE = re.compile("\r\n?|\u2028|\u2029|\x85")
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: they change the order in which text shows
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 except tab and newline
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls, which change the display order of text
     "\ufeff\U000e0000-\U000e007f]"  # byte order mark and tag characters, which are invisible
 )
-# Letters and marks without a shape, which `str.isprintable` does not know: joiners of letters, fillers of Hangul,
+# Letters and marks without a shape, which `str.isprintable` does not detect: joiners of letters, fillers of Hangul,
 # inherent vowels of Khmer, selectors of Mongolian and of variants, the blank of Braille, a note without a head.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
 _IN_WRITING = re.compile("[\u200c\u200d\ufe0e\ufe0f\xa0\u2002-\u200a\u202f\u205f\u3000]")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be encoded as UTF-8: would break the kernel's messages
+_SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode them, so they would break the kernel's messages
 _CODE = re.compile("`([^`]+)`")
 _CURRENCY: Final = "[$€£¥]|EUR|USD|GBP|CHF|JPY"
 _UNIT: Final = rf"{_CURRENCY}|[%‰]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x"
@@ -40,7 +40,7 @@ LABEL_CHARS: Final = 200
 
 
 def plain(text: str) -> str:
-    r"""Text without terminal sequences, control characters (but tab and newline) and bidirectional controls.
+    r"""Return text without terminal sequences, control characters (except tab and newline) and bidirectional controls.
 
     >>> plain("\x1b[31mred\x1b[0m\u202e")
     'red'
@@ -50,18 +50,18 @@ def plain(text: str) -> str:
 
 
 def label(text: object, limit: int = LABEL_CHARS) -> str:
-    """Sanitised text on one line, cut to `limit` characters."""
+    """Return sanitised text on one line, cut to `limit` characters."""
     line = " ".join(plain(str(text)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def escape(text: object, limit: int = LABEL_CHARS) -> str:
-    """A `label` escaped for HTML, for use in text or in a quoted attribute."""
+    """Return a `label` escaped for HTML, for text or a quoted attribute."""
     return html.escape(label(text, limit), quote=True)
 
 
 def worded(text: object, limit: int = LABEL_CHARS) -> str:
-    """A `label` escaped for HTML, in which text between backticks becomes `<code>`.
+    """Return a `label` escaped for HTML, with text between backticks as `<code>`.
 
     >>> worded("`%runs` lists them & more")
     '<code>%runs</code> lists them &amp; more'
@@ -70,7 +70,7 @@ def worded(text: object, limit: int = LABEL_CHARS) -> str:
 
 
 def in_bold(text: str) -> str:
-    """Text for a terminal or an error's lines, in which text between backticks is bold.
+    """Return text for a terminal or an error's lines, with text between backticks in bold.
 
     >>> in_bold("`%runs` lists them")
     '\\x1b[1m%runs\\x1b[0m lists them'
@@ -79,7 +79,7 @@ def in_bold(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return True if a cell has an amount and nothing else: it is read best at the right edge of its column.
+    """Return True if a cell contains only an amount, which reads best aligned to the right.
 
     >>> is_number("1,234.50 €"), is_number("EUR 1,234.50"), is_number("12 March")
     (True, True, False)
@@ -88,15 +88,15 @@ def is_number(text: str) -> bool:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Sanitised text, cut to `limit` characters; a cut text ends with a line that says how long the whole is."""
+    """Return sanitised text, cut to `limit` characters. A cut text ends with a line that states the whole length."""
     shown = plain(text[: 2 * limit])[:limit]
     return shown if len(text) <= limit else f"{shown}\n… ({len(text):,} characters)"
 
 
 def exact(value: Any, indent: int | None = None, limit: int | None = None) -> str:
-    r"""JSON for a person who must see all of it, as before an approval: invisible characters appear as escapes.
+    r"""Return JSON for a person who must see all of it, as before an approval. Invisible characters become escapes.
 
-    A text cut to `limit` characters ends with a line that says how long the whole is.
+    A text cut to `limit` characters ends with a line that states the whole length.
 
     >>> exact({"to": "ada@example.com\u202e\n"})
     '{"to": "ada@example.com\\u202e\\n"}'
@@ -108,7 +108,7 @@ def exact(value: Any, indent: int | None = None, limit: int | None = None) -> st
 
 
 def editable(value: Any) -> str:
-    r"""JSON for a person to change: invisible characters appear as escapes of JSON, so that it reads back as `value`.
+    r"""Return JSON for a person to change. Invisible characters become JSON escapes, so that it reads back as `value`.
 
     >>> editable("\u202e\U000e0001")
     '"\\u202e\\udb40\\udc01"'
@@ -118,7 +118,7 @@ def editable(value: Any) -> str:
 
 
 def reveal(text: str) -> str:
-    r"""Return code for a person who must see all of it: each invisible character but tab and newline is an escape.
+    r"""Return code for a person who must see all of it, with escapes for invisible characters except tab and newline.
 
     >>> reveal("admin\u3164 = 'a\u200db'")
     "admin\\u3164 = 'a\\u200db'"
@@ -127,9 +127,10 @@ def reveal(text: str) -> str:
 
 
 def forbidden(text: str) -> str:
-    r"""Name the invisible characters that code for approval must not have; an empty text if it has none.
+    r"""Name the invisible characters that code for approval must not have, or return "" if it has none.
 
-    Allowed are those that writing needs, and which `reveal` shows: joiners and variants as in emoji, and wide spaces.
+    Writing systems need some invisible characters, which are allowed and which `reveal` shows: joiners and variants as
+    in emoji, and wide spaces.
 
     >>> forbidden("x = 1 # \u202e\u3164"), forbidden("print('a\u200db')")
     ('U+202E, U+3164', '')

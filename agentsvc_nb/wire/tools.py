@@ -41,7 +41,7 @@ class NewJob(NewCall):
 
 
 class ToolDescription(Model):
-    """A tool of the live catalog. `available` is false while something that it needs is not configured."""
+    """A tool of the live catalog. `available` is false while a part of its configuration is missing."""
 
     object: str = "tool"
     name: str
@@ -66,7 +66,7 @@ class ToolError(Model):
 
 
 class Progress(Model):
-    """How far a job is: `done` of `total`, which is null if unknown."""
+    """The progress of a job: `done` of `total`, which is null if unknown."""
 
     done: float = 0
     total: float | None = None
@@ -86,7 +86,7 @@ class JobAccepted(Model):
 
 
 class ToolResult(Model):
-    """The result of a tool that was called. If `is_error`, it failed, and `error` says why."""
+    """The result of a tool call. If `is_error` is true, the call failed, and `error` gives the reason."""
 
     object: str = "tool_result"
     tool: str
@@ -98,9 +98,9 @@ class ToolResult(Model):
 
 
 class Job(Model):
-    """A job and, after its end, its result: `kind` is `files` (with `files`) or `inline` (with `data`).
+    """A job, and after its end its result. `kind` is `files` (with `files`) or `inline` (with `data`).
 
-    `usage` is what its tool used of a language model, in an ended job.
+    `usage` is the tool's use of a language model, in an ended job.
     """
 
     object: str = "tool_job"
@@ -148,7 +148,7 @@ class JobEntry(Model):
 
 
 class JobPage(Model):
-    """A page of jobs, newest first; pass `next_after` as `after` for the next page."""
+    """A page of jobs, newest first. Pass `next_after` as `after` for the next page."""
 
     object: str = "list"
     data: list[JobEntry] = Field(default_factory=list)

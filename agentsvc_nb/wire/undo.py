@@ -1,4 +1,4 @@
-"""What an undo of a run did, in sentences for a notebook and a terminal."""
+"""Describe the result of undoing a run, in sentences for a notebook and a terminal."""
 
 from agentsvc_nb.wire.ids import RUN_BEGINNING
 from agentsvc_nb.wire.runs import RunUndo, UndoneFile
@@ -11,7 +11,7 @@ _REASONS = {
 
 
 def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]:
-    r"""Return a line for the run, one for each file, and what else can be done with `command`.
+    r"""Return a line for the run, a line for each file, and the commands for further steps.
 
     >>> files = [UndoneFile(path="new.md", outcome="removed"), UndoneFile(path="a.md", outcome="restored", version=3)]
     >>> done = RunUndo(run_id="0b9c1d2e-3f60", undone_at="2026-11-29T02:00:00Z", files=files)
