@@ -1,17 +1,17 @@
-"""Ask an agent from a notebook cell, watch it work, keep what it made.
+"""Ask an agent from a notebook cell, watch it work, and keep its results.
 
-        notebook/            magics, widgets, rendering        IPython and ipywidgets live only here
+        notebook/            magics, widgets, rendering        only this folder uses IPython and ipywidgets
             |
-        embedded.py          "a service and a client, ready": finds `agentsvc serve` on loopback, or starts it
+        embedded.py          finds `agentsvc serve` on loopback or starts it, and returns a client for it
          /       \\
     client/      service/    siblings: never import each other
         |         |    \\
-        |         |   agents/, tools/    what answers, and what it can have done; they see their ports only
-        |       documents/                 foreign content made safe and readable
+        |         |   agents/, tools/    agents that answer, and their tools; they see only their ports
+        |       documents/                 makes foreign content safe and readable
          \\         /
-          wire/              what crosses the wire, and nothing else
+          wire/              the data that client and service exchange
 
-`cli/` and `testing.py` sit on top. `import agentsvc_nb` loads none of these: each name is imported at its first use.
+`cli/` and `testing.py` are on top. `import agentsvc_nb` loads none of these: each name is imported at its first use.
 
     from agentsvc_nb import local              # a service and a client on this machine
     from agentsvc_nb import AgentService       # a client of a service elsewhere
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 DEVELOPER_SDK_SPEC_VERSION = "1.0.0"
-"""The version of the specification that the client is written to."""
+"""The version of the specification that the client implements."""
 
 __all__ = [
     "DEVELOPER_SDK_SPEC_VERSION",
@@ -92,7 +92,7 @@ __all__ = [
     "read_table",
     "unload_ipython_extension",
 ]
-# `Chat` and `ToolForm` are left out: `from agentsvc_nb import *` in a script must not load IPython, which they need.
+# `Chat` and `ToolForm` are left out, because they need IPython, which `from agentsvc_nb import *` must not load.
 
 _MODULES = {
     "AgentService": "client.api",

@@ -1,7 +1,7 @@
-"""The time, as the whole package reads it, so that a test can set it.
+"""The clock that the whole package reads, so that tests can set the time.
 
-What measures work and not time (`time.thread_time`, `time.process_time`) is read where it is needed. Event loops have a
-clock of their own.
+Code that measures work instead of time calls `time.thread_time` or `time.process_time` directly. Event loops have their
+own clock.
 
 >>> class Noon(SystemClock):
 ...     def time_ns(self) -> int:
@@ -27,7 +27,7 @@ class SystemClock:
         return time.time_ns()
 
     def monotonic(self) -> float:
-        """Return seconds since some moment. They never go back."""
+        """Return seconds since some moment. The value never decreases."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -54,17 +54,17 @@ def now() -> datetime:
 
 
 def now_ms() -> int:
-    """Return milliseconds since 1970, as the database keeps times."""
+    """Return milliseconds since 1970, the unit of times in the database."""
     return _clock.time_ns() // 1_000_000
 
 
 def today() -> date:
-    """Return the day where the machine is."""
+    """Return the day in the machine's time zone."""
     return now().astimezone().date()
 
 
 def monotonic() -> float:
-    """Return seconds since some moment, to measure how long something takes."""
+    """Return seconds since some moment, to measure durations."""
     return _clock.monotonic()
 
 

@@ -1,4 +1,4 @@
-"""The path of the data folder. It can be found without reading any other setting, and without loading pydantic."""
+"""Find the path of the data folder, without reading other settings and without loading pydantic."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ DATA_VARIABLE: Final = "AGENTSVC_DATA"
 
 
 def absolute(path: str | Path) -> Path:
-    """Return the absolute path, with `~` expanded and links as they are."""
+    """Return the absolute path, with `~` expanded and symbolic links kept."""
     return Path(os.path.abspath(os.path.expanduser(path)))
 
 
 def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
-    """Return the data folder: `data`, else AGENTSVC_DATA, else the default. A service can thus be found or stopped
-    while another setting is invalid."""
+    """Return the data folder: `data`, else AGENTSVC_DATA, else the default.
+
+    So a service can be found or stopped while another setting is invalid.
+    """
     given = data or env.get(DATA_VARIABLE)
     return absolute(str(given).strip()) if given else default_data()
 
 
 def default_data() -> Path:
-    """Return the user's data folder for this host. Each host has its own, because homes are shared over networks and a
-    lock does not work between hosts (docs/api/embedded.md "The data folder")."""
-    from platformdirs import user_data_path  # takes 30 ms, saved when the folder is given
+    """Return the user's data folder for this host.
+
+    Each host has its own, because networks share home folders, and a lock does not work between hosts
+    (docs/api/embedded.md "The data folder").
+    """
+    from platformdirs import user_data_path  # takes 30 ms, saved if the caller names the folder
 
     host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
     return user_data_path("agentsvc-nb", appauthor=False) / host

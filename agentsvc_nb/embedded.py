@@ -1,7 +1,7 @@
-"""The embedded service: finds the service of a data folder, or starts one that outlives this process.
+"""Find the embedded service of a data folder, or start one that outlives this process.
 
-The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`, and a
-server that does not get the lock exits with 75. So a caller looks for a service, starts one, and looks again.
+The lock is the truth (docs/api/embedded.md): only the server that holds `DATA/lock` writes `DATA/ready.json`. A server
+that does not get the lock exits with 75. So a caller looks for a service, starts one, and looks again.
 """
 
 from __future__ import annotations
@@ -33,18 +33,20 @@ IDLE_STOP_SECONDS: Final = 1800
 HEALTH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.05
 AGAIN_SECONDS: Final = 1.0
-"""Pause before another start after an exit with 75: the server that held the folder was either starting, and is ready
-by then, or ending."""
+"""The pause before another start after an exit with 75.
+
+The server that held the folder was either starting, and is ready by then, or ending.
+"""
 
 _shown_notices: set[str] = set()
-"""Notices already shown in this process."""
+"""Notices that this process has already shown."""
 
 
 class EmbeddedError(RuntimeError):
-    """The embedded service could not be started, reached or stopped; the message says why."""
+    """The embedded service could not be started, reached or stopped. The message gives the reason."""
 
     def _render_traceback_(self) -> list[str]:
-        """The card that a notebook shows in place of the traceback."""
+        """Return the lines that a notebook shows in place of the traceback."""
         from agentsvc_nb.client import cards
 
         return cards.failure(type(self).__name__, str(self), [], None, self.__traceback__)
@@ -52,8 +54,10 @@ class EmbeddedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Connection:
-    """The address, key and instance id of a running service. `notice` is a line for the user if its version or settings
-    differ from those wanted."""
+    """The address, key and instance id of a running service.
+
+    `notice` is a line for the user if the service's version or settings differ from the requested ones.
+    """
 
     base_url: str
     api_key: str = field(repr=False)
@@ -61,7 +65,7 @@ class Connection:
     notice: str | None = None
 
     def news(self) -> str | None:
-        """The notice, the first time in this process, else None: a notebook looks for the service at each request."""
+        """Return the notice once per process, else None, because a notebook looks for the service at each request."""
         if self.notice is None or self.notice in _shown_notices:
             return None
         _shown_notices.add(self.notice)
@@ -73,13 +77,13 @@ def find_or_start(
 ) -> Connection:
     """Find the service of the folder `data` (default: this user's), or start it and wait up to `timeout` seconds.
 
-    A service is started with the settings of the folder's last one, overridden by those named here or in the
-    environment. A running one is used as it is; `notice` says if its version or its named settings differ.
+    A new service gets the settings of the folder's last service, except those named here or in the environment. A
+    running service is used unchanged; `notice` says if its version or its named settings differ.
 
-    The service has proved that it holds the folder's key, which was not sent. A client that sends the key must ask for
-    the proof on each new connection, as that of `local` does.
+    The service has proved that it holds the folder's key, without receiving it. A client that sends the key must ask
+    for the proof on each new connection, as the client of `local` does.
 
-    Raises `SettingsError`, and `EmbeddedError` with the log's last lines when the service does not start or does not
+    Raises `SettingsError`, and `EmbeddedError` with the log's last lines if the service does not start or does not
     prove itself.
 
     >>> find_or_start().base_url
@@ -89,8 +93,10 @@ def find_or_start(
 
 
 def revive(data: str | Path | None = None, *, model: str | None = None) -> Connection:
-    """`find_or_start` for a client whose key was refused or whose service is gone: if the folder's key is no longer
-    valid, it is replaced first. Raises what `find_or_start` raises."""
+    """Call `find_or_start` for a client whose key was refused or whose service is gone.
+
+    If the folder's key is no longer valid, replace it first. Raises the errors of `find_or_start`.
+    """
     import sqlite3
 
     from agentsvc_nb.service.keyring import ensure_own_key
@@ -98,7 +104,7 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
 
     folder = DataFolder(data_folder(os.environ, data))
     ready = _answering(folder)  # without a proof, because the key may be missing
-    # Not for a service of another version: opening its database would migrate it while that service runs.
+    # Not for a service of another version, because opening its database would migrate it while that service runs.
     if ready is not None and ready.version == __version__ and is_held(folder):
         try:
             ensure_own_key(folder)
@@ -111,10 +117,10 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
 
 
 def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
-    """A context manager with a client of the embedded service, which is found or started on entering and not stopped on
-    leaving (docs/api/embedded.md).
+    """Return a context manager with a client of the embedded service (docs/api/embedded.md).
 
-    Takes the arguments of `find_or_start`; entering raises what that raises. Its notice is logged as a warning.
+    Entering finds or starts the service, and raises the errors of `find_or_start`. Leaving does not stop it. Takes the
+    arguments of `find_or_start`. Its notice is logged as a warning.
 
     >>> with local() as client:
     ...     client.runs.start("Which files are here?", sync=True).output
@@ -123,8 +129,10 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
 
 
 class Local:
-    """The context manager of `with local() as client` and `async with local() as client`. When a connection or the key
-    is refused, the client finds or starts the service again (`revive`)."""
+    """The context manager of `with local() as client` and `async with local() as client`.
+
+    If a connection or the key is refused, the client finds or starts the service again (`revive`).
+    """
 
     def __init__(self, data: str | Path | None, model: str | None) -> None:
         self._data = data
@@ -160,7 +168,7 @@ class Local:
     def _find(self) -> Connection:
         found = find_or_start(self._data, model=self._model)
         if notice := found.news():
-            log.warning(notice)  # without any logging set up: the bare line on stderr
+            log.warning(notice)  # if logging is not configured, stderr shows the bare line
         return found
 
     def _revive(self) -> tuple[str, str]:
@@ -169,15 +177,17 @@ class Local:
 
 
 def status(data: str | Path | None = None) -> Ready | None:
-    """The ready record of the folder's running service; None when none answers. Raises `EmbeddedError` when the server
-    does not prove that it holds the folder's key."""
+    """Return the ready record of the folder's running service, or None if no service answers.
+
+    Raises `EmbeddedError` if the server does not prove that it holds the folder's key.
+    """
     return _running(DataFolder(data_folder(os.environ, data)))
 
 
 def stop(data: str | Path | None = None) -> bool:
-    """Stop the folder's service for all its users; active runs go on at its next start. False when none ran.
+    """Stop the folder's service for all its users. Active runs continue at its next start. Return False if none ran.
 
-    Raises `EmbeddedError` when it does not end within `STOP_SECONDS`.
+    Raises `EmbeddedError` if it does not end within `STOP_SECONDS`.
     """
     folder = DataFolder(data_folder(os.environ, data))
     if not is_held(folder):
@@ -196,7 +206,7 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
-    """True if another service has taken the folder since `seen`; it was started on purpose and is not to be stopped."""
+    """Return True if another service has taken the folder since `seen`. It was started on purpose: do not stop it."""
     ready = Ready.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -209,8 +219,10 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
 
 
 def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
-    """Start a service and wait until the folder's service answers, be it this one or another that got the lock first.
-    Raises `EmbeddedError`."""
+    """Start a service, and wait until the folder's service answers. Another one may have got the lock first.
+
+    Raises `EmbeddedError`.
+    """
     deadline = clock.monotonic() + timeout
     child, again_at = _spawn(folder, config), 0.0
     while (ready := _running(folder)) is None:
@@ -233,7 +245,7 @@ def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
         advice = "start it with `agentsvc serve`, or name another folder with AGENTSVC_DATA"
         raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
-    if not config.model_is_kept:  # the child inherits all other named settings in its environment
+    if not config.model_is_kept:  # the environment passes all other named settings to the child
         arguments += ["--model", config.settings.model]
     try:
         return Child(folder, arguments, env=for_embedded(os.environ))
@@ -264,10 +276,11 @@ def _connection(folder: DataFolder, ready: Ready, config: ServiceConfig) -> Conn
 
 
 def _running(folder: DataFolder) -> Ready | None:
-    """The ready record of the folder's server, which has proved that it holds the folder's key; None without a server.
+    """Return the ready record of the folder's server, or None without a server.
 
-    The port of a stale record may belong to another program, which could repeat all that the record says; only the
-    server can give the proof. Raises `EmbeddedError` when the lock's holder does not give it.
+    The server has proved that it holds the folder's key. The port of a stale record may belong to another program,
+    which could repeat the whole record; only the server can give the proof. Raises `EmbeddedError` if the lock's holder
+    does not give it.
     """
     ready, key = Ready.read(folder.ready), _key(folder)
     if ready is None or (met := _met(ready)) is None:
@@ -275,17 +288,20 @@ def _running(folder: DataFolder) -> Ready | None:
     try:
         met.check(key)
     except Unproved as error:
-        if _key(folder) != key:  # the key was replaced meanwhile
+        if _key(folder) != key:  # another process has replaced the key
             return _running(folder)
-        if _is_of_the_holder(folder, ready):  # otherwise another program answers, and the server is gone
+        if _is_of_the_holder(folder, ready):  # otherwise the server is gone and another program answers
             raise EmbeddedError(_unproved(folder, ready, str(error) if key else "there is none")) from None
         return None
     return ready
 
 
 def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
-    """True if the server that holds the folder wrote this record. A server that has just taken the lock first removes
-    its predecessor's record, so the record is read again after a moment."""
+    """Return True if the server that holds the folder wrote this record.
+
+    A server that has just taken the lock first removes its predecessor's record. So the record is read again after a
+    moment.
+    """
     if not is_held(folder):
         return False
     clock.sleep(POLL_SECONDS)
@@ -301,7 +317,7 @@ def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
 
 
 def _key(folder: DataFolder) -> str:
-    """The folder's key; empty when it can't be read."""
+    """Return the folder's key, or "" if it can't be read."""
     try:
         return folder.own_key()
     except OSError:
@@ -309,7 +325,7 @@ def _key(folder: DataFolder) -> str:
 
 
 def _answering(folder: DataFolder) -> Ready | None:
-    """The ready record of a server that answers, without a proof; enough to stop it, because no secret is sent."""
+    """Return the ready record of a server that answers, without a proof, because the caller sends no secret."""
     ready = Ready.read(folder.ready)
     return ready if ready is not None and _answers(ready) else None
 
@@ -319,7 +335,7 @@ def _answers(ready: Ready) -> bool:
 
 
 def _met(ready: Ready) -> PeerIdentity | None:
-    """The answer of the instance in the record to a health request; None when that instance does not answer."""
+    """Return the identity of the record's instance, or None if that instance does not answer."""
     try:
         address = urlsplit(ready.base_url)
         met = handshake(address.hostname or "", address.port or 80, HEALTH_SECONDS)
@@ -339,7 +355,7 @@ def _notice(ready: Ready, config: ServiceConfig) -> str | None:
 
 
 def is_held(folder: DataFolder) -> bool:
-    """True if a server holds the folder's lock: it is starting, answering or ending."""
+    """Return True if a server holds the folder's lock: it is starting, answering or ending."""
     if not folder.lock.exists():
         return False
     try:

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that installs an extra, for messages about a package that is missing."""
+    """Return the command that installs an extra, for messages about a missing package."""
     return f"pip install 'agentsvc-nb[{extra}]'"

@@ -1,4 +1,4 @@
-"""What a key looks like: one that was typed in the place of something else must not be repeated, in no output."""
+"""Recognise API keys by their form. No output may repeat a key that was typed in place of something else."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ KEY_FORMS: Final = {
         r"[\w-]{16,}"
     ),
 }
-"""Keys that are recognised by their own form."""
+"""The forms by which keys are recognised."""
 LOOKS_LIKE_KEY: Final = "That looks like a key, so it is not repeated here."
 A_NAME_IS_WANTED: Final = "Give the model's name, such as anthropic:claude-sonnet-4-6: its key is asked for."
-"""What to do after a key was typed in a model's place."""
+"""The advice after a key was typed in place of a model."""
 
 _WORD: Final = re.compile(r"[^\s'\"`,:=/]+")
 _NO_SHAPE: Final = re.compile(r"(?=\w*[0-9])(?=\w*[A-Za-z])[A-Za-z0-9_]{24,}")
 
 
 def looks_like_key(text: str) -> bool:
-    """Whether a name that was typed is a key, or has one among its words.
+    """Return True if a typed name is a key, or contains one among its words.
 
     >>> looks_like_key("anthropic:sk-ant-api03-Qq7Zz0"), looks_like_key("anthropic:claude-sonnet-4-6")
     (True, False)
@@ -48,7 +48,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def without_keys(text: str) -> str:
-    """A text in which each word that is a key is hidden.
+    """Return the text with each word that is a key hidden.
 
     >>> without_keys("invalid choice: 'sk-ant-api03-Qq7Zz0' (choose from 'ask')")
     "invalid choice: '[redacted]' (choose from 'ask')"

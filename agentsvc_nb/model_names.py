@@ -1,4 +1,4 @@
-"""The names of models: `offline`, `scripted`, `gguf:FILE` and `PROVIDER:MODEL`, and what follows from a name alone."""
+"""The names of models (`offline`, `scripted`, `gguf:FILE`, `PROVIDER:MODEL`), and the facts that a name contains."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ HOSTED: Final = {
     "OPENAI_API_KEY": "openai:gpt-5.2",
     "GOOGLE_API_KEY": "google:gemini-3.8-flash",
 }
-"""Providers' models to begin with, by the variable of the key."""
+"""Providers' models to begin with, by the variable of the provider's key."""
 MODEL_ADVICE: Final = (
     "offline, scripted, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )
 FILE_PREFIXES: Final = ("gguf:", "scripted:")
-"""The beginnings of the names of models that are files."""
+"""The prefixes of the names of models that are files."""
 _ON_OWN_SERVERS: Final = ("openai-chat", "ollama", "vllm")
 _OF_OPENAI: Final = re.compile(r"gpt-(?!oss)|chatgpt-|o\d")
 _ADDRESSES: Final = {"google": "GOOGLE_GEMINI_BASE_URL", "google-cloud": "GOOGLE_VERTEX_BASE_URL"}
 _MODEL: Final = re.compile(r"[a-z][a-z0-9/_-]*:.+")
 DIRECT_CALL: Final = "direct-call"
-"""What stands for the model of a run that is one tool call (docs/mcp.md "What waits for approval")."""
+"""Takes the place of the model's name in a run that is one tool call (docs/mcp.md "What waits for approval")."""
 
 
 def check_model(text: str) -> str:
-    """Return the name of a model, with the whole path of a file. Raises `ValueError` with what to give instead."""
+    """Return the name of a model, with the full path of a file. Raises `ValueError` that says what to give instead."""
     named = text in WITHOUT_LANGUAGE_MODEL or _MODEL.fullmatch(text)
     if not named or (looks_like_key(text) and not text.startswith(FILE_PREFIXES)):
         raise ValueError(MODEL_ADVICE)
@@ -40,7 +40,7 @@ def check_model(text: str) -> str:
 
 
 def provider_of(model: str) -> str:
-    """The provider in a model's name; empty for an agent without a language model.
+    """Return the provider in a model's name, or "" for an agent without a language model.
 
     >>> provider_of("openai-chat:qwen3"), provider_of("offline"), provider_of("scripted:/srv/review.txt")
     ('openai-chat', '', '')
@@ -51,7 +51,7 @@ def provider_of(model: str) -> str:
 
 
 def model_id(model: str) -> str:
-    """The name of a model in requests and records: that of a file without its folder.
+    """Return the name of a model in requests and records. The name of a file loses its folder.
 
     >>> model_id("gguf:/srv/models/small.gguf"), model_id("ollama:qwen3")
     ('gguf:small.gguf', 'ollama:qwen3')
@@ -60,8 +60,9 @@ def model_id(model: str) -> str:
 
 
 def on_own_server(model: str) -> bool:
-    """Whether a model that is asked at another address is one of your own server. Any other stays its provider's,
-    wherever it is asked: through a gateway, or at an endpoint of another region.
+    """Return True if a model at another address runs on the user's own server.
+
+    Any other model belongs to its provider, also through a gateway or at an endpoint of another region.
 
     >>> [on_own_server(f"{provider}:qwen3") for provider in ("openai-chat", "ollama", "openai", "anthropic")]
     [True, True, False, False]
@@ -73,7 +74,7 @@ def on_own_server(model: str) -> bool:
 
 
 def address_variable(provider: str) -> str:
-    """The variable from which the provider's library reads another address.
+    """Return the variable from which the provider's library reads another address.
 
     >>> address_variable("openai-chat"), address_variable("google")
     ('OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL')
@@ -82,5 +83,5 @@ def address_variable(provider: str) -> str:
 
 
 def key_variable(provider: str) -> str:
-    """The variable from which the provider's library reads the key, by the name that most libraries use."""
+    """Return the variable from which the provider's library reads the key, by the name that most libraries use."""
     return f"{provider.partition('-')[0].upper()}_API_KEY"

@@ -1,4 +1,4 @@
-"""The types of settings: each reads the text of an environment variable, and says what to give for a bad one."""
+"""The types of settings. Each reads the text of a variable, and tells what to give instead of an invalid one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentsvc_nb.wire.limits import CENTS_MAX
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to give for a value of this type: the only message of its errors, and a column of docs/settings.md."""
+    """What to give for a value of this type. It is the only message of its errors, and a column of docs/settings.md."""
 
     text: str
 
@@ -38,7 +38,7 @@ class Advice:
 
 
 def _split(value: object) -> object:
-    """Split the text of a list at its commas. Other values are lists already."""
+    """Split the text of a list at its commas. Other values are already lists."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -72,14 +72,14 @@ SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng,
 
 
 def _check_host_name(host: str) -> str:
-    """Refuse a name with other letters than ASCII that can't be written as it is sent: an empty or a long part."""
+    """Reject a name that is not ASCII and can't be encoded for sending: it has an empty or too long part."""
     if not host.isascii():
         host.partition(":")[0].encode("idna")
     return host
 
 
 def check_address(text: str) -> str:
-    """Return an http or https address without the slash at its end. Raises `ValueError` with what to give instead."""
+    """Return an http or https address without a final slash. Raises `ValueError` that says what to give instead."""
     parts = urlsplit(text)
     try:
         name = _check_host_name(parts.hostname or "")
@@ -91,7 +91,7 @@ def check_address(text: str) -> str:
 
 
 def check_origin(text: str) -> str:
-    """Return an http or https address without a path.
+    """Return an http or https address without a path. Raises `ValueError` for one with a path.
 
     >>> check_origin("https://agents.example.com/")
     'https://agents.example.com'
@@ -154,19 +154,19 @@ Recipients = Annotated[
 
 
 def check_key(text: str) -> str:
-    """Return a key. Raises `ValueError` with what to give instead."""
+    """Return a key. Raises `ValueError` that says what to give instead."""
     if not text.isprintable() or " " in text or not text:
         raise ValueError("the key as its provider shows it, without blanks")
     return text
 
 
 def may_hold_secret(address: str) -> bool:
-    """Return True for an address that may have a password or a key: before its host, or in its query or fragment.
+    """Return True if an address may contain a password or key: before its host, or in its query or fragment.
 
     >>> may_hold_secret("https://agents.example.com/v1"), may_hold_secret("https://ada:secret@agents.example.com/v1")
     (False, True)
 
-    A database's address names parameters in its query, and a user without a password.
+    A database's address may have parameters in its query, and a user without a password.
 
     >>> may_hold_secret("postgresql://ada@/agents?host=/run/postgresql"), may_hold_secret("postgresql://ada:secret@db/x")
     (False, True)
@@ -191,14 +191,14 @@ SharedSecret = Annotated[
 
 
 def server_name(text: str) -> str:
-    """Return the name of an MCP server. Raises `ValueError` with what to give instead."""
+    """Return the name of an MCP server. Raises `ValueError` that says what to give instead."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", text):
         raise ValueError("a name of small letters, digits and _, such as tickets")
     return text
 
 
 def server_address(text: str) -> str:
-    """Return the address of an MCP server: https, or http for one of this machine, without a password.
+    """Return the address of an MCP server without a password: https, or http on this machine.
 
     >>> server_address("https://tools.example/mcp")
     'https://tools.example/mcp'

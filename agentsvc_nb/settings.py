@@ -1,6 +1,6 @@
 """The service's settings: one class, whose fields are the `AGENTSVC_*` variables and the rows of docs/settings.md.
 
-A new setting is a field of a section below. `repr=False` hides its value in logs, tracebacks and errors; the data
+A new setting is a field of a section below. `repr=False` hides its value in logs, tracebacks and errors. The data
 folder does not store the value of a field with `exclude=True` (docs/decisions/03).
 """
 
@@ -24,21 +24,21 @@ from agentsvc_nb.wire import limits
 
 PREFIX: Final = "AGENTSVC_"
 ELSEWHERE: Final = frozenset({"AGENTSVC_BASE_URL", "AGENTSVC_LOG"})
-"""`AGENTSVC_*` variables that are not settings of the service: the client reads them."""
+"""`AGENTSVC_*` variables that the client reads. They are not settings of the service."""
 
 
 class SettingsError(ValueError):
-    """A setting has an invalid value; the message names the setting and a valid value."""
+    """A setting has an invalid value. The message names the setting and a valid value."""
 
 
 class Section(BaseSettings):
-    """A group of settings, whose docstring is a heading of docs/settings.md."""
+    """A group of settings. Its docstring is a heading of docs/settings.md."""
 
     model_config = SettingsConfigDict(
-        defer_build=True,  # sections are validated as a part of `Settings` only
+        defer_build=True,  # sections are validated only as a part of `Settings`
         env_prefix=PREFIX,
         env_ignore_empty=True,
-        enable_decoding=False,  # lists are separated by commas, not JSON
+        enable_decoding=False,  # commas separate lists; they are not JSON
         frozen=True,
         hide_input_in_errors=True,
         validate_default=False,
@@ -53,7 +53,7 @@ class Section(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read no variables: `Settings.from_env` is told which environment counts."""
+        """Read no variables, because `Settings.from_env` gets its environment as an argument."""
         return (init_settings,)
 
 
@@ -299,10 +299,10 @@ class Settings(
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], **overrides: object) -> Self:
-        """Read settings from `env`, usually `os.environ`. `overrides`, by field name, have priority; None counts as
-        absent.
+        """Read settings from `env`, usually `os.environ`.
 
-        Raises `SettingsError` for an invalid value and `TypeError` for an override that is no setting.
+        `overrides`, by field name, have priority; None counts as absent. Raises `SettingsError` for an invalid value
+        and `TypeError` for an override that is not a setting.
         """
         if unknown := overrides.keys() - cls.model_fields.keys():
             raise TypeError(f"no such setting: {', '.join(sorted(unknown))}")
@@ -322,8 +322,10 @@ class Settings(
         return settings._with_default_model(named="model" in given)
 
     def _with_default_model(self, *, named: bool) -> Self:
-        """Give `model` and `models` one default: the first of `models`, or the `model` that was `named` for this
-        start. Raises `SettingsError` when `models` lacks that."""
+        """Give `model` and `models` one default: the first of `models`, or the `model` that was `named` for this start.
+
+        Raises `SettingsError` if `models` lacks that model.
+        """
         if not self.models:
             return self
         chosen = self.model if named else self.models[0]
@@ -335,37 +337,39 @@ class Settings(
 
     @classmethod
     def is_storable(cls, name: str, value: object) -> bool:
-        """Return True if the data folder may store this value of the setting: it is no secret and has none in it."""
+        """Return True if the data folder may store this value, because it neither is nor contains a secret."""
         texts = map(str, value if isinstance(value, tuple) else (value,))
         has_secret = any("://" in text and types.may_hold_secret(text) for text in texts)
         return not (cls.model_fields[name].exclude or has_secret)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The ids of the models that a start may name, the default first."""
+        """Return the ids of the models that a start may name, the default first."""
         return tuple(model_id(model) for model in self.models or (self.model,))
 
     @property
     def run_models(self) -> tuple[str, ...]:
-        """What answers the runs of this service: those models, and what makes a call that was approved."""
+        """Return the models that a run of this service may have: the offered ones, and `DIRECT_CALL`."""
         return (*self.offered, DIRECT_CALL)
 
     @property
     def shared_secret(self) -> str | None:
-        """The secret of the processes on a database that they share; None for a folder's own."""
+        """Return the secret of the processes that share a database. It is None for a folder's own database."""
         return self.secret if self.database else None
 
     @property
     def settings_hash(self) -> str:
-        """A hash of all settings but where data is kept: equal for services that behave alike (docs/api/embedded.md
-        "Settings")."""
+        """Return a hash of all settings except where data is stored (docs/api/embedded.md "Settings").
+
+        Services that behave alike have the same hash.
+        """
         names = type(self).model_fields.keys() - {"data", "database", "secret"}
         behaviour = {name: getattr(self, name) for name in names}
         return hashlib.sha256(json.dumps(behaviour, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 class _Variables(EnvSettingsSource):
-    """The values of settings in a mapping of variables, which need not be this process's environment."""
+    """The values of settings in a mapping of variables, which may differ from this process's environment."""
 
     def __init__(self, settings: type[BaseSettings], env: Mapping[str, str]) -> None:
         super().__init__(settings)
@@ -373,12 +377,12 @@ class _Variables(EnvSettingsSource):
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting: `model` is `AGENTSVC_MODEL`."""
+    """Return the environment variable of a setting: for `model` it is `AGENTSVC_MODEL`."""
     return PREFIX + name.upper()
 
 
 def warnings_for(env: Mapping[str, str]) -> list[str]:
-    """One sentence for each `AGENTSVC_*` variable that neither the service nor the notebook reads."""
+    """Return one sentence for each `AGENTSVC_*` variable that neither the service nor the notebook reads."""
     known = {variable(name) for name in Settings.model_fields} | ELSEWHERE
     return [_unknown(name) for name in sorted(env) if name.startswith(PREFIX) and name not in known]
 
@@ -389,6 +393,6 @@ def _unknown(name: str) -> str:
 
 
 def _first_error(error: ValidationError) -> tuple[str, str]:
-    """The setting that is invalid, and what to give instead: the `Advice` of its type."""
+    """Return the invalid setting, and what to give instead (the `Advice` of its type)."""
     first = error.errors(include_input=False)[0]
     return str(first["loc"][0]), str(first["ctx"]["error"])

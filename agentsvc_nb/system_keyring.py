@@ -1,4 +1,4 @@
-"""The system's keyring (the optional package `keyring`), where keys are kept that are not to lie in a file."""
+"""Store keys in the system's keyring (the optional package `keyring`) instead of a file."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ SERVICE: Final = "agentsvc-nb"
 
 
 class NoKeyring(Exception):
-    """The package is missing."""
+    """The package `keyring` is not installed."""
 
 
 class KeyringRefused(Exception):
-    """The keyring did not take a key; the message is the kind of its error, which may have the key in its own text."""
+    """The keyring rejected a key. The message is only the type of its error, because its text may contain the key."""
 
 
 def get(name: str) -> str | None:
-    """The key of this name; None if there is none, or the keyring is missing, locked or fails."""
+    """Return the key of this name, or None if there is none, or the keyring is missing, locked or fails."""
     try:
         import keyring
 
         return keyring.get_password(SERVICE, name)
-    except Exception:  # each backend raises errors of its own
+    except Exception:  # each backend raises its own errors
         return None
 
 
 def put(name: str, key: str) -> None:
-    """Keep a key. Raises `NoKeyring` and `KeyringRefused`. Some keyrings take a key and do not give it back."""
+    """Store a key. Raises `NoKeyring` and `KeyringRefused`. Some keyrings accept a key and never return it."""
     try:
         import keyring
     except ImportError:
         raise NoKeyring from None
     try:
         keyring.set_password(SERVICE, name, key)
-    except Exception as error:  # each backend raises errors of its own
+    except Exception as error:  # each backend raises its own errors
         raise KeyringRefused(type(error).__name__) from None
 
 
 def keeps(name: str, key: str) -> bool:
-    """Keep a key, if there is a keyring that takes it and gives it back; False otherwise."""
+    """Store a key. Return False unless a keyring accepts it and returns it again."""
     with contextlib.suppress(NoKeyring, KeyringRefused):
         put(name, key)
     return get(name) == key
 
 
 def remove(name: str) -> None:
-    """Forget a key. One that is gone already, or a keyring that is, is nothing to tell."""
+    """Delete a key. A missing key or a missing keyring is not an error."""
     with contextlib.suppress(Exception):
         import keyring
 

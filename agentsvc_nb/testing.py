@@ -1,12 +1,4 @@
-"""For tests of programs that use the service: `running_service` starts one, in a child process and a temporary folder.
-
-@pytest.fixture
-def service() -> Iterator[RunningService]:
-    with running_service(sync_hold_seconds=1) as service:
-        yield service
-
-Its model is `scripted`: the message of an ask is the script of the answer (docs/testing.md).
-"""
+"""Kill the service (SIGKILL), as a crash would."""
 
 from __future__ import annotations
 
@@ -30,11 +22,11 @@ POLL_SECONDS: Final = 0.01
 
 
 class RunningService:
-    """A service in the folder `data`; `start` after `kill` or `stop` reuses its folder, address and key.
+    """A service in the folder `data`. A `start` after `kill` or `stop` reuses its folder, address and key.
 
     Attributes:
         data: the data folder; the log is `data / "serve.log"`.
-        folder: the same, with the names of its files.
+        folder: the data folder, with the names of its files.
         base_url: its origin, the same after each start.
         api_key: a full-access key.
         sign_in_url: the link that signs a browser in, a new one after each start.
@@ -60,7 +52,7 @@ class RunningService:
         self._child: Child | None = None
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises `RuntimeError` with the end of its log when it does not."""
+        """Start the service and wait until it answers. Raises `RuntimeError` with the end of its log if it does not."""
         arguments = ["--port", str(self._port), "--model", self.model]
         if self.folder.address:
             arguments.append("--work")
@@ -73,17 +65,20 @@ class RunningService:
         self.api_key = self.folder.key.read_text(encoding="utf-8").strip()
 
     def stop(self) -> None:
-        """Stop it with SIGTERM; active runs go on after the next start. Raises `subprocess.TimeoutExpired`, and
-        `RuntimeError` with the end of its log if it had crashed."""
+        """Stop the service with SIGTERM. Active runs continue after the next start.
+
+        Raises `subprocess.TimeoutExpired`, and `RuntimeError` with the end of its log if it had crashed.
+        """
         if (child := self._child) is not None:
             child.terminate()
-            exit_code = child.wait(STOP_SECONDS)  # 0 after SIGTERM; not asked before, when it may not be known yet
+            # 0 after SIGTERM; read only now, because it may have been unknown before.
+            exit_code = child.wait(STOP_SECONDS)
             self._child = None
             if exit_code:
                 raise RuntimeError(f"The service had crashed (exit {exit_code}):\n{child.last_lines()}")
 
     def kill(self) -> None:
-        """Kill it (SIGKILL), as a crash would."""
+        """Kill the service (SIGKILL), as a crash would."""
         if self._child is not None:
             self._child.kill()
             self._child.wait(STOP_SECONDS)
@@ -97,14 +92,14 @@ class RunningService:
         budget_cents: int | None = None,
         member: bool = False,
     ) -> str:
-        """Create another key, valid at once; the arguments are those of `agentsvc keys create`."""
+        """Create another key, valid at once. The arguments are those of `agentsvc keys create`."""
         from agentsvc_nb.service.keyring import create_key
 
         return create_key(self.folder, name=name, scopes=scopes, budget_cents=budget_cents, member=member)
 
     def _wait_ready(self, child: Child) -> Ready:
         deadline = clock.monotonic() + START_SECONDS
-        # The pid is compared because after a crash the record of the previous process is still there.
+        # Compare the pid, because after a crash the record of the previous process still exists.
         while (ready := Ready.read(self.folder.ready)) is None or ready.pid != child.pid:
             ended = child.exit_code()
             if ended is not None or clock.monotonic() > deadline:
@@ -117,11 +112,11 @@ class RunningService:
 
 @contextlib.contextmanager
 def running_service(model: str = "scripted", **settings: object) -> Iterator[RunningService]:
-    """A service with these settings (field names of `Settings`, such as `max_file_bytes=1000`), stopped on exit.
+    """Run a service with these settings (such as `max_file_bytes=1000`), and stop it on exit.
 
-    It listens on a free port of 127.0.0.1. The caller's `AGENTSVC_*` variables and `SERVICE_API_KEY` are not passed to
-    it. It also ends when the calling process is killed; then its temporary folder is left behind.
-    Raises `RuntimeError` when it does not start.
+    Settings are the fields of `Settings`. The service listens on a free port of 127.0.0.1. It does not get the caller's
+    `AGENTSVC_*` variables and `SERVICE_API_KEY`. It also ends if the calling process is killed; then its temporary
+    folder stays. Raises `RuntimeError` if it does not start.
 
     >>> with running_service() as service:
     ...     AgentService(service.api_key, base_url=service.base_url).runs.start("say hello")
@@ -136,14 +131,14 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
 
 
 _REPLAYING: Final = contextlib.ExitStack()
-"""The service of `replay_conversation`; it ends with the process."""
+"""The service of `replay_conversation`, which ends with the process."""
 
 
 def replay_conversation(path: str | os.PathLike[str]) -> None:
     """Answer this kernel's questions from a recorded conversation. The tools that it calls run each time.
 
-    It starts a service of its own until the kernel ends. Other notebooks keep theirs.
-    Raises `RuntimeError` when the recording can't be read.
+    It starts its own service until the kernel ends. Other notebooks keep theirs. Raises `RuntimeError` if the recording
+    can't be read.
 
     >>> replay_conversation("data/sales-review.txt")  # doctest: +SKIP
     """
