@@ -113,7 +113,7 @@ def grid(
     Tools
       name
       web_search
-      1 tool
+    1 tool
     """
     shown = rows[:ROWS]
     values = [separated(name, [row[at] for row in shown]) for at, name in enumerate(columns)]

@@ -48,7 +48,7 @@ def indexed_text(text: str, unreadable: str = "") -> IndexedText:
     """Return a file's text with its tokens and levels. Takes almost a second per megabyte.
 
     >>> indexed_text("Sale! Sale, sale.").levels
-    '6sale'
+    '7sale'
     """
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
     found = tokens(text)
