@@ -380,7 +380,7 @@ class AsyncRuns(Resource):
     async def redo(self, run_id: RunRef, *, force: bool = False, **options: Unpack[Options]) -> RunUndo:
         """Restore the file changes of a run that were undone. Safe to repeat.
 
-        Takes the arguments of `undo`, and raises its errors.
+        Takes the arguments of `undo`. Raises the errors of `undo`.
 
         Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 

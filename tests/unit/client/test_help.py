@@ -38,7 +38,7 @@ def test_a_docstring_has_an_example_what_is_raised_and_the_options(name: str) ->
     assert codes - {*names, "job_id", "active_run_id"} <= set(CODES)
     classes = set(re.findall(r"\b[A-Z]\w+Error\b", raised))
     assert classes <= {*vars(errors), "ImportError", "OSError", "TypeError"}
-    assert classes or re.search(r"\bas `\w+`", raised)
+    assert classes or re.search(r"\berrors of `\w+`", raised)
     waits = names.index("timeout") < names.index("deadline")  # then `timeout` is an argument of its own
     assert [line.strip() for line in text.splitlines() if "Options: " in line] == [OF_WAITS if waits else OPTIONS]
 
