@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 from pydantic import BaseModel, Field, StringConstraints
 
 from agentsvc_nb.tools.port import BaseTool, Filled, Outcome, ToolContext, ask
-from agentsvc_nb.tools.support.brand import brand
+from agentsvc_nb.tools.support.brand import read_brand
 
 ANGLES_MAX = 20
 
@@ -62,7 +62,7 @@ class FindAngles(BaseTool):
         return self.services.complete is not None
 
     async def run(self, given: FindAnglesInput, context: ToolContext) -> Outcome:
-        own = await brand(context.workspace)
+        own = await read_brand(context.workspace)
         await context.progress(0, 1, "asking the model")
         audience = given.audience or "anybody who needs it"
         prompt = PROMPT.format(count=given.count, product=given.product, audience=audience, brand=own.prompt)

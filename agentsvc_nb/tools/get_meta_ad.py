@@ -87,7 +87,7 @@ _IN_TAGS = re.compile(
 )
 
 
-def media_addresses(page: str, base: str) -> list[str]:
+def find_media(page: str, base: str) -> list[str]:
     """Return the addresses of videos and pictures in a snapshot page: from its JSON, else from its tags."""
     found = []
     for match in sorted(_IN_DATA.finditer(page), key=lambda match: _KEYS.index(match[1])):
@@ -98,10 +98,10 @@ def media_addresses(page: str, base: str) -> list[str]:
     return [url for url in dict.fromkeys(resolve_link(base, one) for one in found if one) if is_web_address(url)]
 
 
-def without_token(url: str) -> str:
+def remove_token(url: str) -> str:
     """Return the address without the access token that the ad library puts into it; empty if it is no address.
 
-    >>> without_token("https://www.facebook.com/ads/archive/render_ad/?id=7&access_token=EAAB")
+    >>> remove_token("https://www.facebook.com/ads/archive/render_ad/?id=7&access_token=EAAB")
     'https://www.facebook.com/ads/archive/render_ad/?id=7'
     """
     if not is_web_address(url):
@@ -154,7 +154,7 @@ class GetMetaAd(BaseTool):
         for number, ad in enumerate(ads, 1):
             await context.progress(number - 1, len(ads), f"ad {number} of {len(ads)}")
             ad.media_ids = await _media(fetcher, ad.snapshot_url, context) if given.media and ad.snapshot_url else []
-            ad.snapshot_url = without_token(ad.snapshot_url)
+            ad.snapshot_url = remove_token(ad.snapshot_url)
         more = len(answer.data) > given.count or bool(answer.paging.get("next"))
         data = MetaAds(ads=ads, more=more, without_media=[ad.id for ad in ads if given.media and not ad.media_ids])
         await context.progress(len(ads), len(ads), "done")
@@ -165,10 +165,10 @@ class GetMetaAd(BaseTool):
 
 async def _media(fetcher: Fetcher, snapshot: str, context: ToolContext) -> list[str]:
     """Store the media of a snapshot page. Returns their ids; media that can't be fetched are left out."""
-    kept, shown = [], without_token(snapshot)
+    kept, shown = [], remove_token(snapshot)
     try:
         page = await fetcher.get(snapshot, max_bytes=PAGE_BYTES)
-        named = await asyncio.to_thread(lambda: media_addresses(page.decode(), page.url))
+        named = await asyncio.to_thread(lambda: find_media(page.decode(), page.url))
     except WorkFailure:
         return []
     for url in named[:MEDIA_PER_AD]:

@@ -47,10 +47,11 @@ class ShortformResearch(BaseModel):
 HOOK_SECONDS: Final = 3.0
 
 
-def facts(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
+def measure_video(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
     """Return the facts of a video by its transcript, whose segments are `{start_s, end_s, text}`, in order.
 
-    >>> facts("m", 10.0, {"segments": [{"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}]}).words_per_minute
+    >>> said = {"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}
+    >>> measure_video("m", 10.0, {"segments": [said]}).words_per_minute
     18.0
     """
     segments = transcript.get("segments") or []
@@ -107,7 +108,7 @@ class ResearchShortform(BaseTool):
             if media.transcript is None:
                 said = f"media_ids: {media_id} has no transcript yet: ask for it with `media.transcribe`."
                 raise WorkFailure("invalid_tool_input", said)
-            videos.append(facts(media_id, media.duration_s, media.transcript))
+            videos.append(measure_video(media_id, media.duration_s, media.transcript))
             learned += f"\nA video that worked:\n{str(media.transcript.get('text', ''))[:TRANSCRIPT_CHARS]}\n"
         await context.progress(1, 2, "asking the model" if self.services.complete else "no model is configured")
         ideas = None

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agentsvc_nb.tools.port import LIMIT_REACHED, BaseTool, Check, Outcome, ToolContext, WorkFailure, ask
 from agentsvc_nb.tools.support import copy_facts
-from agentsvc_nb.tools.support.brand import brand
+from agentsvc_nb.tools.support.brand import read_brand
 from agentsvc_nb.tools.support.copy_facts import CopyReview, Judgement, PartFacts, Reading, ReviewCopyInput
 
 EASE_MIN: Final = 50.0
@@ -60,7 +60,7 @@ class ReviewCopy(BaseTool):
 
     async def _judge(self, parts: dict[str, str], review: CopyReview, context: ToolContext) -> None:
         """Add the model's judgement, or why there is none: what was counted stands without it."""
-        own = await brand(context.workspace)
+        own = await read_brand(context.workspace)
         review.brand_files = list(own.files)
         text = "\n".join(f"{name}: {part}" for name, part in parts.items())
         platform = review.platform or "no platform in particular"
@@ -75,16 +75,16 @@ class ReviewCopy(BaseTool):
 
 def _review(parts: dict[str, str], given: ReviewCopyInput) -> CopyReview:
     whole = "\n".join(parts.values())
-    language = copy_facts.language(whole)
-    measured = [copy_facts.part(name, text, given.platform) for name, text in parts.items()]
-    reading = copy_facts.reading(whole, language)
+    language = copy_facts.guess_language(whole)
+    measured = [copy_facts.measure_part(name, text, given.platform) for name, text in parts.items()]
+    reading = copy_facts.measure_reading(whole, language)
     return CopyReview(
         language=language,
         platform=given.platform,
         parts=measured,
         reading=reading,
-        claims=copy_facts.claims(whole),
-        repeated=copy_facts.repeated(whole),
+        claims=copy_facts.find_claims(whole),
+        repeated=copy_facts.find_repeated_words(whole),
         checks=[*_lengths(measured), *_manner(whole, reading)],
     )
 

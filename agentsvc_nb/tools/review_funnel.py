@@ -69,7 +69,7 @@ class ReviewFunnel(BaseTool):
             redirects=list(fetched.redirects),
             weight=weight,
             checks=_checks(fetched, page, weight),
-            hidden=landing.hidden(page),
+            hidden=landing.describe_hidden(page),
             following=following,
         )
         await context.progress(2, 2, "done")
@@ -104,12 +104,13 @@ async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> l
     """Return at most so many pages that calls to action lead to, those of the first page first; `fetcher` reaches that
     site alone."""
     found: dict[str, FunnelPage] = {}
-    waiting = [(url, said, start) for url, said in landing.onward(page, start)]
+    waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
     while waiting and len(found) < most:
         url, said, source = waiting.pop(0)
         if url not in found and url != start:
             found[url], facts = await _look(fetcher, url, said, source)
-            waiting += [(next_url, text, url) for next_url, text in landing.onward(facts, url)] if facts else []
+            onward = landing.find_next_pages(facts, url) if facts else []
+            waiting += [(next_url, text, url) for next_url, text in onward]
     return list(found.values())
 
 
@@ -132,7 +133,7 @@ async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[Fun
         return looked, None
     size = fetched.transferred
     weight = Weight(html_bytes=size, total_bytes=size, files={}, measured=0, unreachable=[])
-    looked.status, looked.title, looked.hidden = fetched.status, page.title, landing.hidden(page)
+    looked.status, looked.title, looked.hidden = fetched.status, page.title, landing.describe_hidden(page)
     looked.actions = [action.text for action in page.actions[:ACTIONS_SHOWN]]
     looked.fields = sum(len(form.fields) for form in page.forms)
     looked.checks = [check for check in _checks(fetched, page, weight) if not check.passed]
@@ -140,7 +141,7 @@ async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[Fun
 
 
 def _checks(fetched: Fetched, page: PageFacts, weight: Weight) -> list[Check]:
-    return landing.checks(page, fetched.url, fetched.status, len(fetched.redirects), weight)
+    return landing.check_page(page, fetched.url, fetched.status, len(fetched.redirects), weight)
 
 
 def _summary(review: FunnelReview) -> str:

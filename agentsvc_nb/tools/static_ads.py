@@ -64,5 +64,5 @@ class EditImage(_StaticAdTool):
         return {"picture": max(1, len(set(given.request.sizes or ())))}
 
     async def run(self, given: EditImageInput, context: ToolContext) -> Outcome:
-        outcome: Outcome = await (await _making()).change(given.request, self.services.settings, context)
+        outcome: Outcome = await (await _making()).edit(given.request, self.services.settings, context)
         return outcome

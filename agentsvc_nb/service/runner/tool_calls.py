@@ -43,7 +43,7 @@ from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.tools import port
 from agentsvc_nb.tools.port import LIMIT_REACHED, Outcome, Tool, WorkFailure, repeatable
 from agentsvc_nb.tools.support import stopping
-from agentsvc_nb.tools.support.fetching import addresses, goes_to
+from agentsvc_nb.tools.support.fetching import find_addresses, goes_to
 from agentsvc_nb.tools.workspace.plan import SHOWN, PlanInput
 from agentsvc_nb.wire.limits import EVENT_PAYLOAD_BYTES, INPUT_MAX_BYTES
 from agentsvc_nb.wire.runs import Lasts
@@ -192,7 +192,7 @@ class ToolCalls:
             return settings.approve_effects
         fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]
         # In a thread: a message may have megabytes of addresses.
-        return bool(fetched) and not (await asyncio.to_thread(addresses, self.message)).issuperset(fetched)
+        return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
         """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict. A

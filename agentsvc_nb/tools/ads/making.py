@@ -42,12 +42,12 @@ _MODEL_SECONDS: Final = 180.0
 
 async def create(request: ImageRequest, settings: Settings, context: ToolContext) -> Outcome:
     """Draw the pictures of a request. Raises `WorkFailure` before anything is drawn if a text cannot be drawn."""
-    placed = await _placed(context, {"product": request.product, "logo": request.logo})
+    placed = await _open_placed(context, {"product": request.product, "logo": request.logo})
     ads = {path: ad.model_copy(update={"pictures": placed}) for path, ad in designs(request).items()}
     painted: dict[Shape, Image.Image] = {}
     for path, ad in ads.items():
         if request.background == "drawn":
-            ads[path] = await asyncio.to_thread(_fitting, ad)
+            ads[path] = await asyncio.to_thread(_fit_layout, ad)
             continue
         photo, shape = ad.model_copy(update={"layout": "photo"}), ad.frame.shape
         await asyncio.to_thread(photo.blocks)  # nothing is painted for texts that do not fit
@@ -87,7 +87,7 @@ def _key(request: ImageRequest) -> str:
     return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
 
 
-def _fitting(ad: Ad) -> Ad:
+def _fit_layout(ad: Ad) -> Ad:
     """Return the ad in its layout, or else in the next one that has room for its texts."""
     for layout in (ad.layout, *DRAWN) if ad.layout in DRAWN else ():
         with contextlib.suppress(WorkFailure):
@@ -96,31 +96,31 @@ def _fitting(ad: Ad) -> Ad:
     return ad  # `_draw` refuses it
 
 
-async def change(edit: ImageEdit, settings: Settings, context: ToolContext) -> Outcome:
+async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> Outcome:
     """Draw an ad again with other texts, colours or sizes; crop any other picture and set texts on it.
 
     Raises `WorkFailure` before anything is drawn if a text cannot be drawn.
     """
-    opened, digest = await _opened(context, "request.path", edit.path)
-    source = _on_white(opened)
-    if edit.instruction:
-        source = await _repaint(settings, source, edit.instruction)
+    opened, digest = await _open_picture(context, "request.path", request.path)
+    source = _flatten(opened)
+    if request.instruction:
+        source = await _repaint(settings, source, request.instruction)
     photo = Ad(layout="photo", palette=PALETTES[0].codes(), own_size=_own_size(source))
-    ad = (None if edit.instruction else _stored(source)) or photo
-    pictures = await _placed(context, {"product": ad.product, "logo": ad.logo})
+    ad = (None if request.instruction else _read_design(source)) or photo
+    pictures = await _open_placed(context, {"product": ad.product, "logo": ad.logo})
     if ad is photo:
         pictures["background"] = source
-    words = ad.words.model_copy(update=edit.given_texts())
-    palette = Palette.of(edit.brand_colors).codes() if edit.brand_colors else ad.palette
+    words = ad.words.model_copy(update=request.given_texts())
+    palette = Palette.of(request.brand_colors).codes() if request.brand_colors else ad.palette
     ad = ad.model_copy(update={"words": words, "palette": palette, "pictures": pictures})
-    mark = hashlib.sha256(source.tobytes() + edit.model_dump_json().encode()).hexdigest()
-    stem = f"images/{PurePosixPath(edit.path).stem[:80]}-edit-{mark[:6]}"
-    sizes = [{"size": size, "own_size": None} for size in dict.fromkeys(edit.sizes)]
+    mark = hashlib.sha256(source.tobytes() + request.model_dump_json().encode()).hexdigest()
+    stem = f"images/{PurePosixPath(request.path).stem[:80]}-edit-{mark[:6]}"
+    sizes = [{"size": size, "own_size": None} for size in dict.fromkeys(request.sizes)]
     ads = {f"{stem}-{one['size']}.png": ad.model_copy(update=one) for one in sizes} or {f"{stem}.png": ad}
-    return await _draw(context, ads, f"image_set_{mark[:16]}", {"path": edit.path, "sha256": digest})
+    return await _draw(context, ads, f"image_set_{mark[:16]}", {"path": request.path, "sha256": digest})
 
 
-def _stored(picture: Image.Image) -> Ad | None:
+def _read_design(picture: Image.Image) -> Ad | None:
     """Return the ad that is stored in a picture of ours. It has no files of a photo."""
     try:
         design = Design.model_validate_json(picture.info.get(DESIGN, ""))
@@ -180,12 +180,12 @@ def encode(image: Image.Image, design: str | None = None, edited_from: dict[str,
     return file.getvalue()
 
 
-async def _placed(context: ToolContext, paths: Mapping[PictureName, str | None]) -> dict[PictureName, Image.Image]:
-    """Return pictures of the workspace without their empty edges. Raises as `_opened`."""
+async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | None]) -> dict[PictureName, Image.Image]:
+    """Return pictures of the workspace without their empty edges. Raises as `_open_picture`."""
     found = {}
     for name, path in paths.items():
         if path is not None:
-            picture, _ = await _opened(context, f"request.{name}", path)
+            picture, _ = await _open_picture(context, f"request.{name}", path)
             seen = picture.getchannel("A").point([255 if alpha > _VISIBLE else 0 for alpha in range(256)]).getbbox()
             if seen is None:
                 said = f"request.{name}: {path[:200]!r} is transparent: nothing of it can be seen."
@@ -194,7 +194,7 @@ async def _placed(context: ToolContext, paths: Mapping[PictureName, str | None])
     return found
 
 
-async def _opened(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
+async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
     """Return a picture of the workspace as RGBA, and the SHA-256 of its file. Raises
     `WorkFailure("invalid_tool_input")`, which names the `field`."""
     try:
@@ -205,7 +205,7 @@ async def _opened(context: ToolContext, field: str, path: str) -> tuple[Image.Im
         raise WorkFailure("invalid_tool_input", f"{field}: the chat has no file {path[:200]!r}.") from None
 
 
-def _on_white(picture: Image.Image) -> Image.Image:
+def _flatten(picture: Image.Image) -> Image.Image:
     """Return the picture without transparency, with its `info`."""
     ground = Image.new("RGB", picture.size, "white")
     ground.paste(picture, (0, 0), picture)
@@ -253,4 +253,4 @@ async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Imag
     with tempfile.NamedTemporaryFile(prefix="agentsvc-picture-") as held:
         await asyncio.to_thread(held.write, data)
         held.flush()
-        return _on_white((await decode_picture(Path(held.name), "The image model's answer", _SIDE)).image)
+        return _flatten((await decode_picture(Path(held.name), "The image model's answer", _SIDE)).image)

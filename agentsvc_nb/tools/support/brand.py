@@ -26,7 +26,7 @@ class Brand(NamedTuple):
     prompt: str = ""
 
 
-async def brand(workspace: Workspace) -> Brand:
+async def read_brand(workspace: Workspace) -> Brand:
     """Return the brand's files of the chat: those whose names say so, such as `BRAND.md` or `style-guide.pdf`, at most
     three.
     """

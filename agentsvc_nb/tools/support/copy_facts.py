@@ -90,10 +90,10 @@ SMALL_WORDS: Final = {
 _CHARS: Final = 4_000
 
 
-def language(text: str) -> str | None:
+def guess_language(text: str) -> str | None:
     """Return the language with the most of its small words in the text; None when there are none, or two languages tie.
 
-    >>> language("Die Zelte für die ganze Familie"), language("12 %")
+    >>> guess_language("Die Zelte für die ganze Familie"), guess_language("12 %")
     ('de', None)
     """
     words = Counter(re.findall(r"[^\W\d_]+", text[:_CHARS].casefold()))
@@ -166,16 +166,16 @@ REPEATED_MAX: Final = 20
 _STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
 
 
-def reading(text: str, language: str | None) -> Reading:
+def measure_reading(text: str, language: str | None) -> Reading:
     """Return how easily the text reads. `ease` is None for a text without words, or in a language without a formula.
 
-    >>> reading("The cat sat on the mat.", "en").ease
+    >>> measure_reading("The cat sat on the mat.", "en").ease
     116.1
     """
     words = WORD.findall(text)
     sentences = sum(bool(WORD.search(part)) for part in _SENTENCE_END.split(text))
     length = len(words) / max(1, sentences)
-    weight = sum(syllables(word, language) for word in words) / max(1, len(words))
+    weight = sum(count_syllables(word, language) for word in words) / max(1, len(words))
     base, by_length, by_weight = _EASE.get(language or "", (0, 0, 0))
     return Reading(
         sentences=sentences,
@@ -186,10 +186,10 @@ def reading(text: str, language: str | None) -> Reading:
     )
 
 
-def syllables(word: str, language: str | None) -> int:
+def count_syllables(word: str, language: str | None) -> int:
     """Return the number of syllables, by groups of vowels; in English and French an `e` at the end is silent.
 
-    >>> [syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
+    >>> [count_syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
     [1, 2, 1, 2, 2]
     """
     plain = word.casefold()
@@ -198,7 +198,7 @@ def syllables(word: str, language: str | None) -> int:
     return max(1, found - silent)
 
 
-def claims(text: str) -> list[Claim]:
+def find_claims(text: str) -> list[Claim]:
     """Return the claims of the text that an advertiser may have to prove, in order."""
     found = [
         (match.start(), Claim(text=" ".join(match[0].split()), kind=kind, advice=_CLAIMS[kind][1]))
@@ -213,7 +213,7 @@ def claims(text: str) -> list[Claim]:
     return kept[:CLAIMS_MAX]
 
 
-def repeated(text: str) -> list[Repeated]:
+def find_repeated_words(text: str) -> list[Repeated]:
     """Return words that occur three times or more, without small ones; the most frequent first."""
     words = Counter(word for word in map(str.casefold, WORD.findall(text)) if len(word) > 2 and word not in _STOP)
     often = [(word, count) for word, count in words.most_common(REPEATED_MAX) if count >= REPEATED_MIN]
@@ -263,21 +263,21 @@ _GSM = frozenset(
 )
 
 
-def part(name: str, text: str, platform: Platform | None) -> PartFacts:
+def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
     """Return the length of a part of an ad, and the platform's limits for it.
 
-    >>> part("headline_2", "Pack light", "google_search").limit
+    >>> measure_part("headline_2", "Pack light", "google_search").limit
     30
     """
     plain = re.sub(r"[\s_-]*[0-9]+$", "", name.strip().lower()).replace(" ", "_")
     rooms = ROOMS[platform] if platform else {}
     room = next((rooms[each] for each in (plain, *_SAME.get(plain, ())) if each in rooms), Room())
     shown = SMS_CHARS[1] if platform == "sms" and not set(text) <= _GSM else room.shown
-    count = characters(text, platform)
+    count = count_characters(text, platform)
     return PartFacts(name=name, characters=count, words=len(text.split()), limit=room.limit, shown=shown)
 
 
-def characters(text: str, platform: Platform | None) -> int:
+def count_characters(text: str, platform: Platform | None) -> int:
     """Return how many characters the platform counts: some count wide characters twice, and X counts every link the
     same."""
     if platform == "x":

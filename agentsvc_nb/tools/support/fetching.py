@@ -48,10 +48,10 @@ def resolve_link(base: str, link: str) -> str:
         return ""
 
 
-def addresses(text: str) -> set[str]:
+def find_addresses(text: str) -> set[str]:
     """The web addresses that a text has as words, with and without up to three marks that a sentence puts after them.
 
-    >>> sorted(addresses("Look at (https://shop.example/a?b=1)."))
+    >>> sorted(find_addresses("Look at (https://shop.example/a?b=1)."))
     ['https://shop.example/a?b=1', 'https://shop.example/a?b=1)', 'https://shop.example/a?b=1).']
     """
     found: set[str] = set()

@@ -135,13 +135,13 @@ class PageFacts(PageContents):
     scripts: int
 
 
-def facts(html: str) -> PageFacts:
+def extract_facts(html: str) -> PageFacts:
     """Return the facts of a page's HTML; run it in a process with limits (`tools.support.untrusted`).
 
     Raises:
         ValueError: Elements are nested too deeply.
 
-    >>> facts("<html lang=en><title>Tents</title><h1>Pack light</h1><a class=btn href=/buy>Buy now</a>").actions
+    >>> extract_facts("<html lang=en><title>Tents</title><h1>Pack light</h1><a class=btn href=/buy>Buy now</a>").actions
     [Action(text='Buy now', kind='link', url='/buy')]
     """
     from agentsvc_nb.documents.markup import parse_html, visible_text
@@ -232,7 +232,7 @@ _TEXT: Final = "The page may be drawn by its scripts, which this review does not
 _WEIGHT: Final = f"Stay under {TOTAL_BYTES:,}: compress pictures, drop scripts."
 
 
-def checks(page: PageFacts, url: str, status: int, redirects: int, weight: Weight) -> list[Check]:
+def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: Weight) -> list[Check]:
     """Return all checks of a page, those of its address first."""
     robots, viewport = page.metas.get("robots", "").lower(), page.metas.get("viewport", "")
     graph = ", ".join(sorted(name for name in page.metas if name.startswith("og:"))) or "none"
@@ -292,11 +292,11 @@ _DOES: Final = re.compile(
 _NO_PAGE: Final = re.compile(r"\.(?:pdf|zip|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|svg|mp4|mp3|exe|dmg|apk)$", re.I)
 
 
-def onward(page: PageFacts, at: str) -> list[tuple[str, str]]:
+def find_next_pages(page: PageFacts, at: str) -> list[tuple[str, str]]:
     """Return the pages of the same site that calls to action lead to, as (address, words), in the order of the page;
     without those that may do something when they are fetched.
 
-    >>> onward(facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/")
+    >>> find_next_pages(extract_facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/")
     [('https://shop.example/buy?size=2', 'Buy now')]
     """
     found: dict[str, str] = {}
@@ -308,7 +308,7 @@ def onward(page: PageFacts, at: str) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def hidden(page: PageFacts) -> list[str]:
+def describe_hidden(page: PageFacts) -> list[str]:
     """Return what of a page can't be known without running its scripts, as sentences."""
     found = []
     if page.scripts and page.words < WORDS_MIN:

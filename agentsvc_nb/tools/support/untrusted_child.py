@@ -35,9 +35,9 @@ def page_text(html: str, url: str) -> dict[str, Any]:
 
 
 def page_facts(html: str) -> dict[str, Any]:
-    from agentsvc_nb.tools.support.landing import facts
+    from agentsvc_nb.tools.support.landing import extract_facts
 
-    return facts(html).model_dump(mode="json")
+    return extract_facts(html).model_dump(mode="json")
 
 
 def picture(file: str, side: int, pixels: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ipaddress import ip_network
 import pytest
 
 from agentsvc_nb.tools.port import WorkFailure
-from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, addresses, is_public
+from agentsvc_nb.tools.support.fetching import Fetched, Fetcher, find_addresses, is_public
 from tests.unit.service.site import Answer, Asked, Site, html, redirect, serving
 
 
@@ -159,4 +159,4 @@ def test_no_address_of_a_special_range_is_public_and_others_are() -> None:
     ],
 )
 def test_an_address_ends_before_a_mark_of_any_language(text: str, named: str) -> None:
-    assert named in addresses(text)
+    assert named in find_addresses(text)
