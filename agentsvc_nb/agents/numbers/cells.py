@@ -10,7 +10,7 @@ from typing import Final
 from agentsvc_nb.agents.numbers.context import Place
 from agentsvc_nb.agents.numbers.evidence import Column, IndexedTable, Values
 from agentsvc_nb.agents.numbers.reading import Number
-from agentsvc_nb.agents.numbers.words import CHANGE, DOWN, EXTREME, MEAN, TOTAL, stem, stems
+from agentsvc_nb.agents.numbers.words import DOWN, EXTREME, MEAN, TOTAL, beginnings, stem, stems
 
 NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
@@ -156,7 +156,7 @@ def _fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
     score = 0.0
     hits = set()
     for word, wide in column.wide.items():
-        exact = word in words or (2 < len(word) < 6 and any(one.startswith(word) for one in words))
+        exact = word in words or (2 < len(word) < 6 and word in beginnings(words))
         if exact or wide & words:
             score += (1.0 if exact else 0.7) * table.weights[word]
             hits.add(word)
@@ -253,11 +253,17 @@ def from_column(place: Place, found: Sequence[Option]) -> Source | None:
     number, near = place.number, place.near
     totals = bool(near & TOTAL) or _OF in place.before | place.after
     means = bool(near & MEAN)
+    clearest: dict[int, float] = {}
+    for option in found:
+        clearest[option.table.order] = max(option.close, clearest.get(option.table.order, 0.0))
     for option in sorted(found, key=lambda one: (-one.close, -one.near)):
         table, column = option.table, option.column
         named = option.close or option.near
-        clearest = max(one.close for one in found if one.table is table)
-        if (option.close + _BETTER < clearest and not place.whole) or len(table.rows) < 2 or number.adjectival:
+        if (
+            (option.close + _BETTER < clearest[table.order] and not place.whole)
+            or len(table.rows) < 2
+            or number.adjectival
+        ):
             continue
         groups: list[tuple[Sequence[int], str]] = []
         groups += [(table.body, "all rows")] if option.selection.named != NAMED or totals or means else []
@@ -330,4 +336,3 @@ def from_count(place: Place, tables: Sequence[IndexedTable]) -> Source | None:
 
 
 _ROWS: Final = frozenset(map(stem, "row item entry record line case".split()))  # noqa: SIM905
-IS_CHANGE: Final = CHANGE

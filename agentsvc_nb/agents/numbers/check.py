@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from agentsvc_nb.agents.numbers.cells import Source, from_cell, from_column, from_count, options
 from agentsvc_nb.agents.numbers.context import Place, places
@@ -12,6 +13,11 @@ from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
 from agentsvc_nb.agents.numbers.texts import Passages, Quote
 from agentsvc_nb.agents.numbers.words import stems
 from agentsvc_nb.wire.runs import AnswerNumber
+
+_SENTENCES: Final = 5
+"""Sentences away in which the numbers are from which another is computed."""
+_DERIVED_MAX: Final = 100
+"""Numbers without a source for which a calculation is looked for."""
 
 
 def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[Quote]) -> list[AnswerNumber]:
@@ -35,16 +41,19 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
         if source := _copied(place, choices[index], passages, indexed):
             sources[index] = source
     for _ in range(2):  # a number may be computed from one that is computed after it
-        for index, place in enumerate(found):
-            if index not in sources:
-                known = [(found[other], source) for other, source in sources.items()]
-                known = [
-                    (other, source)
-                    for other, source in known
-                    if other.cell or abs(other.sentence - place.sentence) <= 5
-                ]
-                if source := derive(place, indexed, every, known, passages.related(place)):
-                    sources[index] = source
+        missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
+        for index in missing:
+            place = found[index]
+            known = [(found[other], source) for other, source in sources.items()]
+            known = [
+                (other, source)
+                for other, source in known
+                if other.cell or abs(other.sentence - place.sentence) <= _SENTENCES
+            ]
+            if source := derive(place, indexed, every, known, passages.related(place)):
+                sources[index] = source
+        if not any(index in sources for index in missing):
+            break
     return [
         _listed(place, sources.get(index))
         for index, place in enumerate(found)

@@ -18,10 +18,11 @@ from agentsvc_nb.agents.numbers.words import CHANGE, EXTREME, MEAN, RATIO, SHARE
 
 _OPERANDS_MAX: Final = 24
 _COLUMNS_MAX: Final = 12
+_COMBINED_MAX: Final = 6
+"""Columns of a table up to which sums and differences of its columns are tried."""
 _TABLES_MAX: Final = 4
 _RESULTS_COMPARED: Final = 8
 _MANY_ROWS: Final = 12
-_NEAR_BOUND: Final = 1.2
 _SENTENCES: Final = 5
 """Sentences before a number from which it may be computed."""
 _SUMMANDS_MAX: Final = 8
@@ -264,6 +265,8 @@ def _terms(place: Place, table: IndexedTable, rows: Sequence[int], known: Sequen
     """Return the values of the columns, and sums and differences of those that are counts or money."""
     terms = _columns(place, table, rows, known)
     plain = [term for term in terms if not term.averaged and term.kind != "percent"]
+    if len(plain) > _COMBINED_MAX:
+        return terms
     for start in range(len(plain)):
         for end in range(start + 2, min(start + 7, len(plain) + 1)):
             part = plain[start:end]
@@ -271,7 +274,7 @@ def _terms(place: Place, table: IndexedTable, rows: Sequence[int], known: Sequen
             if whole or _alike(table, part):
                 total, text = sum(term.value for term in part), f"({' + '.join(term.text for term in part)})"
                 terms.append(_combined(part, total, text, whole=whole))
-    for first, second in combinations(plain[:8], 2):
+    for first, second in combinations(plain, 2):
         if _alike(table, (first, second)):
             larger, smaller = (first, second) if first.value >= second.value else (second, first)
             text = f"({larger.text} - {smaller.text})"
@@ -391,13 +394,6 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
         ):
             yield f"{len(rows)} rows of {name}"
     for column in table.columns:
-        if number.bound and fit(column, table, place.near) > 0:
-            for name, rows in groups.items():
-                shown = [value for row in rows if (value := column.values[row]) is not None]
-                if len(shown) > 1 and any(
-                    _is_bound(number, factor, shown) for factor in factors(number, table, column)
-                ):
-                    yield f"{column.name} of {name} is {number.bound} {number.text}"
         for other in place.beside:
             limit, count = (number, other) if number.bound else (other, number)
             if (
@@ -419,13 +415,6 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
             for name, rows in groups.items():
                 if sum(column.values[row] == 1 for row in rows) == number.value:
                     yield f"rows of {name} with {column.name} = 1"
-
-
-def _is_bound(number: Number, factor: float, values: Sequence[float]) -> bool:
-    """Return True if all values are beyond a limit, and the next one is not far from it."""
-    if number.bound == "above":
-        return bool(values) and number.value <= min(values) * factor <= _NEAR_BOUND * number.value
-    return bool(values) and number.value / _NEAR_BOUND <= max(values) * factor <= number.value
 
 
 def _is_count(count: Number, limit: Number, factor: float, negated: bool, values: Sequence[float | None]) -> bool:

@@ -28,7 +28,7 @@ from agentsvc_nb.agents.numbers.words import (
 
 ROWS_MAX: Final = 2_000
 """Rows of one table that are searched."""
-TABLES_MAX: Final = 40
+TABLES_MAX: Final = 20
 """Tables that are searched, the latest first."""
 
 
@@ -247,9 +247,6 @@ class IndexedTable:
         """Return True if columns share a word of their names, such as `hc_start` and `hc_end`."""
         names = [column.name_words for column in self.columns if column.index in indices]
         return len(names) == len(indices) and bool(frozenset.intersection(*names))
-
-    def by_name(self, name: str) -> Column | None:
-        return next((column for column in self.columns if column.name == name), None)
 
 
 Values = dict[str, frozenset[str]]

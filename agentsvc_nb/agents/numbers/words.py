@@ -121,6 +121,12 @@ _SAME: Final = [
 ]
 
 
+@lru_cache(1_000)
+def beginnings(words: frozenset[str]) -> frozenset[str]:
+    """Return the first three to five letters of stems, which names of columns are often cut to."""
+    return frozenset(word[:length] for word in words for length in (3, 4, 5))
+
+
 @lru_cache(10_000)
 def synonyms(word: str) -> frozenset[str]:
     """Return a stem with those that name the same thing in tables of all trades."""
