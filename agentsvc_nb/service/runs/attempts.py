@@ -1,5 +1,8 @@
-"""The use cases of a run's worker: claim, resume, append events, checkpoint and finish. Each write carries the attempt
-number: writes of an earlier attempt, whose worker may only have been frozen, are refused."""
+"""Use cases of a run's worker: claim, resume, append events, checkpoint and finish.
+
+Each write carries the attempt number. The database refuses writes of an earlier attempt, whose worker may have frozen
+and woken up.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +23,24 @@ from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.runs import CENT
 
 DAY_NEAR: Final = "day_budget_near"
-"""The code of the warning that a budget a day is used by 80 %."""
+"""The code of the warning that an account has used 80 % of its daily budget."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What the agent of a run used so far; its jobs have their own."""
+    """The steps and the model usage of a run's agent so far, without those of its jobs."""
 
     steps: int
     spent: Spent
 
 
 class LostRun(Exception):
-    """Another attempt has taken the run over: this worker's writes are refused, and it must stop."""
+    """Another attempt has taken over the run. The service refuses this worker's writes, and the worker must stop."""
 
 
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """Mark a queued run as running and return it; None when it is no longer queued."""
+    """Mark a queued run as running and return it. Return None if it is no longer queued."""
     now = context.now
 
     def use(tx: Tx) -> RunRecord | None:
@@ -54,8 +57,11 @@ async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 
 async def resume(context: UseCaseContext, run_id: str, attempt: int) -> RunRecord | None:
-    """Take a run over at its last checkpoint, under a new attempt number. Events after the checkpoint are discarded by
-    readers (docs/api/events.md). None when `attempt` is no longer the run's."""
+    """Take over a run at its last checkpoint, with a new attempt number.
+
+    Return None if `attempt` is not the run's current one. Readers discard the events after the checkpoint
+    (docs/api/events.md).
+    """
     now = context.now
 
     def use(tx: Tx) -> RunRecord | None:
@@ -79,7 +85,7 @@ async def append(
     events: Sequence[tuple[str, dict[str, Any]]],
     used: Used | None = None,
 ) -> None:
-    """Append events (their types and payloads), in order, and show what the run `used` so far. Raises `LostRun`."""
+    """Append events (type and payload) in order, and store what the run `used` so far. Raises `LostRun`."""
     now = context.now
 
     def use(tx: Tx) -> bool:
@@ -93,7 +99,7 @@ async def append(
 
 
 async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, limit: int, spent: int) -> None:
-    """Write `limit.near`, unless the run has said so of this limit: before a crash, too. Raises `LostRun`."""
+    """Append `limit.near`, at most once for each limit of the run, even after a crash. Raises `LostRun`."""
     now = context.now
     payload = {"max_cents": limit / CENT, "spent_cents": spent / CENT, "suggested_cents": money.suggested_cents(limit)}
 
@@ -108,7 +114,10 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
 
 
 async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.Day, spent: int) -> None:
-    """Warn that the budget of the account's day is used by 80 %: once a run. `spent`: by the run itself."""
+    """Warn, once a run, that the account has used 80 % of its daily budget.
+
+    `spent` is what the run itself has spent, in micro-cents. Raises `LostRun`.
+    """
     now = context.now
     used = f"{(day.billed + day.held + spent) / CENT:,.2f} of today's {day.limit / CENT:,.2f} cents"
     payload = {"code": DAY_NEAR, "message": f"All work of the account together used or holds {used}."}
@@ -137,7 +146,7 @@ async def checkpoint(
 
 
 async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
-    """Record a call of a language model. True if it is the first to this hosted provider."""
+    """Record a call to a language model. Return True if it is the first call to this hosted provider."""
     now = context.now
     return await context.write(lambda tx: sent_records.add(tx, run_id, call, now))
 
@@ -145,14 +154,16 @@ async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
 async def hold(
     context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, charges: int = 0
 ) -> None:
-    """Hold the `spent` micro-cents of a run and the worst case of its next call, for tokens and for per-use charges.
+    """Hold what a run has `spent` and the most that its next call can cost, in micro-cents.
 
-    Raises `LostRun`, and `WorkFailure("limit_reached")` when the account or the key has no room for the call.
+    `tokens` and `charges` are the most that the next call can cost for tokens and per use.
+
+    Raises `LostRun`, and `WorkFailure("limit_reached")` when the account or the key can't pay for the call.
     """
     now = context.now
 
     def use(tx: Tx) -> bool:
-        # First down to what was spent: the worst case of the call before must not count against this one.
+        # First reduce the hold to what was spent: the worst case of the previous call must not count against this one.
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
         money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)
@@ -163,8 +174,11 @@ async def hold(
 
 
 async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
-    """Leave a run for recovery at the next start, or to another process. Return False if it is no longer running: a
-    cancelled run ends now, while what it used is known. An orderly stop does not count against `RESTARTS_MAX`."""
+    """Leave a run to another process, or to recovery at the next start.
+
+    Return False if the run is no longer running. The caller then ends a cancelled run at once, while its usage is
+    known. An orderly stop does not count against `RESTARTS_MAX`.
+    """
 
     def use(tx: Tx) -> bool:
         if run_records.status(tx, run_id) != "running":
@@ -179,10 +193,10 @@ async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
-    """After a crash: end the active runs that cannot go on, and return the others, to be woken.
+    """End the active runs that can't continue after a crash. Return the others, for the caller to wake.
 
-    A run is ended if it was being cancelled, was cut off too often, or was begun by a model that is not offered now.
-    The caller holds the folder's lock, so no other worker has any of these runs.
+    A run can't continue if it was being cancelled, was interrupted too often, or started with a model that the service
+    no longer offers. The caller holds the lock of the data folder, so no other worker has these runs.
     """
     now, offered = context.now, context.settings.run_models
 
@@ -196,7 +210,7 @@ async def recover(context: UseCaseContext) -> list[RunRecord]:
 
 
 def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str, now: int) -> RunRecord | None:
-    """End a run that was cut off and cannot go on; None if it goes on, which is counted."""
+    """End an interrupted run that can't continue and return it. Otherwise count a restart and return None."""
     if record.status == "cancelling":
         ending = Ending("cancelled")
     elif record.restarts >= RESTARTS_MAX:
@@ -213,8 +227,10 @@ def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str,
 
 
 async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: Ending) -> RunRecord | None:
-    """End a run: its record, its last status event and `run.ended`, in one transaction. None when `attempt` is no
-    longer the run's."""
+    """End a run in one transaction: its record, its last status event and `run.ended`.
+
+    Return None if `attempt` is not the run's current one.
+    """
     now = context.now
     long = len(ending.output or "") > runs.LONG_CHARS
     record = await context.write(lambda tx: runs.end(tx, run_id, attempt, ending, context.origin, now), long=long)
@@ -226,7 +242,7 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
 
 
 def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
-    """`ending` with the steps and tokens of the last checkpoint, which are billed although the run ends here."""
+    """Add the steps and tokens of the last checkpoint to `ending`, so that they are billed."""
     try:
         counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
         counted.pop("charged", None)

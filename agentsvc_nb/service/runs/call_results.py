@@ -1,4 +1,4 @@
-"""What the caller of a run sends for a call of its own tools (docs/api/client-tools.md "The answer")."""
+"""Read the answer of a run's caller to a call of its own tools (docs/api/client-tools.md "The answer")."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _FAILED: Final = "The tool failed."
 
 
 async def read(context: RequestContext) -> Outcome | None:
-    """The outcome of the call; None when the caller is still at work. Raises `call_result_too_large`,
-    `invalid_call_result`, and what `bodies.parse_object` raises."""
+    """Return the call's outcome, or None if the caller is still working on it.
+
+    Raises `call_result_too_large`, `invalid_call_result`, and what `bodies.parse_object` raises.
+    """
     fields = tuple(CallResult.model_fields)
     document = await bodies.read_object(context, CALL_RESULT_BYTES, JSON_VALUES_MAX, ApiError("call_result_too_large"))
     return await bodies.run_check(context, _outcome, {name: document[name] for name in fields if name in document})
@@ -40,7 +42,7 @@ def _outcome(document: bodies.Document) -> Outcome | None:
         raise ApiError("invalid_call_result", "`content` is missing.", field="content")
     if given.error is not None and not given.is_error:
         raise ApiError("invalid_call_result", "`error` comes with `is_error: true`.", field="error")
-    # As they were sent: what else is in a block, and nulls in its JSON, are the agent's to see.
+    # Keep the blocks as the caller sent them: the agent may need unknown fields and nulls.
     content: list[dict[str, Any]] = document["content"]
     if not given.is_error:
         return Outcome(content=content, data=given.data)

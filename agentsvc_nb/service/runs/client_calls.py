@@ -1,4 +1,4 @@
-"""Calls of client tools: the worker asks the run's caller, who answers (docs/api/client-tools.md)."""
+"""Calls of client tools: the worker requests them, and the run's caller answers (docs/api/client-tools.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def ask(context: UseCaseContext, run: RunRecord, attempt: int, call: CallR
 
 
 async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> CallRecord:
-    """The call as it is now. One whose time is over gets the outcome `gone`."""
+    """Return the current state of the call. If its time is over, store the outcome `gone` first."""
     found = await context.read_single(lambda tx: call_records.get(tx, call.run_id, call.key))
     assert found is not None
     now = context.now
@@ -38,17 +38,17 @@ async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> Call
         return found
 
     def expire(tx: Tx) -> CallRecord | None:
-        call_records.expire(tx, call, gone, now)  # unless it has been answered or prolonged since
+        call_records.expire(tx, call, gone, now)  # unless somebody has answered or prolonged it since
         return call_records.get(tx, call.run_id, call.key)
 
     return await context.write(expire) or found
 
 
 async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: str, given: Outcome) -> ClientCall:
-    """Store the caller's answer. The same answer once more changes nothing.
+    """Store the caller's answer. Repeating the same answer changes nothing.
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found` for another key than the run's, `invalid_call_result`
-    for a picture that the chat does not have, and `call_not_waiting`.
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found` (also for a key other than the run's),
+    `invalid_call_result` for a picture that the chat does not have, and `call_not_waiting`.
     """
     now = context.now
 
@@ -66,14 +66,14 @@ async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: 
         await context.write(use)
     except ApiError as error:
         if error.row.code == "call_not_waiting":
-            context.signals.notify(run_id.lower())  # if its time is over, the worker sees that at once
+            context.signals.notify(run_id.lower())  # if the call has expired, the worker notices at once
         raise
     context.signals.notify(run_id.lower())
     return ClientCall(run_id=run_id.lower(), call_id=call_id, accepted=True)
 
 
 async def prolong(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: str) -> ClientCall:
-    """Let the call wait on, because its caller is still at work. Raises as `answer`."""
+    """Extend the wait for a caller that is still working. Raises as `answer`."""
     now = context.now
 
     def use(tx: Tx) -> int:
@@ -88,7 +88,7 @@ async def prolong(context: UseCaseContext, key: KeyRecord, run_id: str, call_id:
 
 
 def _call(tx: Tx, key: KeyRecord, run_id: str, call_id: str) -> tuple[RunRecord, CallRecord]:
-    """The run of the key and its call."""
+    """Return the run and its call. Raises `call_not_found` if another key started the run."""
     run = runs.of_account(tx, key.account, run_id)
     call = call_records.by_call_id(tx, run.run_id, call_id) if run.key_id == key.id else None
     if call is None:

@@ -1,11 +1,11 @@
--- What is under way now, by the indexes of what is active: the runs and jobs that have ended are not looked at.
+-- Active work. The queries use the indexes of active rows, so they read no runs and jobs that have ended.
 
 -- name: runs
 SELECT status, COUNT(*) AS works, MIN(created_at) AS oldest FROM run
 WHERE status IN ('queued', 'running', 'cancelling') GROUP BY status
 
 -- name: jobs
--- Without the handles of asks, which are counted as runs.
+-- Without the handles of asks, whose runs are counted already.
 SELECT status, COUNT(*) AS works, MIN(created_at) AS oldest FROM job
 WHERE status IN ('queued', 'running', 'cancelling') AND follows IS NULL GROUP BY status
 

@@ -14,12 +14,17 @@ from agentsvc_nb.wire.runs import Event, PlanStep
 
 _sql = load("runs/events")
 _AT_ONCE: Final = 100
-"""The most events read per query, of which the first reads 8 and each further one twice as many. A page is limited in
-bytes, too, so reading its `limit` at once could load far more."""
+"""The most events that a query reads. The first query reads 8; each further one reads twice as many.
+
+A page also has a limit in bytes, so reading its `limit` at once could load far more.
+"""
 
 
 def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any], now: int) -> int | None:
-    """Write the run's next event; its id, or None when `attempt` is no longer the run's or the run has ended."""
+    """Write the run's next event and return its id.
+
+    Return None if `attempt` is not the run's current one or the run has ended.
+    """
     event_id = _count_events(tx, run_id, attempt, 1)
     if event_id is not None:
         note(tx, run_id, event_id, type, payload, now)
@@ -27,7 +32,7 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
 
 
 def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
-    """Write the run's next events, of these types and payloads; False when `append` would return None."""
+    """Write the run's next events (type and payload). Return False where `append` would return None."""
     last = _count_events(tx, run_id, attempt, len(events))
     if last is None:
         return False
@@ -37,19 +42,21 @@ def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, di
 
 
 def _count_events(tx: Tx, run_id: str, attempt: int, events: int) -> int | None:
-    """The id of the last of so many more events, which are to be noted."""
+    """Reserve the ids of the next `events` events and return the last one."""
     row = tx.one(_sql["next_events"], run_id=run_id, attempt=attempt, events=events)
     return None if row is None else row["last_event"]
 
 
 def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
-    """Write an event under an id that the run's row has counted already: at its start, claim and end."""
+    """Write an event whose id the run's row has already counted: at its start, claim and end."""
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=encode(payload))
 
 
 def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
-    """The events after the id `after`, and whether there are more. At most `limit` events, and at most `most_bytes`
-    characters in all, but at least one."""
+    """Return the events after the id `after`, and whether there are more.
+
+    Return at most `limit` events and at most `most_bytes` characters, but at least one event.
+    """
     found: list[StoredEvent] = []
     total, at_once = 0, 8
     while True:
@@ -68,18 +75,18 @@ def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tupl
 
 
 def warned_of_limit(tx: Tx, run_id: str) -> bool:
-    """Whether the run has said that it is near the limit that it has now."""
+    """Return whether the run has warned that it is near its current limit."""
     row = tx.one(_sql["last_of_limit"], run_id=run_id)
     return row is not None and row["type"] == "limit.near"
 
 
 def warned_of(tx: Tx, run_id: str, code: str) -> bool:
-    """Whether the run has an event `warning` with this code."""
+    """Return whether the run has an event `warning` with this code."""
     return tx.one(_sql["warned_of"], run_id=run_id, code=f'%"{code}"%') is not None
 
 
 def plan(tx: Tx, run_id: str) -> list[PlanStep]:
-    """The plan of the run, without those that a `run.resumed` took back."""
+    """Return the run's current plan, without the plans that a `run.resumed` discarded."""
     plans: list[tuple[int, list[Any]]] = [(0, [])]
     for row in tx.all(_sql["plans"], run_id=run_id):
         payload = json.loads(row["payload"])
@@ -91,7 +98,7 @@ def plan(tx: Tx, run_id: str) -> list[PlanStep]:
 
 
 def said(tx: Tx, run_id: str) -> list[Event]:
-    """The events from which `chats.chats.text_so_far` makes the text."""
+    """Return the events from which `chats.chats.text_so_far` builds the text."""
     return [
         Event(row["id"], row["type"], rfc3339(row["created_at"]), json.loads(row["payload"]))
         for row in tx.all(_sql["said"], run_id=run_id)

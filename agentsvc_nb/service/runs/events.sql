@@ -1,4 +1,4 @@
--- A run's first event, that of its claim and its last two or three are counted where the run is written.
+-- The statements that write the run's row (`runs.sql`) count its first event, its claim's, and its last two or three.
 
 -- name: said
 SELECT id, type, created_at, payload FROM run_event

@@ -1,4 +1,4 @@
-"""What operators see of runs: counts and spans, noted after the commit, and what is under way now."""
+"""Counts and spans of runs for operators, recorded after the commit, and the work that is active now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNRECORDED = "the spans of run %s could not be recorded"
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """Active runs or jobs: how many of each state, and when the oldest queued one was made (ms; None without any)."""
+    """The number of active runs or jobs by state, and when the oldest queued one was created (ms, or None)."""
 
     by_status: dict[str, int]
     queued_since: int | None
@@ -33,8 +33,9 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """Active runs and jobs, the tool calls that wait for approval, the size of the database, and the processes that
-    execute runs."""
+    """Active runs and jobs, the number of tool calls that wait for approval, the size of the database, and the number
+    of processes that execute runs.
+    """
 
     runs: Active
     jobs: Active
@@ -62,18 +63,21 @@ async def under_way(context: UseCaseContext) -> UnderWay:
 
 
 async def touch(context: UseCaseContext) -> None:
-    """Read and write something small: the database answers, and has room. Raises what a write raises."""
+    """Check that the database answers and has room, by a small read and write. Raises what a write raises."""
     await context.write(lambda tx: tx.run(_sql["touch"], now=str(context.now)))
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
-    """The `traceparent` of an attempt at a run; by default of its present one."""
+    """Return the `traceparent` of an attempt at a run, by default of the current one."""
     return tracing.derived(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
 
 
 async def resumed(context: UseCaseContext, run: RunRecord) -> None:
-    """Note that the run was taken over. The attempt before ended with its last event, and nobody else records it: its
-    process may have been killed. `run` is as it was before `run.resumed` was written."""
+    """Record that a new attempt has taken over the run, and the span of the attempt before.
+
+    Nobody else records that span: the process of that attempt may have been killed. It ends with the attempt's last
+    event, so `run` must be the record from before `run.resumed`.
+    """
     context.metrics.attempts_resumed.add()
     if context.tracing.on and run.traceparent is not None:
         try:
@@ -83,7 +87,7 @@ async def resumed(context: UseCaseContext, run: RunRecord) -> None:
 
 
 async def ended(context: UseCaseContext, run: RunRecord | None) -> None:
-    """Note that a run has ended, if it has: None, or one that is still active, is no end."""
+    """Record that a run has ended. Do nothing for None or for a run that is still active."""
     if run is None or run.status not in TERMINAL:
         return
     context.metrics.run_ended(run.status, run.last_error)
@@ -107,7 +111,7 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
 
 
 async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int, error: str | None) -> None:
-    """Record the span of an attempt that ended with the run's last event, linked to that of the attempt before."""
+    """Record the span of an attempt. It ends with the run's last event and links to the attempt before."""
 
     def read(tx: Tx) -> tuple[int | None, int | None, str | None]:
         last = tx.one(_sql["event_time"], run_id=run.run_id, id=run.last_event)
@@ -133,7 +137,7 @@ async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int,
 
 
 def of_run(run: RunRecord) -> dict[str, str | int]:
-    """The attributes of all spans of a run."""
+    """Return the attributes that all spans of a run share."""
     provider, _, model = run.model.rpartition(":")
     return {
         "run_id": run.run_id,
@@ -152,10 +156,10 @@ def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, i
 
 
 def said(role: str, text: str) -> str:
-    """A text as the attribute of a span has it."""
+    """Encode a message as the attribute of a span."""
     return payloads.encode([{"role": role, "parts": [{"type": "text", "content": shown(text)}]}])
 
 
 def shown(content: str) -> str:
-    """The content as spans show it: thousands of them wait in memory while a collector is away."""
+    """Shorten a text for spans: thousands of them wait in memory while a collector is unavailable."""
     return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT

@@ -1,4 +1,4 @@
-"""Rows of the processes that share a database, and what they ask of the queue. For PostgreSQL alone."""
+"""Rows of the processes that share a database, and their queries of the queue. For PostgreSQL only."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 
 _sql = sql.load("runs/processes")
 DEAD_MS: Final = 9_000
-"""A process, or a worker of the queue, that has not said for so long that it lives is dead."""
+"""A process or queue worker is dead if it has sent no heartbeat for this time."""
 FORGET_MS: Final = 86_400_000
-"""A process that is dead for a day won't come back to bill its direct calls."""
+"""A process that is dead for a day will not return to bill its direct calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A process that lives. `works` (1): it executes runs and jobs; `models`: those that it has, a line each;
-    `contents`: where its contents of files lie; `sign_in`: the digest of its sign-in link's token."""
+    """A live process.
+
+    `works` is 1 if it executes runs and jobs. `models` lists its models, one a line. `contents` is where it stores the
+    contents of files. `sign_in` is the digest of the token in its sign-in link.
+    """
 
     id: str
     works: int
@@ -34,8 +37,11 @@ class ProcessRecord:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What others may have changed of a run or job: who executes it, its status, its events or progress so far, and
-    the states of the calls in which the run waits for somebody."""
+    """The state of a run or job, which other processes may have changed.
+
+    `worker_id` names the process that executes it. `progress` has its events or progress so far. `calls` has the states
+    of the calls in which the run waits.
+    """
 
     name: str
     worker_id: str | None
@@ -45,8 +51,9 @@ class State:
 
 
 def live(tx: Tx, process: ProcessRecord, registrations: Collection[int] = ()) -> None:
-    """Note that the process lives, for `DEAD_MS` from now, with the workers as which it is registered in the queue; and
-    free what the direct calls of dead processes held."""
+    """Record a heartbeat of the process and its queue workers, valid for `DEAD_MS`. Release the holds of dead
+    processes' direct calls.
+    """
     tx.run(
         _sql["live"],
         process=process.id,
@@ -66,7 +73,7 @@ def living(tx: Tx) -> list[ProcessRecord]:
 
 
 def forget(tx: Tx) -> None:
-    """Remove the processes that died long ago, with what is left of their direct calls."""
+    """Remove the processes that died long ago, with the rest of their direct calls."""
     tx.run(_sql["forget"], after_ms=FORGET_MS)
     tx.run(_sql["forget_calls"])
 
@@ -76,20 +83,22 @@ def end(tx: Tx, process: str) -> None:
 
 
 def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
-    """Return active runs, oldest first, that no job of the queue carries, or one of a dead worker, or that wait for a
-    model that no living process has; without those in `held`."""
+    """Return active runs that no living process will execute, oldest first, without those in `held`.
+
+    Such a run has no queue job, has one of a dead worker, or waits for a model that no living process has.
+    """
     rows = tx.all(_sql["stray_runs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [run_records.read(row) for row in rows]
 
 
 def stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:
-    """As `stray_runs`; also those that wait while their run has ended."""
+    """As `stray_runs`. Also return jobs that still wait although their run has ended."""
     rows = tx.all(_sql["stray_jobs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [job_records.read(row) for row in rows]
 
 
 def queue_run(tx: Tx, run_id: str, attempt: int) -> None:
-    """Have a new job of the queue carry the run; nothing happens if `attempt` is no longer the run's."""
+    """Put the run into the queue again, as a new queue job. Do nothing if `attempt` is not the run's current one."""
     tx.run(_sql["queue_run"], id=run_id, attempt=attempt)
 
 
@@ -99,5 +108,4 @@ def queue_job(tx: Tx, job_id: str, attempt: int) -> None:
 
 
 def states(tx: Tx, names: Collection[str]) -> list[State]:
-    """Return the states of these runs and jobs."""
     return [sql.record(State, row) for row in tx.all(_sql["states"], names=list(names))]

@@ -1,5 +1,6 @@
-"""What a process does so that others may share its database: say that it lives, see what others change, and have
-the queue carry what nobody executes."""
+"""Use cases of processes that share a database: send heartbeats, watch for changes, and queue stray runs and jobs
+again.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +17,22 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 
 SWEEP_MAX: Final = 100
-"""The most runs, and the most jobs, that one sweep finds."""
+"""The most runs, and the most jobs, that one sweep handles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a process finds: whether runs or jobs are astray, and whether it is the one that reads the documents that
-    wait."""
+    """Whether runs or jobs are stray, and whether this process reads the documents that wait."""
 
     strays: bool
     reads: bool
 
 
 def check_contents(database: Database, contents: str) -> None:
-    """Raise `StoreUnusable` if a process with other contents of files lives: rows of one would name what only the other
-    has."""
+    """Raise `StoreUnusable` if a live process stores the contents of files elsewhere.
+
+    Otherwise rows of one process would refer to contents that only the other has.
+    """
     others = {process.contents for process in database.read(process_records.living)} - {contents}
     if others:
         raise StoreUnusable(
@@ -40,7 +42,7 @@ def check_contents(database: Database, contents: str) -> None:
 
 
 async def begin(context: UseCaseContext, process: ProcessRecord) -> None:
-    """Say that the process lives, and forget those that died long ago."""
+    """Record the first heartbeat of the process, and remove the processes that died long ago."""
 
     def use(tx: Tx) -> None:
         process_records.live(tx, process)
@@ -50,17 +52,16 @@ async def begin(context: UseCaseContext, process: ProcessRecord) -> None:
 
 
 async def live(context: UseCaseContext, process: ProcessRecord, registrations: Collection[int]) -> None:
-    """Say that the process lives, with the workers as which it is registered in the queue."""
+    """Record a heartbeat of the process and its queue workers."""
     await context.write(lambda tx: process_records.live(tx, process, registrations))
 
 
 async def states(context: UseCaseContext, names: Collection[str]) -> list[State]:
-    """Return the states of these runs and jobs."""
     return await context.read_single(lambda tx: process_records.states(tx, names))
 
 
 async def look(context: UseCaseContext, process: ProcessRecord, held: Collection[str]) -> Sweep:
-    """Look for what `sweep` would find; `held` are the runs and jobs that the process executes."""
+    """Check whether `sweep` would find something. `held` are the runs and jobs that the process executes."""
 
     def use(tx: Tx) -> Sweep:
         strays = process_records.stray_runs(tx, held, 1) or process_records.stray_jobs(tx, held, 1)
@@ -71,7 +72,7 @@ async def look(context: UseCaseContext, process: ProcessRecord, held: Collection
 
 
 async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
-    """Have the queue carry again what nobody executes, and end what cannot go on, as `attempts.recover` does."""
+    """Queue stray runs and jobs again, and end those that can't continue, as `attempts.recover` does."""
     now = context.now
 
     def use(tx: Tx) -> list[RunRecord | None]:
@@ -93,7 +94,7 @@ async def sweep(context: UseCaseContext, held: Collection[str]) -> None:
 
 
 async def is_sign_in(context: UseCaseContext, token: str) -> bool:
-    """True if it is the token in the sign-in link of a process that lives."""
+    """Return whether `token` is in the sign-in link of a live process."""
     if context.process is None:
         return False
     found = digest(token)
@@ -101,5 +102,5 @@ async def is_sign_in(context: UseCaseContext, token: str) -> bool:
 
 
 async def end(context: UseCaseContext, process: ProcessRecord) -> None:
-    """Say that the process ends."""
+    """Record that the process ends."""
     await context.write(lambda tx: process_records.end(tx, process.id))

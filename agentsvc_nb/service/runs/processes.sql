@@ -1,5 +1,5 @@
--- For PostgreSQL alone. The time is the database's: a process whose clock is wrong neither lives too long nor takes over
--- too early (docs/decisions/14).
+-- For PostgreSQL only. The database's clock decides, so a process with a wrong clock neither lives too long nor takes
+-- over too early (docs/decisions/14).
 
 -- name: live
 INSERT INTO process (id, works, models, contents, sign_in, lives_until)
@@ -11,11 +11,11 @@ SELECT id, works, models, contents, sign_in FROM process
 WHERE lives_until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000 ORDER BY id
 
 -- name: register
--- Procrastinate forgets its own heartbeat of a registration that it has given up, whose runs go on.
+-- Procrastinate stops the heartbeat of a registration that it has given up, but that worker's runs go on.
 SELECT procrastinate_update_heartbeat_v1(id) FROM unnest(CAST(:registrations AS BIGINT[])) AS id
 
 -- name: release_calls
--- Of a process that is gone. The row stays: if it was only frozen, it bills the call by it.
+-- Calls of dead processes. The row remains: a process that was only frozen needs it to bill the call.
 UPDATE direct_call SET hold_microcents = 0
 WHERE hold_microcents > 0 AND worker_id NOT IN (
     SELECT id FROM process WHERE lives_until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000
@@ -31,7 +31,7 @@ DELETE FROM direct_call WHERE worker_id NOT IN (SELECT id FROM process)
 DELETE FROM process WHERE id = :process
 
 -- name: stray_runs
--- An export or a backup may have brought the number of a job that carries something else here.
+-- After an import or a restore, `queue_job` may be the number of another work's job: compare the name as well.
 SELECT run.* FROM run
 LEFT JOIN procrastinate_jobs AS carrier ON carrier.id = run.queue_job AND carrier.args ->> 'name' = run.run_id
 LEFT JOIN procrastinate_workers AS worker ON worker.id = carrier.worker_id

@@ -1,5 +1,7 @@
-"""The use case of going on with a failed run: a new run of its chat takes over the checkpoint and the tool calls of the
-old one (docs/api/runs.md "Resume"). A run that has ended never changes."""
+"""Use case: continue a failed run (docs/api/runs.md "Resume").
+
+A new run of the same chat takes over the old run's checkpoint and tool calls. A run that has ended never changes.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,10 @@ from agentsvc_nb.wire.codes import FAILURES
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A validated request to go on with a run. `received_at` (ms) fixes the UTC day of its idempotency key; `limits`
-    replace those of the run."""
+    """A validated request to continue a run.
+
+    `received_at` (ms) fixes the UTC day of the idempotency key. `limits` replace those of the run.
+    """
 
     run_id: str
     received_at: int
@@ -35,8 +39,8 @@ class Resume:
 
 
 async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
-    """Start a run that goes on where a failed one stopped. An Idempotency-Key seen today for it returns the run that it
-    started.
+    """Start a run that continues a failed one. An Idempotency-Key that the service has seen today returns the first
+    run.
 
     Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`,
     `agent_run_rejected` when the chat has an active turn, and `runtime_capacity_busy`.
@@ -60,15 +64,18 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
         idempotency.remember(tx, scope, record.run_id)
         return record, True
 
-    record, new = await context.write(use, long=True)  # texts of megabytes may be copied
+    record, new = await context.write(use, long=True)  # it may copy texts of megabytes
     if new:
         context.workers.wake_run(record.run_id)
     return record
 
 
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
-    """Raises `run_not_resumable` unless the run failed for a reason that passes, its model is offered, and no other run
-    has gone on with it."""
+    """Raise `run_not_resumable` unless the run can be continued.
+
+    It must have failed for a reason that may pass, with a model that the service still offers, and without an earlier
+    resume.
+    """
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run is {old.status}; only one that failed can be resumed.")
     failure = FAILURES.get(old.last_error or "")
@@ -90,8 +97,8 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int
     if plan := saved.get("plan"):
         event_records.append(tx, record.run_id, record.attempt, "plan.changed", {"steps": plan}, now)
     if saved:
-        # The new run has used nothing itself. It remembers how many steps there were before: a tool call is the same
-        # one when it is made in the same step (`LiveRunContext.call`).
+        # The new run has used nothing itself. It keeps the number of earlier steps: a tool call is the same call if the
+        # agent makes it in the same step (`LiveRunContext.call`).
         before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
         run_records.save(tx, record.run_id, {**saved, "counted": {}, "before": before})
     call_records.take_over(tx, old.run_id, record.run_id)

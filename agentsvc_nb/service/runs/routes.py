@@ -72,7 +72,7 @@ async def runs_start(context: RequestContext) -> Response:
     sync = bool(document.get("sync"))
     del document, form
     record = await runs.start(context.use_case, context.key, given)
-    del given  # a message of megabytes is not kept while the start is held
+    del given  # frees a message of megabytes while the start is held
     if sync:
         record = await runs.wait(
             context.use_case, record, held_until(context, context.services.settings.sync_hold_seconds)
@@ -124,12 +124,12 @@ async def runs_answer(context: RequestContext) -> Response:
 
 
 def held_until(context: RequestContext, seconds: float) -> float:
-    """The time (ms) until which the request is held: `seconds` after its receipt (docs/api/runs.md)."""
+    """Return the time (ms) at which the service answers the held request: `seconds` after its receipt."""
     return context.received_at + seconds * 1000
 
 
 def _started(context: RequestContext, record: RunRecord) -> Response:
-    """200 with the final record once the run has ended, else the 202 handle."""
+    """Answer 200 with the final record if the run has ended, otherwise 202 with the queued record."""
     run = record.document(context.origin)
     if record.status in TERMINAL:
         return answer_json(run)
@@ -137,7 +137,7 @@ def _started(context: RequestContext, record: RunRecord) -> Response:
 
 
 async def named_run(context: RequestContext) -> RunRecord:
-    """The run that the path names. Raises what `runs.get` raises."""
+    """Return the run that the path names. Raises what `runs.get` raises."""
     return await runs.get(context.use_case, context.account, context.path("run_id"))
 
 
@@ -147,20 +147,25 @@ async def cancel_run(context: RequestContext) -> RunRecord:
 
 
 async def undo_run(context: RequestContext, given: NewUndo) -> RunUndo:
-    """Undo the file changes of the run that the path names, or that undo. Raises what `undoing.undo` raises."""
+    """Undo the file changes of the run that the path names, or redo them. Raises what `undoing.undo` raises."""
     run_id, redo, force = context.path("run_id"), bool(given.redo), bool(given.force)
     return await undoing.undo(context.use_case, context.account, run_id, redo=redo, force=force)
 
 
 async def raise_limit(context: RequestContext, document: dict[str, Any]) -> RunRecord:
-    """Raise what the run that the path names may cost. Raises `invalid_limits`, and what `runs.raise_limit` raises."""
+    """Raise the cost limit of the run that the path names.
+
+    Raises `invalid_limits`, and what `runs.raise_limit` raises.
+    """
     given = start_request.microcents(start_request.fields(RaisedLimit, document).max_cents)
     return await runs.raise_limit(context.use_case, context.account, context.path("run_id"), given)
 
 
 async def decide_approval(context: RequestContext, document: dict[str, Any]) -> CallApproval:
-    """Approve or refuse the tool call that the path names. Raises `invalid_approval`, and what `tool_calls.decide`
-    raises."""
+    """Approve or refuse the tool call that the path names.
+
+    Raises `invalid_approval`, and what `tool_calls.decide` raises.
+    """
     given = await bodies.checked(context, Verdict, document, "invalid_approval")
     run_id, call_id = context.path("run_id"), context.path("call_id")
     if given.input is not None or given.standing is not None:
@@ -176,10 +181,12 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 async def _input_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
 ) -> str | None:
-    """Return what is wrong with a changed input, so that a person can correct it, or None. The runner checks the input
-    again, as it checks the agent's. Only its server can check the input of an MCP tool."""
+    """Return a message that helps a person correct a changed input, or None if it is valid.
+
+    The runner checks the input again, like the agent's. Only an MCP tool's server can check the tool's input.
+    """
     assert given.input is not None
-    # Events have all of it.
+    # An event contains all of the input.
     fields = {"call_id": call.call_id, "tool": call.tool, "expires_at": rfc3339(0), **given.model_dump()}
     if not payloads.fits(fields):
         return f"The changed input is too large: an event must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
@@ -196,7 +203,7 @@ async def _input_fault(
 def _standing_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[str], given: Verdict
 ) -> str | None:
-    """Return why further calls can't be approved like that, or None."""
+    """Return why the service can't approve further calls in this way, or None if it can."""
     assert given.standing is not None
     if given.standing.lasts not in (allowed := durations(context, call.tool, client_tools)):
         return "`lasts` must be `run` for a tool of the caller." if allowed else standing.ALWAYS
@@ -204,7 +211,7 @@ def _standing_fault(
 
 
 def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
-    """Return how long a standing approval of a tool of a run may last; empty for one of an MCP server."""
+    """Return how long a standing approval of a run's tool may last. Empty for a tool of an MCP server."""
     if tool in client_tools:
         return standing.FOR_RUN
     own = context.services.run_tools.get(tool)
@@ -223,19 +230,19 @@ async def runs_revoke_approval(context: RequestContext) -> Response:
 
 
 async def runs_events(context: RequestContext) -> Response:
-    """The events of the run that the path names: a page, or a server-sent stream."""
+    """Return events of the run that the path names: a page, or a server-sent stream."""
     after = bodies.integer(context, "after", 0, 0, EVENT_ID_MAX)
     cursor = bodies.last_event_id(context)
     if bodies.accepts(context, "text/event-stream"):
         silent = context.request.method == "HEAD"
-        # This route is not rate-limited, so the account was not checked with the key. Without this check a client could
-        # resume a stream that was ended because the account was suspended.
+        # This route has no rate limit, so the account was not checked with the key. Without this check a client could
+        # resume a stream that ended because the account was suspended.
         await context.services.access.check(context.request)
         run_id = await runs.check(context.use_case, context.account, context.path("run_id"))
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
     batch = await runs.page(context.use_case, context.account, context.path("run_id"), after, limit)
-    # A `wire.runs.EventPage`; payloads are passed on as they are stored.
+    # Payloads are sent as they are stored, in the form of `wire.runs.EventPage`.
     data = ", ".join(event.json() for event in batch.events)
     last = batch.events[-1].id if batch.events else after
     rest = json.dumps({"next_after": last, "has_more": batch.more, "status": batch.status})

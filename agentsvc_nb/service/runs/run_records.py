@@ -1,7 +1,7 @@
 """Runs as rows, and as JSON.
 
-The fields of `wire.runs.Run` and `RunEntry` are read from the columns of the same names: a new field needs a column of
-the table `run`, a value in `runs.sql` and the field of the model.
+The fields of `wire.runs.Run` and `RunEntry` come from columns of the same names. A new field needs a column of the
+table `run`, a value in `runs.sql` and the field of the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentsvc_nb.service.sql import beginning, load, record, returned, wire_valu
 from agentsvc_nb.wire.runs import ADDED_CHARS, CENT, Effort, NewClientTool, Run, RunEntry, Usage, typed
 
 _COMPUTED: Final = {"object", "message", "usage", "max_cents", "app_url"}
-"""Fields of the wire models that are no column of the table."""
+"""Fields of the wire models that have no column in the table."""
 _JSON_COLUMNS: Final = {"structured_output", "basis", "client_tools"}
 ENTRY_MESSAGE_CHARS: Final = 200
 
@@ -38,7 +38,7 @@ _sql = load(
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The row of a run; `document` is its wire form. Times are in ms."""
+    """The row of a run. Times are in ms."""
 
     run_id: str
     account: str
@@ -51,7 +51,7 @@ class RunRecord:
     message_chars: int
     output: str | None
     structured_output: str | None
-    """As JSON: it may have megabytes, and few readers want it."""
+    """JSON text. It is not decoded, because it may have megabytes and few readers need it."""
     last_error: str | None
     last_error_message: str | None
     steps: int
@@ -60,7 +60,7 @@ class RunRecord:
     cost_microcents: int
     attempt: int
     restarts: int
-    """How often it was cut off since it last made progress."""
+    """How often the run was interrupted since it last made progress."""
     last_event: int
     checkpoint_event: int
     created_at: int
@@ -72,28 +72,28 @@ class RunRecord:
     attachments: tuple[str, ...]
     """Paths of the files that came with the message."""
     basis: str | None
-    """As JSON, the payload of `answer.basis`."""
+    """The payload of `answer.basis`, as JSON text."""
     traceparent: str | None
-    """The span of the request that started it (`telemetry.tracing`)."""
+    """The span of the request that started the run (`telemetry.tracing`)."""
     max_steps: int | None
     max_microcents: int | None
     resumed_from: str | None
     effort: Effort | None
     client_tools: str | None
-    """As JSON, the names of the tools that its caller executes."""
+    """The names of the tools that the run's caller executes, as JSON text."""
     worker_id: str | None
-    """Who executes it, or did last, of processes that share the database."""
+    """The process that executes the run, or did last, if several processes share the database."""
     undone_at: int | None
-    """When its changes of files were undone."""
+    """When a user undid the run's file changes."""
     queue_job: int | None
-    """The one job of the queue that carries it; None in a database that one process has to itself."""
+    """The queue job that carries the run. None if a single process uses the database."""
 
     row: Row = field(repr=False)
-    """All columns, of which the wire model is made."""
+    """All columns, for the wire model."""
 
     @property
     def basis_kind(self) -> str:
-        """What kind of basis the run's answer has (`wire.runs.Basis`); empty if its agent did not say it."""
+        """The kind of basis of the answer (`wire.runs.Basis`). Empty if the agent did not give one."""
         return "" if self.basis is None else str(json.loads(self.basis)["basis"])
 
     def document(self, origin: str) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The model steps and the micro-cents that a start allows its run; None: no limit of its own."""
+    """The most model steps and micro-cents of a run, as its start set them. None is no limit."""
 
     max_steps: int | None = None
     max_microcents: int | None = None
@@ -111,7 +111,7 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended, and what it used."""
+    """How a run ended, and its usage."""
 
     status: str
     output: str | None = None
@@ -119,7 +119,7 @@ class Ending:
     last_error: str | None = None
     last_error_message: str | None = None
     basis: dict[str, Any] | None = None
-    """What the answer rests on, as the payload of `answer.basis`."""
+    """The basis of the answer, as the payload of `answer.basis`."""
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
     """Language model usage of the agent, without that of jobs."""
@@ -180,7 +180,7 @@ def insert_resumed(
     traceparent: str | None,
     now: int,
 ) -> RunRecord:
-    """A queued run with the message and the settings of `old`, and with its limits where `limits` has none."""
+    """Insert a queued run with the message and settings of `old`, and its limits where `limits` has none."""
     run_id = new_run_id()
     row = returned(
         tx,
@@ -200,34 +200,34 @@ def insert_resumed(
 
 
 def resumed_by(tx: Tx, old: RunRecord) -> str | None:
-    """The id of the run that goes on from `old`; None if there is none."""
+    """Return the id of the run that continues `old`, or None."""
     row = tx.one(_sql["resumed_by"], chat=old.chat, run_id=old.run_id)
     return None if row is None else row["run_id"]
 
 
 def message(tx: Tx, run_id: str) -> str:
-    """The run's message. It may have megabytes, so it is no part of the record."""
+    """Return the run's message. It is not in the record, because it may have megabytes."""
     return str(returned(tx, _sql["message"], run_id=run_id)["message"])
 
 
 def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
-    """The tools that the run's caller executes, as its start described them."""
+    """Return the tools that the run's caller executes, as its start described them."""
     row = tx.one(_sql["client_tools"], run_id=run_id)
     return [] if row is None else [NewClientTool.model_validate(tool) for tool in _load(row["client_tools"]) or ()]
 
 
 def message_beginning(tx: Tx, run_id: str, chars: int) -> str:
-    """The first `chars` characters of the run's message."""
+    """Return the first `chars` characters of the run's message."""
     return beginning(returned(tx, _sql["message_beginning"], run_id=run_id, chars=chars)["message"], chars)
 
 
 def typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
-    """The first `chars` characters of what the user typed."""
+    """Return the first `chars` characters of the text that the user typed."""
     return typed(message_beginning(tx, run_id, chars + ADDED_CHARS))[:chars]
 
 
 def saved(tx: Tx, run_id: str) -> dict[str, Any]:
-    """The state of the run's last checkpoint, with the whole text so far; empty before the first."""
+    """Return the state of the run's last checkpoint, with the whole text so far. Empty before the first."""
     row = tx.one(_sql["saved"], run_id=run_id)
     return {} if row is None else _load(row["state"])
 
@@ -255,8 +255,10 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
-    """The chat's runs up to the run `last` (None: all), last started first, whatever the clock said; none if `last` is
-    not of this chat."""
+    """Return the chat's runs up to the run `last` (None for all), in reverse order of their start.
+
+    The order does not depend on the clock. Return none if `last` is not a run of this chat.
+    """
     return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, last=last, limit=limit)]
 
 
@@ -265,34 +267,39 @@ def active(tx: Tx) -> list[RunRecord]:
 
 
 def active_by_account(tx: Tx) -> dict[str, int]:
-    """The number of active runs of each account that has any."""
+    """Return the number of active runs for each account that has any."""
     return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
 
 def claim(tx: Tx, run_id: str, process: str | None, now: int) -> RunRecord | None:
-    """Mark a queued run as running in the process; None when it is not queued."""
+    """Mark a queued run as running in the process. Return None if it is not queued."""
     return _record(tx.one(_sql["claim"], run_id=run_id, process=process, now=now))
 
 
 def resume(tx: Tx, run_id: str, attempt: int, process: str | None) -> RunRecord | None:
-    """Raise the run's attempt number, so that writes of `attempt` are refused, and note the process that executes it;
-    None when `attempt` is not the run's."""
+    """Give the run a new attempt number, so that the database refuses writes of `attempt`, and record its process.
+
+    Return None if `attempt` is not the run's current one.
+    """
     return _record(tx.one(_sql["resume"], run_id=run_id, attempt=attempt, process=process))
 
 
 def restarted(tx: Tx, run_id: str, by: int) -> None:
-    """Add `by` to the run's restarts. Recovery adds 1; an orderly stop adds -1 beforehand to cancel that out."""
+    """Add `by` to the run's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that out."""
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
 def made_progress(tx: Tx, run_id: str) -> None:
-    """Count the run's restarts from here on."""
+    """Reset the run's restarts to 0."""
     tx.run(_sql["made_progress"], run_id=run_id)
 
 
 def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
-    """Store the state, hold `hold` micro-cents for tokens, and count the run's restarts from here on, unless an earlier
-    attempt stored the same state."""
+    """Store the state, hold `hold` micro-cents for tokens, and reset the run's restarts.
+
+    The restarts remain if an earlier attempt stored the same state. Return False if `attempt` is not the run's current
+    one.
+    """
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold, state=_dump(state)) == 0:
         return False
     save(tx, run_id, state)
@@ -300,12 +307,12 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
 
 
 def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
-    """Store a state, without a word about the run's row."""
+    """Store a state without a change of the run's row."""
     tx.run(_sql["save"], run_id=run_id, state=_dump(state))
 
 
 def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
-    """Store what the run used so far; its record shows it while it runs."""
+    """Store the run's usage so far, which its record shows while it runs."""
     tx.run(
         _sql["used"],
         run_id=run_id,
@@ -318,23 +325,25 @@ def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
 
 
 def hold(tx: Tx, run_id: str, attempt: int, tokens: int, charges: int) -> bool:
-    """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the run's or the run has
-    ended."""
+    """Set the micro-cents that the run holds for tokens and for per-use charges.
+
+    Return False if `attempt` is not the run's current one or the run has ended.
+    """
     return tx.run(_sql["hold"], run_id=run_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
 def release_charges(tx: Tx, run_id: str, attempt: int) -> None:
-    """Hold nothing for per-use charges from now on."""
+    """Set the hold for per-use charges to 0."""
     tx.run(_sql["release_charges"], run_id=run_id, attempt=attempt)
 
 
 def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
-    """Store when the run's changes of files were undone; None if they are in force."""
+    """Store when a user undid the run's file changes, or None after a redo."""
     tx.run(_sql["set_undone"], run_id=run_id, undone_at=undone_at)
 
 
 def limit(tx: Tx, run_id: str) -> int | None:
-    """The micro-cents that the run may cost; None without a limit."""
+    """Return the run's cost limit in micro-cents. None is no limit."""
     found: int | None = returned(tx, _sql["limit"], run_id=run_id)["max_microcents"]
     return found
 
@@ -348,7 +357,10 @@ def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
-    """End a run; None when `attempt` is not the run's. The record's usage is that of the agent plus that of `jobs`."""
+    """End a run. Its usage is that of the agent plus that of `jobs`.
+
+    Return None if `attempt` is not the run's current one.
+    """
     row = tx.one(
         _sql["finish"],
         run_id=run_id,
@@ -374,7 +386,7 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def read(row: Row) -> RunRecord:
-    """The record of a whole row."""
+    """Return the record of a row that has all columns."""
     config = _load(row["output_config"])
     attachments = tuple(json.loads(row["attachments"]))
     return record(RunRecord, row, output_config=config, attachments=attachments, row=row)
@@ -389,13 +401,13 @@ def _load(text: str | None) -> Any:
 
 
 def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
-    """The account's run as a JSON document. Reads only the columns that it shows."""
+    """Return the account's run as a JSON document. Read only the columns that the document shows."""
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
     return None if row is None else document(row, origin)
 
 
 def document(row: Row, origin: str) -> dict[str, Any]:
-    """Return the wire form of a run. It is not validated, for speed."""
+    """Return the wire form of a run, without validation, for speed."""
     found: dict[str, Any] = dict.fromkeys(_FIELDS)  # in the order of the model
     for name in _SHOWN_COLUMNS:
         if (column := row[name]) is not None:
@@ -421,5 +433,5 @@ def _entry(tx: Tx, row: Row) -> RunEntry:
 
 
 def _value(name: str, column: Any) -> Any:
-    """Return the value of a field of the wire model from the column of its name."""
+    """Convert a column to the value of the wire model's field with the same name."""
     return _load(column) if name in _JSON_COLUMNS else wire_value(name, column)

@@ -1,4 +1,4 @@
-"""The use cases of a run's caller: start, read, wait, cancel. Those of its worker are in `attempts`."""
+"""Use cases of a run's caller: start, read, wait, cancel. `attempts` has those of its worker."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ from agentsvc_nb.wire.runs import CENT, TERMINAL, Effort, NewClientTool, RunPage
 T = TypeVar("T")
 
 LONG_CHARS: Final = 100_000
-"""A longer message, or answer so far, is written and read in a thread."""
+"""A thread reads and writes messages and answers that are longer than this."""
 EARLIER_CHARS: Final = 1_000_000
-"""What an agent is told of an earlier message: more than a model's context holds."""
+"""The most characters of an earlier message that an agent gets. It exceeds the context of any model."""
 STEPS_EXCEEDED: Final = "budget_limited"
-"""The last error of a run that reached the limit of model steps (`wire.codes`)."""
+"""The last error of a run that reached its limit of model steps (`wire.codes`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A validated start. `received_at` (ms) fixes the UTC day of its idempotency key; `model` will answer it; with
-    `files_from` its new chat begins with that chat's files."""
+    """A validated request to start a run.
+
+    `received_at` (ms) fixes the UTC day of the idempotency key. With `files_from`, the new chat starts with the files
+    of that chat.
+    """
 
     message: str
     where: chats.ChatSelector
@@ -55,28 +58,28 @@ class Start:
     limits: RunLimits = field(default_factory=RunLimits)
     effort: Effort | None = None
     unavailable: str | None = None
-    """Why the model that the start names can't answer now, in a sentence."""
+    """Why the named model can't answer now, as a sentence."""
     client_tools: Sequence[NewClientTool] = ()
     files_from: str | None = None
     traceparent: str | None = field(default_factory=tracing.current)
     shared: bool = False
-    """Whether it works in the chat that tools share if `where` names none."""
+    """Whether the run works in the chat that tools share if `where` names none."""
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
-    """Start a run. An Idempotency-Key seen today returns the original run, even if other fields differ.
+    """Start a run. An Idempotency-Key that the service has seen today returns the first run, even if other fields
+    differ.
 
-    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check`
-    raises, `agent_run_rejected` with the `activeRunId` when the chat has an active turn, and
-    `runtime_capacity_busy`.
+    Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check` raises,
+    `agent_run_rejected` with the `activeRunId` when the chat has an active turn, and `runtime_capacity_busy`.
     """
     now = context.now
     address = json.dumps([given.where.chat, given.where.session, given.where.project])
     scope = IdempotencyScope(key.account, "run", address, utc_day(given.received_at), given.idempotency_key)
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
-        # Also a replay is refused for an unknown chat or an empty wallet: both are checked before the key is looked up
-        # (docs/api/conventions.md).
+        # The service also refuses a replay for an unknown chat or an empty wallet, so it checks both before it looks up
+        # the key (docs/api/conventions.md).
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now)
         if original := idempotency.recall(tx, scope):
@@ -97,8 +100,10 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
 
 
 def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat: ChatRecord, now: int) -> RunRecord:
-    """Insert a run and its attachments into the chat. Raises `model_unavailable`, `agent_run_rejected` and
-    `runtime_capacity_busy`."""
+    """Insert a run and its attachments into the chat.
+
+    Raises `model_unavailable`, `agent_run_rejected` and `runtime_capacity_busy`.
+    """
     if given.unavailable:
         raise ApiError("model_unavailable", given.unavailable)
     check_free(tx, chat.id)
@@ -126,17 +131,20 @@ def begin(tx: Tx, context: UseCaseContext, bill: money.Bill, given: Start, chat:
 
 
 async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """The account's run. Raises `invalid_run_id` and `run_not_found`."""
+    """Return the account's run. Raises `invalid_run_id` and `run_not_found`."""
     return await context.read_single(lambda tx: of_account(tx, account, run_id))
 
 
 def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
-    """`get`, within a transaction."""
+    """Do `get` within a transaction."""
     return _found(run_records.get_of_account(tx, _checked(run_id), account))
 
 
 async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
-    """A page of an account's runs. Raises `invalid_chat`, `chat_not_found`, and of `after` what `get` raises."""
+    """Return a page of an account's runs.
+
+    Raises `invalid_chat`, `chat_not_found`, and for `after` what `get` raises.
+    """
 
     def use(tx: Tx) -> RunPage:
         if query.chat is not None:
@@ -149,20 +157,20 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
 
 
 async def check(context: UseCaseContext, account: str, run_id: str) -> str:
-    """The id of the account's run as it is stored, without reading its record. Raises what `get` raises."""
+    """Return the stored form of the id of the account's run, without reading its record. Raises what `get` raises."""
     stored_id = _checked(run_id)
     _found(await context.read_single(lambda tx: run_records.status_of_account(tx, stored_id, account)))
     return stored_id
 
 
 async def shown(context: UseCaseContext, account: str, run_id: str) -> dict[str, Any]:
-    """`get`, as the JSON that goes over the wire."""
+    """Return the account's run as wire JSON. Raises what `get` raises."""
     stored_id = _checked(run_id)
     return _found(await context.read_single(lambda tx: run_records.of_account(tx, stored_id, account, context.origin)))
 
 
 async def sent_by(context: UseCaseContext, account: str, run_id: str) -> list[SentCall]:
-    """What a run sent to language models. Raises `invalid_run_id`, `run_not_found`."""
+    """Return what a run sent to language models. Raises `invalid_run_id`, `run_not_found`."""
     return await context.read_long(lambda tx: sent_records.of_run(tx, of_account(tx, account, run_id).run_id))
 
 
@@ -180,7 +188,10 @@ def _found(run: T | None) -> T:
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events after a cursor. `more`: others are stored already; `status`: the run's, None once it was deleted."""
+    """Events after a cursor.
+
+    `more` is True if further events are already stored. `status` is the run's status, or None if the run was deleted.
+    """
 
     events: list[payloads.StoredEvent]
     more: bool
@@ -188,20 +199,20 @@ class EventBatch:
 
     @property
     def ended(self) -> bool:
-        """True if the run has ended and will write no other events."""
+        """Whether the run has ended and will write no other events."""
         return self.status is None or self.status in TERMINAL
 
 
 async def page(context: UseCaseContext, account: str, run_id: str, after: int, limit: int) -> EventBatch:
-    """A page of the run's events. Raises what `get` raises."""
+    """Return a page of the run's events. Raises what `get` raises."""
     stored_id = _checked(run_id)
 
     def use(tx: Tx, most_bytes: int) -> EventBatch:
-        # Not the whole record: its message may have megabytes.
+        # Don't read the whole record: its message may have megabytes.
         status = _found(run_records.status_of_account(tx, stored_id, account))
         return EventBatch(*event_records.events(tx, stored_id, after, limit, most_bytes), status)
 
-    # A page of ordinary size is read at once. One request at a time reads what goes beyond it.
+    # Read a page of ordinary size at once. Only one request at a time may read a larger page.
     page = await context.read(lambda tx: use(tx, STREAM_READ_BYTES))
     if not page.more or len(page.events) == limit:
         return page
@@ -212,21 +223,23 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
 
 
 async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
-    """The run's next events after the id `after`, for a stream: as many as it may hold while its reader is slow."""
+    """Return the run's next events after the id `after`, as many as a stream may buffer for a slow reader."""
 
     def use(tx: Tx) -> EventBatch:
-        status = run_records.status(tx, run_id)  # first: of a run that had ended by then all events are there
+        status = run_records.status(tx, run_id)  # first: if the run has ended by now, all its events are stored
         return EventBatch(*event_records.events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
     return await context.read_single(use)  # without a transaction, which would be two more round trips for each event
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait for the run's end, at most until the time `until` (ms); the run as it is then (docs/api/runs.md). Raises
-    `internal_error` when the disk keeps the run from beginning or ending."""
+    """Wait for the run's end, at most until the time `until` (ms), and return the run as it is then (docs/api/runs.md).
+
+    Raises `internal_error` when a disk error prevents the run from starting or ending.
+    """
     with context.signals.watch(record.run_id) as watch:
         while True:
-            # Each event of the run wakes this loop, so it reads the status only, and the whole record once at the end.
+            # Each event of the run wakes this loop, so it reads only the status, and the whole record once at the end.
             status = await context.read_single(lambda tx: run_records.status(tx, record.run_id))
             left = (until - context.now) / 1000
             if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
@@ -237,7 +250,7 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
 
 
 async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """Request that a run stop; safe to repeat. A queued run ends at once, a running one when its agent has stopped.
+    """Request that a run stop. Safe to repeat. A queued run ends at once, a running one when its agent has stopped.
 
     Raises what `get` raises.
     """
@@ -255,9 +268,9 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
 
 
 def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
-    """`cancel`, within a transaction."""
+    """Do `cancel` within a transaction."""
     if record.status == "queued":
-        # No worker has it, and none gets it later: only queued runs are claimed.
+        # No worker has it, and none will get it: workers claim only queued runs.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := run_records.cancelling(tx, record.run_id):
         event_records.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
@@ -267,10 +280,10 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
 
 
 async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_microcents: int) -> RunRecord:
-    """Let an active run cost more, from its next call on; safe to repeat.
+    """Raise the cost limit of an active run, from its next call on. Safe to repeat.
 
-    Raises what `get` raises, `run_not_active`, `invalid_limits` for less than the run may cost already or has spent,
-    and what `money.check_raise` raises.
+    Raises what `get` raises, `run_not_active`, `invalid_limits` if the new limit is below the current limit or the cost
+    so far, and what `money.check_raise` raises.
     """
     now = context.now
 
@@ -297,13 +310,12 @@ async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_mi
 
 
 async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """The run of any account, for workers."""
+    """Return a run of any account, for workers."""
     return await context.read(lambda tx: run_records.get(tx, run_id))
 
 
 async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
-    """The run's message, the state of its last checkpoint (empty before the first), and the tools that its caller
-    executes."""
+    """Return the run's message, the state of its last checkpoint (empty before the first), and its client tools."""
 
     def use(tx: Tx) -> tuple[str, dict[str, Any], list[NewClientTool]]:
         tools = [] if record.client_tools is None else run_records.client_tools(tx, record.run_id)
@@ -314,14 +326,17 @@ async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[
 
 
 async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
-    """The state of the run's last checkpoint; empty before the first."""
+    """Return the state of the run's last checkpoint. Empty before the first."""
     return await context.read_single(lambda tx: run_records.saved(tx, run_id))
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The micro-cents that a run may cost now, those that its jobs used as far as they have ended, and the use of its
-    account's day without what the run itself holds. None: no limit."""
+    """Limits of a run and of its account's day, in micro-cents. None is no limit.
+
+    `limit` is what the run may cost now. `in_jobs` is the usage of its jobs that have ended. `day` is the account's use
+    of its daily budget, without what the run itself holds.
+    """
 
     limit: int | None = None
     in_jobs: int = 0
@@ -329,7 +344,7 @@ class Room:
 
 
 async def room(context: UseCaseContext, run: RunRecord) -> Room:
-    """What a run and the day of its account have left."""
+    """Return what a run and the day of its account have left."""
     now = context.now
 
     def use(tx: Tx) -> Room:
@@ -347,15 +362,18 @@ async def status(context: UseCaseContext, run_id: str) -> str | None:
 
 
 async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
-    """The runs of the chat that ended before this one, latest first, at most `limit`; each with its message's first
-    `EARLIER_CHARS`. Before a run that goes on from another stand the turns before that one."""
+    """Return at most `limit` runs of the chat that ended before this one, latest first.
+
+    Each comes with the first `EARLIER_CHARS` of its message. For a run that continues another, return the turns before
+    that one.
+    """
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
         first = record
         while first.resumed_from is not None:
             first = _found(run_records.get(tx, first.resumed_from))
         found = run_records.of_chat(tx, record.chat, first.run_id, limit + 1)
-        resumed = {run.resumed_from for run in found}  # the run that goes on from it is told instead
+        resumed = {run.resumed_from for run in found}  # the run that continues it takes its place
         ended = [run for run in found[1:] if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, run_records.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
@@ -363,9 +381,11 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
-    """End a run: its record, its last events (with `answer.basis` if its agent said it), its bill and its ask job. None
-    when `attempt` is no longer the run's."""
-    # A run that reached the limit of steps shows no cost (docs/api/runs.md "Record"). Only this place decides that.
+    """End a run: its record, its last events (with `answer.basis` if its agent gave one), its bill and its ask job.
+
+    Return None if `attempt` is not the run's current one.
+    """
+    # A run that reached the limit of steps shows no cost (docs/api/runs.md "Record"). Only this function decides that.
     billed = ending.last_error != STEPS_EXCEEDED
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
@@ -378,33 +398,34 @@ def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int
             event_records.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
         event_records.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
-        # Here, so that a crash cannot end only one of them, and no task has to wait for the run.
+        # In the same transaction, so that a crash can't end only one of them, and no task has to wait for the run.
         if (job := job_records.following(tx, run_id)) is not None:
             job_records.finish(tx, job.job_id, job.attempt, _ask_job_ending(record, origin), now)
     return record
 
 
 def check_free(tx: Tx, chat: str) -> None:
-    """Raises `agent_run_rejected` with the `activeRunId` when the chat has an active turn."""
+    """Raise `agent_run_rejected` with the `activeRunId` when the chat has an active turn."""
     if busy := run_records.active_of_chat(tx, chat):
         raise ApiError("agent_run_rejected", top={"activeRunId": busy.run_id})
 
 
 def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
-    """Raises `runtime_capacity_busy` when the service is full and the account has its fair share of active runs
-    (docs/api/runs.md "Capacity")."""
+    """Raise `runtime_capacity_busy` if the service is full and the account has its fair share of active runs.
+
+    See docs/api/runs.md "Capacity".
+    """
     if capacity is None:
         return
     active = run_records.active_by_account(tx)
     mine, accounts = active.get(account, 0), len(active.keys() | {account})
-    # An account that has less than its share may start a run although the service is full: others that fill it do not
-    # lock it out.
+    # An account below its share may start a run although the service is full, so that other accounts can't lock it out.
     if sum(active.values()) >= capacity and mine >= capacity // accounts:
         raise ApiError("runtime_capacity_busy")
 
 
 def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
-    """Write the event `run.status` with the record's status, under an id that the record has counted already."""
+    """Write the event `run.status` with the record's status, under an id that the record has already counted."""
     payload: dict[str, Any] = {"status": record.status}
     if record.status == "queued" and record.client_tools is not None:
         payload["client_tools"] = json.loads(record.client_tools)
@@ -412,7 +433,7 @@ def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
 
 
 _ASK_JOB_STATUS: Final = {"completed": "succeeded", "failed": "failed", "cancelled": "cancelled"}
-"""The final status of an ask job, by that of its run (docs/api/tools-and-jobs.md "Ask")."""
+"""The final status of an ask job, by the status of its run (docs/api/tools-and-jobs.md "Ask")."""
 
 
 def _ask_job_ending(run: RunRecord, origin: str) -> job_records.JobEnding:

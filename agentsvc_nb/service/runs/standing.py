@@ -20,13 +20,13 @@ from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, StandingApproval
 
 _sql = load("runs/standing")
 FOR_RUN: Final[Sequence[Lasts]] = ("run",)
-"""How long the approval of a client tool may last: a later run may have another tool of the same name."""
+"""How long the approval of a client tool may last. A later run may have another tool of the same name."""
 ALWAYS: Final = "Each call of this tool waits for its own approval."
 
 
 @dataclass(frozen=True, slots=True)
 class StandingRecord:
-    """A standing approval: of the calls of one run, or of all of the chat's runs until `expires_at` (ms)."""
+    """A standing approval for the calls of one run, or of all runs of the chat until `expires_at` (ms)."""
 
     id: str
     account: str
@@ -42,13 +42,15 @@ class StandingRecord:
 
 
 def durations(tool: Tool) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last; empty if each call waits. That is so where the tool
-    fetches an address without an effect: for such hosts there is a setting."""
+    """Return how long a standing approval of the tool may last. Empty if each call needs its own approval.
+
+    Tools without an effect that fetch an address have none: operators allow their hosts by a setting.
+    """
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 
 
 def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the folder of a new standing approval for a call with this input, or None."""
+    """Return why the folder of a standing approval does not fit a call with this input, or None if it fits."""
     if given.folder is None or _is_in(call_input, given.folder):
         return None
     return f"The call has no `path` in the folder {given.folder[:200]!r}."
@@ -64,7 +66,7 @@ def add(tx: Tx, run: RunRecord, tool: str, given: NewStandingApproval, now: int)
 
 
 def find(tx: Tx, run: RunRecord, tool: str, call_input: Mapping[str, Any], now: int) -> StandingRecord | None:
-    """Return the first standing approval that includes a call of the run."""
+    """Return the first standing approval that covers a call of the run."""
     values = {"account": run.account, "chat": run.chat, "run_id": run.run_id, "tool": tool, "now": now}
     rows = [record(StandingRecord, row) for row in tx.all(_sql["of_chat"], **values)]
     return next((each for each in rows if each.folder is None or _is_in(call_input, each.folder)), None)
@@ -81,13 +83,15 @@ async def of_account(context: UseCaseContext, account: str) -> list[StandingReco
 
 
 async def revoke(context: UseCaseContext, account: str, approval_id: str) -> None:
-    """Remove a standing approval. Calls that it let through stay made. Raises `standing_approval_not_found`."""
+    """Remove a standing approval. Calls that it has already approved remain valid. Raises
+    `standing_approval_not_found`.
+    """
     if not await context.write(lambda tx: tx.run(_sql["delete"], id=approval_id, account=account)):
         raise ApiError("standing_approval_not_found")
 
 
 def _is_in(call_input: Mapping[str, Any], folder: str) -> bool:
-    """Whether the call's `path` is below the folder."""
+    """Return whether the call's `path` is below the folder."""
     path = call_input.get("path")
     if not isinstance(path, str) or "\\" in path:
         return False

@@ -1,4 +1,4 @@
-"""The request that starts a run (docs/api/runs.md "Start"): its fields are those of `wire.runs.NewRun`."""
+"""Read the request that starts a run (docs/api/runs.md "Start"). Its fields are those of `wire.runs.NewRun`."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _WRONG: Final[dict[str, tuple[str, str | None]]] = {
     "max_cents": ("invalid_limits", f"`max_cents` must be a number over 0 and at most {CENTS_MAX:,}."),
     "client_tools": ("invalid_client_tool", None),
 }
-"""The error code of each field of `NewRun`, and a sentence that replaces the code's own."""
+"""The error code of each field of `NewRun`, and a message that replaces the code's default."""
 
 
 def fields(model: type[B], document: Document) -> B:
-    """Return the body as `NewRun` or `NewLimits`. Raises the error of the first field that does not fit."""
+    """Validate the body as `model`. Raise the error of the first invalid field."""
     try:
         return model.model_validate(port.with_integers(document), strict=True)
     except ValidationError as error:
@@ -76,15 +76,14 @@ def limits(given: NewRun | NewLimits) -> RunLimits:
 
 
 def microcents(cents: float) -> int:
-    """Return an amount in micro-cents."""
-    # Rounded up: a part of a micro-cent is over 0, too.
+    # Round up: a fraction of a micro-cent is still over 0.
     return math.ceil(cents * CENT)
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
     """Return the validated start, with its files stored."""
     given = fields(NewRun, document)
-    if given.message.isspace():  # of characters that the model's pattern takes for none
+    if given.message.isspace():  # of blanks that the model's pattern does not know
         raise ApiError("message_required", field="message")
     if given.files_from is not None and (given.chat is not None or given.session is not None):
         why = "`files_from` is for a new chat: leave `chat` and `session` out."
@@ -101,7 +100,7 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
     model = given.model or context.services.settings.offered[0]
     if model == "scripted":
         await check_script(given.message)
-    # Files last: what another field refuses is never kept.
+    # Store files last, so that a request with another error stores none.
     staged = await staged_files(context, upload_ids) if upload_ids else []
     await form.keep()
     attached = [await context.services.storage.describe(name, blob) for name, blob in form.files]
@@ -122,7 +121,7 @@ async def read(context: RequestContext, document: Document, form: MultipartForm)
 
 
 def check_model(context: RequestContext, model: str | None) -> None:
-    """Raises `invalid_model` unless the model is offered."""
+    """Raise `invalid_model` unless the service offers the model."""
     offered = context.services.settings.offered
     if model is not None and model not in offered:
         named = "that was named looks like a key, and" if looks_like_key(model) else repr(model)[:100]
@@ -130,15 +129,14 @@ def check_model(context: RequestContext, model: str | None) -> None:
 
 
 def with_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
-    """Limit the cost of a run of a hosted model whose start names no limit."""
+    """Limit the cost of a hosted model's run if its start sets no limit."""
     if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
     return given
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script of the model `scripted` demands for its own start (docs/api/models.md
-    "scripted")."""
+    """Raise the error that a script of the model `scripted` requests for its own start (docs/api/models.md)."""
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
         raise ApiError(refused)
@@ -152,7 +150,7 @@ async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[C
 
 
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
-    """Raises `invalid_client_tool`, and `workspace_busy` when a schema can't be checked now."""
+    """Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a schema now."""
     if sync:
         raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
     taken = set(context.services.taken_names)
@@ -169,7 +167,7 @@ async def _check_client_tools(context: RequestContext, tools: Sequence[NewClient
 
 
 async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
-    """Return why the schema is not acceptable, in a sentence. Raises `workspace_busy` when it can't be checked now."""
+    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if it can't be checked now."""
     try:
         return await context.services.schemas.fault(schema)
     except NoChild:

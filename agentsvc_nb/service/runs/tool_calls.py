@@ -1,5 +1,7 @@
-"""Tool calls: direct ones, and those of a run, which its worker records, updates and bills, and its caller approves or
-refuses."""
+"""Use cases of tool calls: direct calls, and calls of a run.
+
+A run's worker records, updates and bills its calls. The run's caller approves or refuses them.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,17 @@ from agentsvc_nb.tools.port import Outcome, Tool, with_integers, without_nulls
 from agentsvc_nb.wire.runs import CallApproval, NewClientTool, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
-"""The states in which a call has received this verdict (approved: True, refused: False) already."""
+"""The states of a call that already has this verdict: True for approved, False for refused."""
 _ASKED: Final = ("asked", "answered", "expired")
-"""Those of a client call that was asked: approved before only if it has a reason, which may be empty."""
+"""The states of a client call after its request. A person approved it only if it has a reason, maybe empty."""
 _CHANGES_CHARS: Final = 4_000
-"""How much the agent is told of what a person changed."""
+"""How many characters of a person's changes the agent gets."""
 
 
 async def open(
     context: UseCaseContext, run: run_records.RunRecord, attempt: int, key: str, tool: str, given: dict[str, Any]
 ) -> CallRecord:
-    """The call that an earlier attempt recorded under this key, or a new one. Raises `LostRun`."""
+    """Return the call with this key, or record it. Raises `LostRun`."""
     call_id, now = new_id("call"), context.now
     opened = await context.write(lambda tx: call_records.open(tx, run, attempt, key, call_id, tool, given, now))
     if opened is None:
@@ -46,7 +48,7 @@ async def open(
 
 
 async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
-    """The call, read again."""
+    """Read the call again."""
     found = await context.read(lambda tx: call_records.get(tx, call.run_id, call.key))
     assert found is not None
     return found
@@ -61,13 +63,13 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
 
 
 async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
-    """What the call of a run that is one (`DIRECT_CALL`) came to; None if it has none."""
+    """Return the outcome of a run that is a single tool call (`DIRECT_CALL`), or None if it has none."""
     call = await context.read_single(lambda tx: call_records.first(tx, run_id))
     return None if call is None or call.outcome is None else with_changes(call, call.outcome)
 
 
 def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
-    """Return the call's outcome as the agent gets it: it also says what a person changed before approving the call."""
+    """Return the call's outcome for the agent, with the changes that a person made before approving the call."""
     if call.asked_input is None:
         return outcome
     changed = {name: value for name, value in call.input.items() if _differs(value, call.asked_input.get(name))}
@@ -81,19 +83,21 @@ def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
 
 
 def _differs(one: object, other: object) -> bool:
-    """Compare as JSON that tools are called with: in Python, `1 == True`."""
+    """Compare as the JSON that tools get. In Python, `1 == True`."""
     texts = {json.dumps(with_integers(without_nulls(each)), sort_keys=True) for each in (one, other)}
     return len(texts) > 1
 
 
 async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
-    """The run's calls that wait for approval."""
+    """Return the run's calls that wait for approval."""
     return await context.read_single(lambda tx: call_records.waiting(tx, run_id))
 
 
 async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Append that the call was decided, and note that nobody waits for it any more: both or neither, so that it is told
-    once, however often the service dies. Raises `LostRun`."""
+    """Append the verdict and record that nobody waits for the call any more, in one transaction.
+
+    So the event appears once, however often the service crashes. Raises `LostRun`.
+    """
     verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
     if call.asked_input is not None:
         verdict["input"] = call.input
@@ -110,7 +114,7 @@ async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) 
 
 
 async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Note that the attempt does not wait for the call any more: from now on a crash counts (`RESTARTS_MAX`)."""
+    """Note that the attempt no longer waits for the call. From now on a crash counts against `RESTARTS_MAX`."""
     await context.write(lambda tx: call_records.go_on(tx, call, attempt))
 
 
@@ -123,15 +127,17 @@ async def move(
     outcome: Outcome | None = None,
     charges: Mapping[str, int] = MappingProxyType({}),
 ) -> CallRecord:
-    """Set the call's state. With an `outcome`, also bill its per-use `charges` and release what the run holds for them,
-    once, unless the call's job does.
+    """Set the call's state.
+
+    With an `outcome`, also bill its per-use `charges` once and release the run's hold for them, unless the call's job
+    does that.
 
     Raises `LostRun`.
     """
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
-        # A write that is tried again, or a takeover, may find the call done and billed.
+        # A retried write, or a takeover, may find the call already done and billed.
         before = call_records.get(tx, call.run_id, call.key)
         ends = outcome is not None and (before is None or before.state != "done")
         moved = call_records.move(tx, call, attempt, state, outcome=outcome)
@@ -148,12 +154,12 @@ async def move(
 
 
 async def ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
-    """Return by run the last `limit` calls that have an outcome, in their order."""
+    """Return for each run its last `limit` calls that have an outcome, oldest first."""
     return await context.read_long(lambda tx: {run_id: call_records.ended(tx, run_id, limit) for run_id in run_ids})
 
 
 async def has_ended(context: UseCaseContext, run_id: str, tool: str) -> bool:
-    """Return whether the run, or one that it goes on with, has the outcome of a call of this tool."""
+    """Return whether the run, or a run that it continues, has the outcome of a call of this tool."""
     return await context.read_single(lambda tx: call_records.has_ended(tx, run_id, tool))
 
 
@@ -166,9 +172,10 @@ async def submit(
     charges: int,
     room: int | None = None,
 ) -> JobRecord:
-    """Queue the job of a call and record it on the call, in one transaction, so that a takeover finds the job instead
-    of submitting another. The job holds `charges` micro-cents for its per-use charges; its calls of a model
-    may cost `room`.
+    """Queue the job of a call and record it on the call, in one transaction.
+
+    So a takeover finds the job and does not submit another. The job holds `charges` micro-cents for per-use charges.
+    Its model calls may cost `room` micro-cents.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
@@ -189,8 +196,10 @@ async def submit(
 async def of_account(
     context: UseCaseContext, account: str, run_id: str, call_id: str
 ) -> tuple[CallRecord, list[NewClientTool]]:
-    """A call of the account, and the client tools of its run. Raises `invalid_run_id`, `run_not_found`,
-    `call_not_found`."""
+    """Return a call of the account, and the client tools of its run.
+
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`.
+    """
 
     def use(tx: Tx) -> tuple[CallRecord, list[NewClientTool]]:
         call = _of_account(tx, account, run_id, call_id)
@@ -207,8 +216,9 @@ def _of_account(tx: Tx, account: str, run_id: str, call_id: str) -> CallRecord:
 
 
 async def decide(context: UseCaseContext, account: str, run_id: str, call_id: str, given: Verdict) -> CallApproval:
-    """Approve or refuse a call. Repeating the same verdict changes nothing. The caller checks a changed input and
-    a standing approval.
+    """Approve or refuse a call. Repeating a verdict changes nothing.
+
+    The caller must check a changed input and a standing approval first.
 
     Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has another
     verdict, does not wait for one, or its run is not running.
@@ -237,8 +247,10 @@ async def decide(context: UseCaseContext, account: str, run_id: str, call_id: st
 async def approve_in_advance(
     context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord
 ) -> CallRecord | None:
-    """Approve the call if a standing approval includes it, and append that: both or neither. None if none does, or the
-    run is being cancelled. Raises `LostRun`."""
+    """Approve the call if a standing approval covers it, and append the verdict, in one transaction.
+
+    Return None if no standing approval covers it, or the run is being cancelled. Raises `LostRun`.
+    """
     now = context.now
 
     def use(tx: Tx) -> CallRecord | None:
@@ -264,7 +276,7 @@ async def approve_in_advance(
 
 @dataclass(frozen=True, slots=True)
 class DirectCall:
-    """A direct tool call that was let in: the bill that it goes on, and the chat to work in."""
+    """An accepted direct tool call, with its bill and its chat."""
 
     call_id: str
     bill: money.Bill
@@ -278,7 +290,7 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit
     def use(tx: Tx) -> DirectCall:
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now, given.charges_microcents)
-        # Also for a call that holds nothing: it is billed once, by its row.
+        # Every call needs the row, even one that holds nothing: the row makes sure that it is billed once.
         hold = bill.hold_microcents if given.charges_microcents else 0
         usage_records.begin_direct_call(tx, bill, call_id, hold, context.process)
         return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
@@ -287,7 +299,7 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit
 
 
 async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
-    """Release what a direct call holds, and bill its per-use charges. Safe to repeat."""
+    """Release the hold of a direct call, and bill its per-use charges. Safe to repeat."""
     now = context.now
 
     def use(tx: Tx) -> None:

@@ -1,7 +1,7 @@
-"""The use case of undoing what a run changed in the files of its chat, and of undoing that (docs/api/runs.md "Undo").
+"""Use case: undo or redo the changes that a run made to the files of its chat (docs/api/runs.md "Undo").
 
-What is current decides, not a log of undos: a file goes back if it has the content that the run gave it, and forth if
-it has the content from before. So both are safe to repeat.
+The current content decides, not a log of undos. Undo restores a file that has the content from the run. Redo restores a
+file that has the content from before the run. So both are safe to repeat.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from agentsvc_nb.service.use_cases import UseCaseContext
 from agentsvc_nb.wire.runs import TERMINAL, RunUndo, UndoneFile
 
 _SERVICE_FOLDER = "logs/"
-"""What the service keeps of the chat's turns: no undo changes it."""
+"""The service's own records of the chat's turns. An undo leaves them."""
 
 
 class _NotKept(Exception):
-    """The version from before the run was dropped."""
+    """The service no longer has the version from before the run."""
 
 
 async def undo(context: UseCaseContext, account: str, run_id: str, *, redo: bool, force: bool) -> RunUndo:
-    """Bring the files that a run changed back to what they were before it; with `redo`, to what the run made of them.
-    A file that was changed since is left, unless `force` is given.
+    """Restore the files that a run changed to their versions before it, or with `redo` to the run's versions.
+
+    Files that changed since then remain, unless `force` is given.
 
     Raises what `runs.get` raises, and `run_not_finished`.
     """
@@ -79,9 +80,9 @@ def _undo_file(tx: Tx, index: Index, run: RunRecord, path: str, *, redo: bool, f
 
 
 def _before(made: FileRecord, found: dict[int, FileRecord], removed: set[int]) -> FileRecord | None:
-    """The version from before the run, None if there was no file. Raises `_NotKept`.
+    """Return the version from before the run, or None if there was no file. Raises `_NotKept`.
 
-    Versions of the run itself are passed over: a redo makes another one.
+    Skip versions of the run itself: a redo creates another one.
     """
     number = made.version - 1
     while number in found and number not in removed and found[number].changed_by == made.changed_by:
