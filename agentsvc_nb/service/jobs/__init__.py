@@ -1,1 +1,1 @@
-"""Tools and their jobs."""
+"""Tools over HTTP, and the jobs of asynchronous tools."""

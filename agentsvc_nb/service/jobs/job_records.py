@@ -1,4 +1,4 @@
-"""Tool jobs as rows. As with runs, a worker's writes carry its `attempt`, and earlier ones change nothing."""
+"""Rows of tool jobs. A worker's write carries its `attempt`; writes of an earlier attempt change nothing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry
 _ENTRY_COLUMNS: Final = [name for name in JobEntry.model_fields if name != "object"]
 _sql = load("jobs/jobs", entry=_ENTRY_COLUMNS)
 POLL_MS = (200, 5_000)
-"""The least and the most milliseconds that a caller is told to wait between polls; between them, a tenth of the job's
-age."""
+"""The shortest and longest poll interval that a job recommends (ms). In between, it is a tenth of the job's age."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job's row; `public` is its wire model. Times are in ms."""
+    """A job's row. `public` is its wire model. Times are in ms."""
 
     job_id: str
     account: str
@@ -34,11 +33,11 @@ class JobRecord:
     run_id: str | None
     """The run that submitted the job."""
     follows: str | None
-    """The run that this job is the handle of (an ask job); its status and result are copied from that run."""
+    """The run whose handle this job is (an ask job). The job copies the run's status and result."""
     tool: str
     family: str
     input: str
-    """As JSON, of up to a megabyte: `given` parses it."""
+    """JSON text of up to a megabyte. `given` parses it."""
     status: str
     attempt: int
     progress: dict[str, Any]
@@ -55,17 +54,17 @@ class JobRecord:
     hold_microcents: int
     charge_hold_microcents: int
     max_microcents: int | None
-    """What its calls of a model may cost: what was left of its run's limit at the submit."""
+    """The most that its model calls may cost: what was left of its run's limit at the submit."""
     input_tokens: int
     output_tokens: int
     cost_microcents: int
     worker_id: str | None
-    """As of a run."""
+    """The process that executes the job, or did last, if several processes share the database."""
     queue_job: int | None
-    """As of a run; None for the handle of a run, too."""
+    """The queue job that carries the job. None if a single process uses the database, or for a run's handle."""
 
     def given(self) -> dict[str, Any]:
-        """The tool's input."""
+        """Return the tool's input."""
         found: dict[str, Any] = json.loads(self.input)
         return found
 
@@ -88,7 +87,7 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobEnding:
-    """How a job ended, its result, and what it used. `kind` says where the result is: `inline` or `files`."""
+    """How a job ended, its result and its usage. `kind` says where the result is: `inline` or `files`."""
 
     status: str
     content: list[dict[str, Any]]
@@ -96,7 +95,7 @@ class JobEnding:
     error: dict[str, str] | None = None
     kind: str = "inline"
     files: tuple[str, ...] = ()
-    """The paths written, in the job's chat."""
+    """The paths that the job wrote in its chat."""
     charges: Mapping[str, int] = field(default_factory=dict)
     """Per-use charges: the quantity of each kind (`accounts.money.PER_USE`)."""
     spent: Spent = field(default_factory=Spent)
@@ -114,12 +113,12 @@ def get(tx: Tx, job_id: str) -> JobRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
-    """The chat's jobs, latest first, without those that are handles of runs."""
+    """Return the chat's jobs, latest first, without those that are handles of runs."""
     return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
 
 
 def following(tx: Tx, run_id: str) -> JobRecord | None:
-    """The job that is the run's handle."""
+    """Return the job that is the run's handle, or None."""
     return _record(tx.one(_sql["following"], run_id=run_id))
 
 
@@ -133,12 +132,12 @@ def active(tx: Tx) -> list[JobRecord]:
 
 
 def claim(tx: Tx, job_id: str, process: str | None, now: int) -> JobRecord | None:
-    """Start the next attempt at a queued or running job, in the process; None for any other."""
+    """Start the next attempt at a queued or running job in the process. Return None for any other job."""
     return _record(tx.one(_sql["claim"], job_id=job_id, process=process, now=now))
 
 
 def restarted(tx: Tx, job_id: str, by: int) -> None:
-    """Add `by` to the job's restarts. Recovery adds 1; an orderly stop adds -1 beforehand to cancel that out."""
+    """Add `by` to the job's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that out."""
     tx.run(_sql["restarted"], job_id=job_id, by=by)
 
 
@@ -147,8 +146,10 @@ def progress(tx: Tx, job_id: str, attempt: int, value: dict[str, Any]) -> bool:
 
 
 def hold(tx: Tx, job_id: str, attempt: int, tokens: int, charges: int) -> bool:
-    """Hold so many micro-cents for tokens and for per-use charges. False when `attempt` is not the job's or the job has
-    ended."""
+    """Set the micro-cents that the job holds for tokens and for per-use charges.
+
+    Return False if `attempt` is not the job's current one or the job has ended.
+    """
     return tx.run(_sql["hold"], job_id=job_id, attempt=attempt, tokens=tokens, charges=charges) == 1
 
 
@@ -176,12 +177,12 @@ def finish(tx: Tx, job_id: str, attempt: int, ending: JobEnding, now: int) -> Jo
 
 
 def spent_in(tx: Tx, run_id: str) -> Spent:
-    """Language model usage of all jobs that the run submitted."""
+    """Return the language model usage of all jobs that the run submitted."""
     return Spent(**returned(tx, _sql["spent_in"], run_id=run_id))
 
 
 def is_active_in(tx: Tx, run_id: str) -> bool:
-    """Return True if a job that the run submitted has not ended."""
+    """Return whether a job that the run submitted is still active."""
     return tx.one(_sql["active_in"], run_id=run_id) is not None
 
 
@@ -190,7 +191,7 @@ def _record(row: Row | None) -> JobRecord | None:
 
 
 def read(row: Row) -> JobRecord:
-    """The record of a whole row."""
+    """Return the record of a row that has all columns."""
     return record(JobRecord, row, **_parsed(row, "progress", "error", "content", "data", "files"))
 
 
@@ -199,7 +200,7 @@ def _parsed(row: Row, *columns: str) -> dict[str, Any]:
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[JobEntry], bool]:
-    """Return a page of jobs that are no handles of runs, and whether there are more."""
+    """Return a page of jobs, without handles of runs, and whether there are more."""
     rows, more = lists.page(tx, _sql["list"], query)
     documents = [{**row, **_parsed(row, "error", "progress")} for row in rows]
     return [JobEntry(**{name: wire_value(name, row[name]) for name in _ENTRY_COLUMNS}) for row in documents], more

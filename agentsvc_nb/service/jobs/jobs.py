@@ -1,4 +1,4 @@
-"""Tool jobs and asks. Callers submit, read and cancel; workers claim, finish and recover."""
+"""Use cases of tool jobs and asks. Callers submit, read and cancel; workers claim, finish and recover."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ from agentsvc_nb.wire.tools import Job, JobPage
 
 
 class LostJob(Exception):
-    """Another attempt has taken the job over, or it has ended: its tool must make no further call that costs."""
+    """Another attempt has taken over the job, or it has ended. Its tool must make no further call that costs money."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """A validated submit of a job. `idempotency_key` is None for tools that do not deduplicate; `received_at` (ms)
-    fixes the key's UTC day; `charges_microcents` is what its per-use charges may come to."""
+    """A validated request to submit a job.
+
+    `idempotency_key` is None for tools that do not deduplicate. `received_at` (ms) fixes the UTC day of the key.
+    `charges_microcents` is the most that its per-use charges can cost.
+    """
 
     tool: str
     family: str
@@ -44,7 +47,7 @@ class Submit:
 
 
 async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
-    """Queue a job. An Idempotency-Key that the tool's family has seen today returns the original job.
+    """Queue a job. An Idempotency-Key that the tool's family has seen today returns the first job.
 
     Raises `idempotency_conflict` when that job is in another chat, and what `chats.check_known` and `money.check`
     raise.
@@ -57,8 +60,10 @@ async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobR
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """A validated ask: the run to start and the job that is its handle. `pictures` is the number of pictures that were
-    fetched; `unreached` has one sentence for each that could not be."""
+    """A validated ask: the run to start, and the job that is its handle.
+
+    `pictures` is the number of fetched pictures. `unreached` has a sentence for each picture that could not be fetched.
+    """
 
     start: runs.Start
     submit: Submit
@@ -69,7 +74,7 @@ class AskRequest:
 async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
     """Start a run and create the job that is its handle, in one transaction.
 
-    Returns the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
+    Return the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
     """
     record, new = await _submit(context, key, given.submit, given)
     if new and record.follows is not None:
@@ -80,7 +85,7 @@ async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest)
 async def _submit(
     context: UseCaseContext, key: KeyRecord, given: Submit, ask: AskRequest | None
 ) -> tuple[JobRecord, bool]:
-    """The job, and whether it is new (False for a replay)."""
+    """Return the job, and whether it is new (False for a replay)."""
     now = context.now
     scope = IdempotencyScope(key.account, given.family, "", utc_day(given.received_at), given.idempotency_key)
 
@@ -90,7 +95,8 @@ async def _submit(
         known = idempotency.recall(tx, scope)
         original = job_records.get(tx, known) if known else None
         if original is not None and given.where.chat == "new":
-            return original, False  # the retry of a submit with `chat: "new"`: the original's chat is the one it made
+            # A retry with `chat: "new"`: return the original, whose chat the first request created.
+            return original, False
         chat = chats.resolve(tx, given.where, key.account, now, shared=True)
         if original is not None:
             if original.chat != chat.id:
@@ -109,10 +115,10 @@ async def _submit(
 def _insert_ask(
     tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
 ) -> JobRecord:
-    """Insert the run, its warnings and the job that is its handle; the job."""
+    """Insert the run, its warnings and the job that is its handle. Return the job."""
     run = runs.begin(tx, context, bill, given.start, chat, now)
     warnings = [{"code": "image_not_fetched", "message": message} for message in given.unreached]
-    if given.pictures:  # no agent of this version looks at them
+    if given.pictures:  # no agent of this version reads pictures
         which = "The picture was" if given.pictures == 1 else f"The {given.pictures} pictures were"
         message = f"{which} not looked at: this agent reads text only."
         warnings.append({"code": "images_not_seen", "message": message})
@@ -133,8 +139,10 @@ def insert(
     follows: str | None = None,
     max_microcents: int | None = None,
 ) -> JobRecord:
-    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`. Its calls of a
-    model may cost `max_microcents`."""
+    """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`.
+
+    `max_microcents` limits the cost of its model calls.
+    """
     return job_records.insert(
         tx,
         account=bill.account,
@@ -153,13 +161,18 @@ def insert(
 
 
 async def get(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """The job, looked up in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs"). Raises `job_not_found`,
-    and what `chats.known` raises."""
+    """Return a job in the chat that `where` names (docs/api/tools-and-jobs.md "Jobs").
+
+    Raises `job_not_found`, and what `chats.known` raises.
+    """
     return await context.read(lambda tx: _job_of(tx, account, job_id, where))
 
 
 async def page_of_account(context: UseCaseContext, query: ListQuery) -> JobPage:
-    """A page of an account's jobs. Raises `invalid_chat`, `chat_not_found`, and of `after` `job_not_found`."""
+    """Return a page of an account's jobs.
+
+    Raises `invalid_chat`, `chat_not_found`, and `job_not_found` for an unknown `after`.
+    """
 
     def use(tx: Tx) -> JobPage:
         if query.chat is not None:
@@ -183,7 +196,7 @@ def _job_of(tx: Tx, account: str, job_id: str, where: ChatSelector) -> JobRecord
 
 
 async def result(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> Job:
-    """The finished job with its files or its data. Raises `job_not_finished`, and what `get` raises."""
+    """Return the finished job with its files or its data. Raises `job_not_finished`, and what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> Job:
@@ -201,7 +214,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """Request that a job stop, and the run that it follows, if any; safe to repeat. Raises what `get` raises."""
+    """Request that a job, or the run that it is a handle of, stop. Safe to repeat. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord:
@@ -217,7 +230,7 @@ async def cancel(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def stop(context: UseCaseContext, job_id: str, run_id: str, attempt: int) -> None:
-    """Request that a job stop because its run ends. That of a run which another attempt has taken over goes on."""
+    """Request that a job stop because its run ends. Do nothing if another attempt has taken over the run."""
     now = context.now
 
     def use(tx: Tx) -> bool:
@@ -232,20 +245,22 @@ async def stop(context: UseCaseContext, job_id: str, run_id: str, attempt: int) 
 
 
 def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
-    """End a queued job; mark a running one `cancelling`, which its worker ends once the tool has stopped."""
+    """End a queued job. Mark a running one `cancelling`: its worker ends it once the tool has stopped."""
     if record.status == "queued":
         return job_records.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
     return job_records.cancelling(tx, record.job_id) or record
 
 
 async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
-    """The job of any account, for workers."""
+    """Return a job of any account, for workers."""
     return await context.read(lambda tx: job_records.get(tx, job_id))
 
 
 async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = None) -> JobRecord | None:
-    """Start a job, or restart one that was cut off, under the next attempt number. None when it has ended, is being
-    cancelled, or is no longer carried by `queue_job`."""
+    """Start a job, or restart an interrupted one, with the next attempt number.
+
+    Return None if it has ended, is being cancelled, or `queue_job` no longer carries it.
+    """
     now = context.now
 
     def use(tx: Tx) -> JobRecord | None:
@@ -262,19 +277,21 @@ async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = No
 
 
 async def report(context: UseCaseContext, record: JobRecord, progress: dict[str, Any]) -> None:
-    """Store the job's progress. That of an earlier attempt is dropped."""
+    """Store the job's progress. Progress of an earlier attempt is ignored."""
     await context.write(lambda tx: job_records.progress(tx, record.job_id, record.attempt, progress))
     context.signals.notify(record.job_id)
 
 
 async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
-    """Hold the `spent` micro-cents of a job, the worst case of its next model call (`tokens`), and of its per-use
-    charges. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key has no room for the
-    call."""
+    """Hold what a job has `spent` and the most that its next model call (`tokens`) and its per-use charges can cost.
+
+    All amounts are in micro-cents. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key
+    can't pay for the call.
+    """
     now, of = context.now, (record.job_id, record.attempt)
 
     def use(tx: Tx) -> None:
-        # First down to what was spent, as in `attempts.hold`.
+        # First reduce the hold to what was spent, as in `attempts.hold`.
         if not job_records.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
         money.check_run(record.max_microcents, spent, tokens)
@@ -285,8 +302,10 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
 
 
 async def leave(context: UseCaseContext, record: JobRecord) -> None:
-    """Leave an active job for recovery at the next start, or to another process. An orderly stop does not count against
-    `RESTARTS_MAX`."""
+    """Leave an active job to another process, or to recovery at the next start.
+
+    An orderly stop does not count against `RESTARTS_MAX`.
+    """
     if context.process is None:
         await context.write(lambda tx: job_records.restarted(tx, record.job_id, -1))
     else:
@@ -294,7 +313,7 @@ async def leave(context: UseCaseContext, record: JobRecord) -> None:
 
 
 async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: JobEnding) -> JobRecord | None:
-    """End a job and bill what it used. None when `attempt` is no longer the job's."""
+    """End a job and bill its usage. Return None if `attempt` is not the job's current one."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord | None:
@@ -312,15 +331,15 @@ async def finish(context: UseCaseContext, job_id: str, attempt: int, ending: Job
 
 
 async def recover(context: UseCaseContext) -> list[JobRecord]:
-    """After a crash: end the jobs that cannot go on, and return the others, to be woken.
+    """End the jobs that can't continue after a crash. Return the others, for the caller to wake.
 
-    A job is ended if it was being cancelled, was cut off too often, or its run has ended; so recover runs first. A job
-    that is the handle of a run is left alone: it ends with its run.
+    A job can't continue if it was being cancelled, was interrupted too often, or its run has ended. So recover runs
+    first. Handles of runs are not touched: they end with their runs.
     """
     now = context.now
 
     def use(tx: Tx) -> list[JobRecord]:
-        # Direct calls are not taken over: nobody waits for their answer any more.
+        # Nobody resumes direct calls: their callers no longer wait for the answer.
         usage_records.end_direct_calls(tx)
         cut_off = [job for job in job_records.active(tx) if job.follows is None]
         return [job for job in cut_off if not end_or_count(tx, job, now)]
@@ -329,7 +348,7 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
 
 
 def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
-    """End a job that was cut off and cannot go on; False if it goes on, which is counted."""
+    """End an interrupted job that can't continue and return True. Otherwise count a restart and return False."""
     if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
         ending = JobEnding("cancelled", [])
     elif record.restarts >= RESTARTS_MAX:
@@ -343,13 +362,13 @@ def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
 
 
 def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
-    """True if the run that submitted the job has ended."""
+    """Return whether the run that submitted the job has ended."""
     run = run_records.get(tx, job.run_id) if job.run_id is not None else None
     return run is not None and run.ended_at is not None
 
 
 async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
-    """Wait for the end of the job's run, at most until the time `until` (ms); the job as it is then."""
+    """Wait for the end of the job's run, at most until the time `until` (ms). Return the job as it is then."""
     assert job.follows is not None
     run = await runs.find(context, job.follows)
     assert run is not None

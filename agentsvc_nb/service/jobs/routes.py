@@ -1,5 +1,7 @@
-"""The tools over HTTP: the catalog, jobs, direct calls, and `ask_stefanbrain`, which answers with the result if that
-comes soon, else with a job."""
+"""Tools over HTTP: the catalog, jobs, direct calls and `ask_stefanbrain`.
+
+`ask_stefanbrain` answers with the result if it is ready soon, otherwise with a job.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 
 async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
-    """Run a tool directly. Its failure is an answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
+    """Run a tool directly. If it fails, answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
     charges = context.services.jobs.charges_of(call)
     try:
@@ -111,7 +113,7 @@ async def jobs_cancel(context: RequestContext) -> Response:
 
 
 def find(context: RequestContext, name: object) -> CatalogEntry:
-    """The catalog's entry. Raises `unsupported_tool_request` when `name` is no text, `tool_not_found`."""
+    """Return the catalog's entry. Raises `unsupported_tool_request` when `name` is not text, and `tool_not_found`."""
     if not isinstance(name, str):
         raise ApiError("unsupported_tool_request", "`tool` must be the name of a tool.")
     tool = offered(context.services.tools).get(name)
@@ -121,8 +123,10 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
 
 
 async def submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> Submit:
-    """The validated body of a submit or invoke; with the Idempotency-Key if the tool deduplicates. Raises
-    `invalid_tool_input`."""
+    """Return the validated body of a submit or invoke, with the Idempotency-Key if the tool deduplicates.
+
+    Raises `invalid_tool_input`.
+    """
     sent = document.get("input")
     if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
         why = "Client tools belong to a start of a run (`POST /runs`): nobody would answer their calls here."
@@ -136,7 +140,7 @@ async def submission(context: RequestContext, tool: CatalogEntry, document: bodi
 
 
 def _given_input(document: bodies.Document) -> bodies.Document:
-    """The `input` of a body, without nulls. Raises `invalid_tool_input`."""
+    """Return the `input` of a body, without nulls. Raises `invalid_tool_input`."""
     given = port.without_nulls(document.get("input", {}))
     if not isinstance(given, dict):
         raise ApiError("invalid_tool_input", "`input` must be an object.", field="input")
@@ -161,7 +165,7 @@ async def _ask(context: RequestContext, document: bodies.Document) -> Response:
 
 
 async def _ask_request(context: RequestContext, document: bodies.Document) -> AskRequest:
-    # First: what is wrong with these has a code of its own.
+    # Check these fields first, because their errors have their own codes.
     asked = _given_input(document)
     choice = start_request.fields(NewRun, {"message": "?", **{n: asked[n] for n in ("model", "effort") if n in asked}})
     start_request.check_model(context, choice.model)
@@ -188,8 +192,10 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
 
 
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
-    """Fetch pictures; those that could be fetched, and a sentence for each that could not. Raises `invalid_tool_input`
-    for an address that is not public, unless the operator allows it (`fetch_allow`)."""
+    """Return the pictures that could be fetched, and a sentence for each of the others.
+
+    Raises `invalid_tool_input` for an address that is not public, unless the operator allows it (`fetch_allow`).
+    """
     fetcher = Fetcher(context.services.settings.fetch_allow)
     found = await asyncio.gather(*(_fetch_picture(fetcher, number, url) for number, url in enumerate(urls)))
     kept = [
