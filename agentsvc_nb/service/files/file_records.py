@@ -18,13 +18,15 @@ from agentsvc_nb.wire.routes import ROUTES
 _sql = load("files/files")
 
 WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
-"""The tables that name blobs, in a column `sha256`. A blob that none of them names is garbage."""
+"""The tables that refer to blobs, in a column `sha256`. A blob without a reference is garbage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A stored blob with its name, type and size. `reading` is the text that search indexes, at most 1 MB; None when it
-    is still to be read."""
+    """A stored blob with its name, type and size.
+
+    `reading` is the text that search indexes, at most 1 MB. It is None while the text is not yet read.
+    """
 
     file_name: str
     media_type: str
@@ -35,7 +37,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """What wrote a file (`kind`: `upload` or `output`, with its run), and the typed output that the file belongs to."""
+    """The origin of a file: an upload or a run's output (`kind`), and the typed output that it belongs to."""
 
     kind: str
     run_id: str | None = None
@@ -60,18 +62,18 @@ class FileRecord:
     output_id: str | None
     output_type: str | None
     unreadable: str
-    """Why its text, or a part of it, could not be read; empty if it could."""
+    """Why the service could not read its text, or a part of it. Empty if it could."""
     version: int
     changed_by: str | None
-    """The run that made this version; `run_id` may be a later one that wrote the same content."""
+    """The run that made this version. `run_id` may be a later run that wrote the same content."""
 
     @property
     def names(self) -> list[str]:
-        """The names that search finds the file by: its own, and the member's if it was renamed."""
+        """The names that search finds: the file's own, and the one that a user gave it."""
         return [self.file_name, *([self.name] if self.name else [])]
 
     def facts(self) -> dict[str, Any]:
-        """The fields of `wire.files.FileFacts`, except `object`."""
+        """Return the fields of `wire.files.FileFacts`, except `object`."""
         return {
             "id": self.sha256,
             "path": self.path,
@@ -86,13 +88,13 @@ class FileRecord:
 
     @property
     def previous_version(self) -> int | None:
-        """The version that its run found: None for a file that the run made, this one if the run changed nothing."""
+        """The version that its run found. None if the run created the file. This version if the run changed nothing."""
         if self.changed_by != self.run_id:
             return self.version
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """With `earlier`, as a version that was replaced or removed: its address names the version."""
+        """Return the wire form. With `earlier`, its URL names the version, because it was replaced or removed."""
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
@@ -107,7 +109,7 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A version of a file that a run made."""
+    """A file version that a run made."""
 
     path: str
     version: int
@@ -115,7 +117,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class UploadRecord:
-    """A staged upload's row; its blob is `sha256`. Times are in ms."""
+    """A staged upload's row. Its blob is `sha256`. Times are in ms."""
 
     id: str
     account: str
@@ -127,15 +129,15 @@ class UploadRecord:
     expires_at: int
 
     def public(self, chat: str | None = None) -> StagedFile:
-        """With the chat that it was also put into."""
+        """Return the wire form. `chat` is the chat that the service also put the file into."""
         return public(StagedFile, self, chat=chat)
 
 
 def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write a file's row, replacing the one at that path, whose member-given name is kept.
+    """Write a file's row in place of the one at that path, and keep the name that a user gave it.
 
-    Another content makes a new version, and the replaced row is kept as the earlier one. What a run writes several
-    times is one version, so that an attempt that repeats a step adds none.
+    Different content makes a new version, and the old row remains as the earlier one. All writes of one run make one
+    version, so an attempt that repeats a step adds none.
     """
     there = get(tx, chat, path)
     version, name, kind, changed_by = 1, None, author.kind, author.run_id
@@ -148,7 +150,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
             kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
         elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
             tx.run(_sql["keep_version"], chat=chat, path=path, removed=0)
-            # A version with this content stays: a restore of the oldest one may be sent again.
+            # Keep a version with this content: a client may retry a restore of the oldest one.
             oldest = version - FILE_VERSIONS_MAX
             tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
             version += 1
@@ -175,13 +177,13 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
 
 
 def remove(tx: Tx, chat: str, path: str) -> None:
-    """Remove a file; its content stays as the latest version."""
+    """Remove a file. Its content remains as the latest version."""
     tx.run(_sql["keep_version"], chat=chat, path=path, removed=1)
     tx.run(_sql["remove"], chat=chat, path=path)
 
 
 def versions(tx: Tx, chat: str, path: str) -> list[FileRecord]:
-    """The versions of a file, the newest first; of a file that was removed, those that it had."""
+    """Return the versions of a file, newest first. If the file was removed, return its earlier versions."""
     there = get(tx, chat, path)
     file_name, found = path.rpartition("/")[2], [] if there is None else [there]
     for row in tx.all(_sql["earlier_versions"], chat=chat, path=path):
@@ -191,12 +193,12 @@ def versions(tx: Tx, chat: str, path: str) -> list[FileRecord]:
 
 
 def removed_versions(tx: Tx, chat: str, path: str) -> set[int]:
-    """The versions after which the file was removed."""
+    """Return the versions after which the file was removed."""
     return {row["version"] for row in tx.all(_sql["earlier_versions"], chat=chat, path=path) if row["removed"]}
 
 
 def changed_by(tx: Tx, run_id: str) -> list[FileChange]:
-    """The versions that the run made and that are still kept, by path."""
+    """Return the versions that the run made and that are still kept, by path."""
     return sorted(
         (record(FileChange, row) for row in tx.all(_sql["changed_by"], run_id=run_id)),
         key=lambda change: (change.path, change.version),
@@ -208,14 +210,14 @@ def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
 
 
 def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
-    """The chat's files at these paths, a few."""
+    """Return the chat's files at these paths. Meant for a few paths."""
     these, params = listed(paths)
     rows = tx.all(f"{_sql['among']} {these}", chat=chat, **params)
     return {row["path"]: record(FileRecord, row) for row in rows}
 
 
 def page(tx: Tx, chat: str, after: str, limit: int) -> list[FileRecord]:
-    """The chat's files by path, after the path `after`."""
+    """Return the chat's files after the path `after`, in the order of their paths."""
     return [record(FileRecord, row) for row in tx.all(_sql["page"], chat=chat, after=after, limit=limit)]
 
 
@@ -224,12 +226,12 @@ def all(tx: Tx, chat: str) -> list[FileRecord]:
 
 
 def of_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
-    """The files of the chat that the run wrote last."""
+    """Return the last `limit` files of the chat that the run wrote."""
     return [record(FileRecord, row) for row in tx.all(_sql["of_run"], chat=chat, run_id=run_id, limit=limit)]
 
 
 def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
-    """The files of all chats in the order of (chat, path), after the place `after`."""
+    """Return the files of all chats after the place `after`, in the order of (chat, path)."""
     chat, path = after
     return [record(FileRecord, row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
 
@@ -254,17 +256,17 @@ def stage(tx: Tx, upload_id: str, account: str, content: Content, now: int, expi
 
 
 def staged(tx: Tx, upload_id: str, account: str, now: int) -> UploadRecord | None:
-    """The staged upload; None when it is unknown or has expired."""
+    """Return the staged upload, or None if it is unknown or has expired."""
     return record(UploadRecord, tx.one(_sql["staged"], id=upload_id, account=account, now=now))
 
 
 def expire_uploads(tx: Tx, before: int, limit: int) -> int:
-    """Delete up to `limit` uploads that expired before `before` (ms); the number deleted."""
+    """Delete up to `limit` uploads that expired before `before` (ms). Return the number deleted."""
     return tx.run(_sql["expire_uploads"], before=before, limit=limit)
 
 
 def wait(tx: Tx, chat: str, path: str) -> None:
-    """Note that the file's text is still to be read."""
+    """Note that the file's text is not yet read."""
     tx.run(_sql["wait"], chat=chat, path=path)
 
 
@@ -273,34 +275,33 @@ def stop_waiting(tx: Tx, chat: str, path: str) -> None:
 
 
 def accounts_waiting(tx: Tx) -> list[str]:
-    """The accounts with files whose text is still to be read."""
+    """Return the accounts with files whose text is not yet read."""
     return [row["account"] for row in tx.all(_sql["accounts_waiting"])]
 
 
 def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
-    """The account's next file to be read, and how often that was tried; those that were tried come last."""
+    """Return the account's next file to read, and the number of tries so far. Files with tries come last."""
     row = tx.one(_sql["longest_waiting"], account=account)
     return None if row is None else (record(FileRecord, row), row["tries"])
 
 
 def count_try(tx: Tx, chat: str, path: str) -> int:
-    """Count a try to read the file that waits; how many there were."""
+    """Count a try to read a waiting file. Return the number of tries."""
     row = tx.one(_sql["count_try"], chat=chat, path=path)
     return 0 if row is None else row["tries"]
 
 
 def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
-    """Note why the file's text could not be read; an empty reason if it could."""
+    """Store why the file's text could not be read, or "" if it could."""
     tx.run(_sql["set_unreadable"], chat=chat, path=path, reason=reason)
 
 
 def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """The files of the chat whose text is still to be read and was not tried yet; with `run_id` only those that the run
-    wrote."""
+    """Return the chat's files whose text is not yet read or tried. With `run_id`, only those that the run wrote."""
     return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 
 def referenced_contents(tx: Tx) -> set[str]:
-    """The hashes of all blobs that a row names."""
+    """Return the hashes of all blobs that rows refer to."""
     named = " UNION ".join(f"SELECT sha256 FROM {table} WHERE sha256 IS NOT NULL" for table in WITH_CONTENTS)
     return {row["sha256"] for row in tx.all(named)}

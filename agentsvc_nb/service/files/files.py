@@ -1,5 +1,4 @@
-"""Files of a chat (docs/api/files.md): staged, attached, written, listed, renamed; read later, if that takes long; and
-searched by name and content."""
+"""Use cases of a chat's files: stage, attach, write, list, rename, read later and search (docs/api/files.md)."""
 
 from __future__ import annotations
 
@@ -36,9 +35,9 @@ T = TypeVar("T")
 
 UPLOADS = "uploads/"
 MADE_MAX: Final = 100
-"""Files of a run that are named with its result."""
+"""The most files of a run that its result names."""
 COPIED_CHARS: Final = 20_000
-"""A longer text of a file that is copied is indexed aside, as that of a new file is."""
+"""The text of a copied file is indexed in the background if it is longer than this."""
 _UPLOADED = Author("upload")
 _PROTECTED: Final = (
     "{path} holds the user's rules for agents, and only the user can change it: nothing was written. Say in the answer "
@@ -49,8 +48,10 @@ _PROTECTED: Final = (
 async def upload(
     context: UseCaseContext, account: str, contents: Sequence[Content], where: chats.ChatSelector
 ) -> tuple[list[UploadRecord], str | None]:
-    """Stage files for a later start, for `upload_ttl_seconds`; if `where` names a chat or session, also put them into
-    that chat, which is returned."""
+    """Stage files for a later start, for `upload_ttl_seconds`.
+
+    If `where` names a chat or session, also put them into that chat and return its id.
+    """
     now, ttl_ms = context.now, int(context.settings.upload_ttl_seconds * 1000)
     into = where.chat is not None or where.session is not None
 
@@ -70,8 +71,8 @@ async def upload(
 def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], now: int) -> list[FileRecord]:
     """Put uploaded or attached files into a chat.
 
-    Each replaces the chat's file of its name, which keeps the earlier version. Two files of one name within one
-    request get different paths.
+    A file replaces the chat's file of the same name, which keeps the earlier version. Two files of one request with the
+    same name get different paths.
     """
     taken: set[str] = set()
     written = []
@@ -83,7 +84,7 @@ def put_uploads(tx: Tx, index: Index, chat: str, contents: Iterable[Content], no
 
 
 async def find_staged(context: UseCaseContext, account: str, upload_ids: Sequence[str], now: int) -> list[UploadRecord]:
-    """The staged files with these ids. Raises `upload_not_found`."""
+    """Return the staged files with these ids. Raises `upload_not_found`."""
     return await context.read(lambda tx: [_staged(tx, account, upload_id, now) for upload_id in upload_ids])
 
 
@@ -97,7 +98,8 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
     """Write a file that a run or job made (`write`, in a transaction of its own).
 
-    Raises `WorkFailure("file_protected")` for a file that gives agents rules, and for the place where one is uploaded.
+    Raises `WorkFailure("file_protected")` for an uploaded file with rules for agents, and for the path of such an
+    upload.
     """
     now = context.now
 
@@ -114,26 +116,30 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Have those of the written contents read whose text is still to be read, and those that were `copied`."""
+    """Start to read the written contents that have no text yet. With `copied`, start in any case."""
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
 
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write one file into a chat and index its names and words, in one transaction. Of a file that is still to be read,
-    wake who reads it (`wake_readings`)."""
+    """Write a file into a chat and index its names and words, in one transaction.
+
+    Call `wake_readings` after the commit if the file is not yet read.
+    """
     record = file_records.put(tx, chat, path, content, author, now)
     if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
-        # What replaces a file that waits to be read may need no reading itself.
+        # The file may replace one that still waits to be read.
         note = file_records.wait if content.reading is None else file_records.stop_waiting
         note(tx, chat, path)
     return record
 
 
 def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: int) -> None:
-    """Copy the files of the chat `source` into a new one: uploads and outputs, but neither scratch nor what the service
-    keeps of the chat's turns (`logs/`). Raises what `chats.of_account` raises, and `too_many_attachments`."""
+    """Copy the uploads and outputs of the chat `source` into a new chat, without scratch and `logs/`.
+
+    Raises what `chats.of_account` raises, and `too_many_attachments`.
+    """
     chats.of_account(tx, source, account)
     copied = [
         file
@@ -153,8 +159,10 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
 
 
 async def page(context: UseCaseContext, account: str, chat: str, after: str, limit: int) -> FilePage:
-    """A page of the chat's files in the order of their paths, after the path `after`. Raises what `chats.of_account`
-    raises."""
+    """Return a page of the chat's files after the path `after`, in the order of their paths.
+
+    Raises what `chats.of_account` raises.
+    """
 
     def use(tx: Tx) -> list[FileRecord]:
         chats.of_account(tx, chat, account)
@@ -169,7 +177,7 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """The file at `path`, or its `version`. Raises `file_not_found`, and what `chats.of_account` raises."""
+    """Return the file at `path`, or its `version`. Raises `file_not_found`, and what `chats.of_account` raises."""
 
     def use(tx: Tx) -> FileRecord:
         if version is None:
@@ -180,7 +188,7 @@ async def get(context: UseCaseContext, account: str, chat: str, path: str, versi
 
 
 async def versions(context: UseCaseContext, account: str, chat: str, path: str) -> FileVersions:
-    """The versions of the file at `path`, also of one that was removed. Raises what `get` raises."""
+    """Return the versions of the file at `path`, even if it was removed. Raises what `get` raises."""
 
     def use(tx: Tx) -> FileVersions:
         found = _versions_of(tx, account, chat, path)
@@ -192,7 +200,7 @@ async def versions(context: UseCaseContext, account: str, chat: str, path: str) 
 
 
 async def restore(context: UseCaseContext, account: str, chat: str, path: str, version: int) -> FileRecord:
-    """Write the content of a version as a new one, unless it is the current content. Raises what `get` raises."""
+    """Write the content of a version as a new version, unless it is the current content. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> FileRecord:
@@ -206,22 +214,25 @@ async def restore(context: UseCaseContext, account: str, chat: str, path: str, v
 
 
 def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, now: int) -> FileRecord:
-    """Write the content of a version as a new one, which the run made if it is given. Wake who reads it."""
+    """Write the content of a version as a new version, by the run `run_id` if given.
+
+    Call `workers.wake_readings` after the commit.
+    """
     content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
-    # Of the same kind as it was: what a run wrote does not become the user's, whose files can give it rules.
+    # Keep the kind: a file of a run must not become the user's, whose files can give the run rules.
     author = Author(version.kind, run_id, version.output_id, version.output_type)
     return write(tx, index, version.chat, version.path, content, author, now)
 
 
 def remove(tx: Tx, index: Index, chat: str, path: str) -> None:
-    """Remove a file from the chat; its versions stay."""
+    """Remove a file from the chat. Its versions remain."""
     file_records.remove(tx, chat, path)
     index.drop(tx, chat, path)
     file_records.stop_waiting(tx, chat, path)
 
 
 async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
-    """Set the name that the file is shown by; None restores its own. Raises what `get` raises."""
+    """Set the name that the file is shown with. None restores its own name. Raises what `get` raises."""
 
     def use(tx: Tx) -> FileRecord:
         _file_of(tx, account, chat, path)
@@ -235,18 +246,21 @@ async def rename(context: UseCaseContext, account: str, chat: str, path: str, na
 
 
 async def list_all(context: UseCaseContext, chat: str) -> list[FileRecord]:
-    """Every file of the chat, including scratch."""
+    """Return every file of the chat, including scratch."""
     return await context.read(lambda tx: file_records.all(tx, chat))
 
 
 async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list[FileRecord]:
-    """The files with these paths; those that are missing are left out."""
+    """Return the files with these paths, without those that are missing."""
     found = await context.read(lambda tx: [file_records.get(tx, chat, path) for path in paths])
     return [record for record in found if record is not None]
 
 
 async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
-    """When the content before the present one was last written, by path; only of files with earlier versions."""
+    """Return by path when the content before the current one was last written (ms).
+
+    Only files with earlier versions are included.
+    """
 
     def use(tx: Tx) -> dict[str, int]:
         earlier = {path: found[1:] for path in paths if (found := file_records.versions(tx, chat, path))}
@@ -256,17 +270,17 @@ async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]
 
 
 async def changed_by(context: UseCaseContext, run_ids: Sequence[str]) -> dict[str, list[FileChange]]:
-    """Return by run the versions of files that it made and that are still there."""
+    """Return by run the versions of files that it made and that still exist."""
     return await context.read(lambda tx: {run_id: file_records.changed_by(tx, run_id) for run_id in run_ids})
 
 
 async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRecord]:
-    """The files of the chat that the run wrote, at most `MADE_MAX`."""
+    """Return the files of the chat that the run wrote, at most `MADE_MAX`."""
     return await context.read_single(lambda tx: file_records.of_run(tx, chat, run_id, MADE_MAX))
 
 
 async def text(context: UseCaseContext, chat: str, path: str) -> str:
-    """The file's text as it was indexed; empty when it has none."""
+    """Return the file's text as it was indexed, or ""."""
     return await context.read(lambda tx: context.index.text(tx, chat, path))
 
 
@@ -294,7 +308,7 @@ def _version_of(versions: Sequence[FileRecord], version: int) -> FileRecord:
 
 
 def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
-    """`uploads/NAME`, or the first of `uploads/NAME-2`, `-3`, ... that is not `occupied`."""
+    """Return `uploads/NAME`, or the first of `uploads/NAME-2`, `-3`, ... that is not `occupied`."""
     stem, dot, ending = file_name.rpartition(".")
     stem, ending = (stem, dot + ending) if stem else (file_name, "")
     number, path = 1, UPLOADS + file_name
@@ -304,30 +318,29 @@ def _free_path(file_name: str, occupied: Callable[[str], bool]) -> str:
     return path
 
 
-# Files whose text is still to be read: a row is written with the file, and goes when the text is indexed, so that none
-# is lost in a crash.
+# Files whose text is not yet read: their rows are written with the file and deleted when the text is indexed, so a
+# crash loses none.
 
 TRIES: Final = 2
 
 
 async def accounts_waiting(context: UseCaseContext) -> list[str]:
-    """The accounts with files that wait."""
+    """Return the accounts with files that wait to be read."""
     return await context.read_single(file_records.accounts_waiting)
 
 
 async def next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
-    """The account's file that has waited the longest, and how often its reading was tried; those that were tried come
-    last."""
+    """Return the account's file that has waited longest, and the number of tries so far. Files with tries come last."""
     return await context.read_single(lambda tx: file_records.longest_waiting(tx, account))
 
 
 async def waiting_in(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """The files of the chat that wait and were not tried yet; with `run_id` only those that the run wrote."""
+    """Return the chat's files that wait and were not tried yet. With `run_id`, only those that the run wrote."""
     return await context.read_single(lambda tx: file_records.waiting_in(tx, chat, run_id))
 
 
 async def finish_reading(context: UseCaseContext, file: FileRecord, found: IndexedText) -> None:
-    """Index the text that was read of the file; of one that was replaced meanwhile, the new content still waits."""
+    """Index the text of the file. If the file was replaced in the meantime, its new content still waits."""
 
     def use(tx: Tx) -> None:
         current = file_records.get(tx, file.chat, file.path)
@@ -340,7 +353,7 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
 
 
 async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
-    """Count a reading that was broken off. Return True if it was the last try: the file then tells the `reason`."""
+    """Count a failed try to read a file. On the last try, store the `reason` in the file and return True."""
 
     def use(tx: Tx) -> bool:
         current = file_records.get(tx, file.chat, file.path)
@@ -353,25 +366,25 @@ async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -
     return await context.write(use)
 
 
-# Search, and the index that an older version has written.
+# Search, and the upgrade of an index that an older version wrote.
 
 Place = tuple[str, str]
 """The chat and path of a file."""
 
 INDEX_BATCH: Final = 200
 TEXTS_AT_ONCE: Final = 10
-"""Texts that a search reads in one statement."""
+"""The number of texts that a search reads in one statement."""
 
 
 async def index_older_files(context: UseCaseContext) -> None:
-    """Index all files again if an older version indexed them. Takes minutes for 100,000 files."""
+    """Rebuild the index if an older version wrote it. Takes minutes for 100,000 files."""
     index = context.index
     if await context.read(index.is_current):
         return
     last: Place | None = ("", "")
 
     def next_files(tx: Tx, after: Place) -> Place | None:
-        """Index the files after the place `after`; the place of the last one, or None when all are done."""
+        """Index the files after the place `after`. Return the last file's place, or None at the end."""
         found = file_records.every(tx, after, INDEX_BATCH)
         for record in found:
             if not search_query.is_scratch(record.path):
@@ -389,16 +402,17 @@ async def index_older_files(context: UseCaseContext) -> None:
 async def search(
     context: UseCaseContext, account: str, chat: str, q: str, seconds: float | None = SEARCH_SECONDS
 ) -> FileSearch:
-    """Matches by name first, then by content, best first; one per typed output; at most 50 (docs/api/files.md
-    "Search").
+    """Search by name and content (docs/api/files.md "Search").
 
-    Raises `ReadTooLong` after `seconds` of processor time, and what `chats.of_account` raises.
+    Matches by name come first, then by content, best first. Return at most 50, and one for each typed output.
+
+    Raises `ReadTooLong` after `seconds` of CPU time, and what `chats.of_account` raises.
     """
     return await context.search(lambda tx: search_within(tx, context.index, account, chat, q), seconds)
 
 
 def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
-    """`search`, within a transaction."""
+    """Do `search` within a transaction."""
     chats.of_account(tx, chat, account)
     query = search_query.parse(q)
     if query is None:
@@ -409,7 +423,7 @@ def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> File
         by_content = [hit.file.path for hit in hits if hit.by == "content"]
         texts = index.texts(tx, chat, by_content) if by_content else {}
         for hit in hits:
-            text = texts.get(hit.file.path)  # None for a file that was found by its name
+            text = texts.get(hit.file.path)  # None for a match by name
             passages = [] if text is None else snippets(query, text, SNIPPETS_PER_MATCH, tx.check_time)
             parts = [[SnippetPart(text=part, match=match) for part, match in passage] for passage in passages]
             results.append(SearchResult(**hit.file.facts(), match=hit.by, snippets=parts))
@@ -418,7 +432,7 @@ def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> File
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A file that matched; `by` is `name` or `content`."""
+    """A file that matched. `by` is `name` or `content`."""
 
     file: FileRecord
     by: str
@@ -427,14 +441,14 @@ class SearchHit:
 async def find_matches(
     context: UseCaseContext, chat: str, query: search_query.Query, limit: int, seconds: float
 ) -> list[SearchHit]:
-    """The best `limit` matches in the chat, best first. Raises `ReadTooLong` after `seconds` of processor time."""
+    """Return the `limit` best matches in the chat, best first. Raises `ReadTooLong` after `seconds` of CPU time."""
     return await context.search(lambda tx: list(islice(_matches(tx, context.index, chat, query), limit)), seconds)
 
 
 def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
-    """The files of the chat that match, best first. Lazy, because there may be very many.
+    """Yield the chat's files that match, best first. Lazy, because there may be very many.
 
-    Raises `ReadTooLong` for a query of too many words: each is looked up apart.
+    Raises `ReadTooLong` for too many words, because each needs its own look-up.
     """
     if query.words > QUERY_MAX_WORDS:
         raise ReadTooLong
@@ -448,11 +462,11 @@ def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iter
 
 
 def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
-    """The files at these paths, as many in one statement as are shown."""
+    """Yield the files at these paths. Each statement reads as many as a search shows."""
     for batch in _batches(paths, SEARCH_MAX_RESULTS):
-        tx.check_time()  # a search may pass over very many files of one output
+        tx.check_time()  # a search may skip very many files of one output
         found = file_records.among(tx, chat, batch)
-        yield from (found[path] for path in batch)  # the index is written with the files, in one transaction
+        yield from (found[path] for path in batch)  # each path has a file, because one transaction writes both
 
 
 def _batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
@@ -461,7 +475,7 @@ def _batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
 
 
 def _one_per_output(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
-    """The hits, with only the best one of each typed output."""
+    """Yield only the best hit of each typed output."""
     seen: set[str] = set()
     for hit in hits:
         output = hit.file.output_id or f"path:{hit.file.path}"

@@ -23,7 +23,7 @@ from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 
 
 async def files_upload(context: RequestContext) -> Response:
-    """Stage files; with `chat_id` or `session` also put them into that chat."""
+    """Stage files. With `chat_id` or `session`, also put them into that chat."""
     where = bodies.chat_of_body({**context.request.query_params, "chat": context.request.query_params.get("chat_id")})
     storage = context.services.storage
     contents = [await storage.describe(name, blob) for name, blob in (await _received(context, where)).files]
@@ -32,7 +32,7 @@ async def files_upload(context: RequestContext) -> Response:
 
 
 async def _received(context: RequestContext, where: chats.ChatSelector) -> MultipartForm:
-    """Read the files of an upload and store them as blobs; nothing is stored when a check fails.
+    """Read the files of an upload and store them as blobs. Store nothing if a check fails.
 
     Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_into` raises.
     """
@@ -44,7 +44,7 @@ async def _received(context: RequestContext, where: chats.ChatSelector) -> Multi
         if not form.files:
             raise ApiError("invalid_multipart", "The upload holds no file; send them in the field `files`.")
         await chats.check_into(context.use_case, context.key.account, where)
-        # Only now, when nothing can refuse the upload any more: `discard` removes what is not kept.
+        # Keep the blobs last, when no check can fail any more: `discard` removes only blobs that are not kept.
         await form.keep()
     except BaseException:
         form.discard()
@@ -95,6 +95,6 @@ async def files_rename(context: RequestContext) -> Response:
 
 
 async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
-    """The file's bytes, whole or a range. Raises `range_not_satisfiable`, and `BlobsUnavailable`."""
+    """Return the file's bytes, whole or a range. Raises `range_not_satisfiable`, and `BlobsUnavailable`."""
     headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
     return await contents.response(context, record, disposition, headers)
