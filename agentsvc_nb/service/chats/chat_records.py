@@ -18,7 +18,10 @@ _READ_CHARS: Final = _MESSAGE_CHARS + ADDED_CHARS
 
 @dataclass(frozen=True, slots=True)
 class ChatRecord:
-    """A chat. `label` is the session that it belongs to, "" for the chat that tools share, None for any other chat."""
+    """A chat.
+
+    `label` is the session that it belongs to, "" for the chat that tools share, or None for any other chat.
+    """
 
     id: str
     account: str
@@ -42,7 +45,7 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True)
 class UsedChat:
-    """A chat with its last turn, if it has one: the run's id and `status`, and the beginning of its `message`."""
+    """A chat with its last turn, if it has one: the run's id and `status`, and the start of its `message`."""
 
     id: str
     project: str | None
@@ -64,7 +67,7 @@ def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
 
 
 def owner(tx: Tx, chat: str) -> str:
-    """The account of a chat that exists."""
+    """Return the account of a chat that exists."""
     return str(returned(tx, _sql["owner"], id=chat)["account"])
 
 
@@ -73,7 +76,7 @@ def retire(tx: Tx, chat: str, account: str, now: int) -> None:
 
 
 def of_label(tx: Tx, account: str, project: str | None, label: str) -> ChatRecord | None:
-    """The chat with this label that is not retired."""
+    """Return the chat with this label that is not retired."""
     return record(ChatRecord, tx.one(_sql["of_label"], account=account, project=project, label=label))
 
 
@@ -89,18 +92,18 @@ def create_project(tx: Tx, account: str, name: str, instructions: str, now: int)
 def update_project(
     tx: Tx, project: str, account: str, name: str | None, instructions: str | None
 ) -> ProjectRecord | None:
-    """Change what is not None."""
+    """Change the fields that are not None."""
     row = tx.one(_sql["update_project"], id=project, account=account, name=name, instructions=instructions)
     return record(ProjectRecord, row)
 
 
 def projects(tx: Tx, account: str) -> list[ProjectRecord]:
-    """All projects of the account, oldest first."""
+    """Return all projects of the account, oldest first."""
     return [record(ProjectRecord, row) for row in tx.all(_sql["projects"], account=account)]
 
 
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """The chats used before `before` (ms; None: all), last used first."""
+    """Return the chats used before `before` (ms; None for all), last used first."""
     rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_READ_CHARS)
     return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
 

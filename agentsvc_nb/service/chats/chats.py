@@ -1,4 +1,4 @@
-"""Chats: finding the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and its page."""
+"""Use cases of chats: find the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and show it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChatSelector:
 
 
 def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
-    """Check that the ids are well formed. Raises `invalid_chat`, `invalid_project`."""
+    """Check that the ids are well-formed. Raises `invalid_chat`, `invalid_project`."""
     if where.chat is not None and not ids.is_chat(where.chat) and not (new_allowed and where.chat == NEW):
         raise ApiError("invalid_chat")
     if where.project is not None and not ids.is_project(where.project):
@@ -42,8 +42,9 @@ def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
 
 
 def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
-    """Check that the project and chat exist and the chat takes starts. Done before the Idempotency-Key is looked up
-    (docs/api/conventions.md).
+    """Check that the project and chat exist and that the chat accepts starts.
+
+    Call it before you look up the Idempotency-Key (docs/api/conventions.md).
 
     Raises `project_not_found`, `invalid_chat`, `chat_not_found`, `chat_project_mismatch`, `chat_id_retired`.
     """
@@ -58,7 +59,7 @@ def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
 
 
 def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
-    """The account's chat, also when it is retired. Raises `invalid_chat` or `chat_not_found`."""
+    """Return the account's chat, even if it is retired. Raises `invalid_chat` or `chat_not_found`."""
     if not ids.is_chat(chat):
         raise ApiError("invalid_chat")
     record = chat_records.get(tx, chat, account)
@@ -68,12 +69,12 @@ def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
 
 
 async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
-    """`of_account`, in a transaction of its own."""
+    """Do `of_account` in a transaction of its own."""
     return await context.read(lambda tx: of_account(tx, chat, account))
 
 
 async def check_into(context: UseCaseContext, account: str, where: ChatSelector) -> None:
-    """Check that files can be put there: into a chat, retired or not, or that of a session.
+    """Check that files can be put into the chat, which may be retired, or into the session's chat.
 
     Raises `invalid_chat`, `chat_not_found`, `project_not_found`, `chat_project_mismatch`.
     """
@@ -86,25 +87,27 @@ async def check_into(context: UseCaseContext, account: str, where: ChatSelector)
 
 
 async def retire(context: UseCaseContext, account: str, chat: str) -> None:
-    """Retire the chat: it takes no more starts. Active runs go on and its contents stay readable; safe to repeat.
+    """Retire the chat, so that it accepts no more starts. Safe to repeat.
 
-    Raises `invalid_chat` or `chat_not_found`.
+    Active runs continue and its contents remain readable. Raises `invalid_chat` or `chat_not_found`.
     """
     now = context.now
     await context.write(lambda tx: chat_records.retire(tx, of_account(tx, chat, account).id, account, now))
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """The chats used before `before` (ms; None: all), last used first, at most `limit`."""
+    """Return at most `limit` chats used before `before` (ms; None for all), last used first."""
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 
 
 def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
-    """The chat to work in, created if need be; call `check_known` first. When `where` has neither chat nor session, it
-    is the chat that tools share if `shared`, else a new one."""
+    """Return the chat to work in, and create it if necessary. Call `check_known` first.
+
+    If `where` names neither chat nor session, use the chat that tools share if `shared` is True, otherwise a new one.
+    """
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)
-    # A session whose chat was retired gets a new one: `of_label` finds no retired chats.
+    # A session whose chat is retired gets a new chat: `of_label` finds no retired chats.
     label = where.session or ("" if shared else None)
     if label is None or where.chat == NEW:
         return chat_records.create(tx, account, where.project, None, now)
@@ -114,20 +117,21 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
 
 
 def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
-    """The chat of an earlier submit, by the same fields; None when there is none. Raises what `check` and
-    `check_known` raise."""
+    """Return the chat of an earlier submit with the same fields, or None.
+
+    Raises what `check` and `check_known` raise.
+    """
     check(where)
     if where.chat is not None:
         return of_account(tx, where.chat, account)
     check_known(tx, where, account)
-    # Without a session it is the chat that tools share.
+    # Without a session, use the chat that tools share.
     return chat_records.of_label(tx, account, where.project, where.session or "")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A run as a page shows it; `message` is the beginning of its message, and `text` its output, or its
-    text so far while it is active."""
+    """A run for a page. `message` is the start of its message. `text` is its output, or its text so far."""
 
     run: RunRecord
     message: str
@@ -135,15 +139,15 @@ class TurnView:
     waiting: Sequence[call_records.CallRecord] = ()
     """The calls that wait for approval."""
     changes: Sequence[FileChange] = ()
-    """The versions of files that the run made."""
+    """The file versions that the run made."""
     diffs: Sequence[str] = ()
-    """What the run changed in text files, as unified diffs."""
+    """The run's changes to text files, as unified diffs."""
     plan: Sequence[PlanStep] = ()
     """The plan of an active run."""
     raise_to: int | None = None
-    """What an active run that is near its limit can be raised to, in cents."""
+    """A higher limit to offer for an active run that is near its limit, in cents."""
     note: str = ""
-    """What readers must know of its answer: that it comes from a model without tools."""
+    """A warning about the answer: it comes from a model that did not use tools."""
 
     @property
     def active(self) -> bool:
@@ -151,14 +155,16 @@ class TurnView:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds from the run's start to its end; None while it is active."""
+        """Seconds from the run's start to its end. None while it is active."""
         return None if self.run.ended_at is None else (self.run.ended_at - self.run.created_at) / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A chat with one page of its turns, jobs and files. `earlier` is the last run of the page before, None without
-    one; `more_files`: there are further pages."""
+    """A chat with one page of its turns, jobs and files.
+
+    `earlier` is the last run of the page before, or None. `more_files` says whether there are further files.
+    """
 
     chat: ChatRecord
     turns: list[TurnView]
@@ -169,7 +175,7 @@ class ChatPage:
 
     @property
     def asking(self) -> bool:
-        """True if a call waits for approval. Such a page must not reload itself: a reason may be half typed in it."""
+        """Whether a call waits for approval. Then the page must not reload itself: the user may be typing a reason."""
         return any(turn.waiting for turn in self.turns)
 
     @property
@@ -185,14 +191,14 @@ _DIFFS: Final = 20
 
 
 async def view(context: UseCaseContext, account: str, chat: str, last: str | None, files_after: str) -> ChatPage:
-    """The chat with its turns up to the run `last` (None: the latest), and its files after the path `files_after`.
+    """Return the chat with its turns up to the run `last` (None for the latest), and its files after `files_after`.
 
     Raises what `of_account` raises.
     """
 
     def use(tx: Tx) -> ChatPage:
         record = of_account(tx, chat, account)
-        # One more than is shown: whether there is an earlier page, and where it ends.
+        # Read one more than is shown: it says whether there is an earlier page, and where that ends.
         latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
         found = file_records.page(tx, chat, files_after, _FILES + 1)
         return ChatPage(
@@ -225,8 +231,7 @@ def _turn(tx: Tx, run: RunRecord) -> TurnView:
 
 
 def text_so_far(events: Iterable[Event]) -> str:
-    """The text of a run from its events, without the deltas that a `run.resumed` discards (docs/api/events.md
-    "run.resumed")."""
+    """Return the text of a run from its events, without the deltas that a `run.resumed` discards."""
     said: list[tuple[int, str]] = []
     for event in events:
         if event.type == "run.resumed":
@@ -237,8 +242,10 @@ def text_so_far(events: Iterable[Event]) -> str:
 
 
 async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: str) -> tuple[RunRecord, bool]:
-    """A run of the chat, and whether it is on the page of the latest turns. Raises `run_not_found`, and what
-    `of_account` raises."""
+    """Return a run of the chat, and whether it is on the page of the latest turns.
+
+    Raises `run_not_found`, and what `of_account` raises.
+    """
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
         of_account(tx, chat, account)

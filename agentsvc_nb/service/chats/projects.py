@@ -1,4 +1,4 @@
-"""Projects: their names, what the agent is told in their chats, and their skills (docs/api/runs.md)."""
+"""Use cases of projects: their names, instructions for the agent, and skills (docs/api/runs.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ async def create(context: UseCaseContext, account: str, name: str, instructions:
 
 
 async def update(context: UseCaseContext, account: str, project: str, change: ProjectChange) -> Project:
-    """Change of the project what is not None. Raises `invalid_project`, `invalid_skill`, `project_not_found`."""
+    """Change the fields of the project that are not None.
+
+    Raises `invalid_project`, `invalid_skill`, `project_not_found`.
+    """
     if not ids.is_project(project):
         raise ApiError("invalid_project")
     changes = await asyncio.to_thread(checked, change.skills) if change.skills else {}
@@ -46,7 +49,7 @@ async def update(context: UseCaseContext, account: str, project: str, change: Pr
 
 
 def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
-    """Skills by name; None for one that is to be taken away. Raises `invalid_skill`."""
+    """Return the skills by name, with None for a skill to remove. Raises `invalid_skill`."""
     found: dict[str, Skill | None] = {}
     try:
         for folder, files in given.items():
@@ -60,7 +63,7 @@ def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
 
 
 async def every(context: UseCaseContext, account: str) -> list[Project]:
-    """The account's projects, the oldest first."""
+    """Return the account's projects, oldest first."""
 
     def use(tx: Tx) -> list[Project]:
         found = skill_records.of_account(tx, account)
@@ -70,7 +73,7 @@ async def every(context: UseCaseContext, account: str) -> list[Project]:
 
 
 async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project | None:
-    """The project of a chat; None when it belongs to none."""
+    """Return the project of a chat, or None if it has none."""
 
     def use(tx: Tx) -> Project | None:
         record = _of_chat(tx, account, chat)
@@ -80,8 +83,10 @@ async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project |
 
 
 async def change_of_chat(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
-    """Replace the instructions of the chat's project by what `change` makes of them. False if it belongs to none.
-    Raises what `change` raises."""
+    """Replace the instructions of the chat's project by the result of `change`.
+
+    Return False if the chat has no project. Raises what `change` raises.
+    """
 
     def use(tx: Tx) -> bool:
         record = _of_chat(tx, account, chat)
@@ -94,7 +99,7 @@ async def change_of_chat(context: UseCaseContext, account: str, chat: str, chang
 
 
 async def skill_of_chat(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:
-    """The texts of a skill of the chat's project, by path; None when it has no such skill."""
+    """Return the texts of a skill of the chat's project, by path. Return None if there is no such skill."""
 
     def use(tx: Tx) -> Mapping[str, str] | None:
         record = _of_chat(tx, chat_records.owner(tx, chat), chat)
