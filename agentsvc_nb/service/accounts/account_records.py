@@ -1,6 +1,6 @@
-"""Accounts with their request counters, API keys, browser sessions, and the values of the table `meta`, as rows.
+"""Rows of accounts, request counters, API keys, browser sessions, and of the table `meta`.
 
-Of keys and sessions a hash of the secret is stored, never the secret.
+The database stores only hashes of the secrets of keys and sessions.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ State = Literal["active", "throttled", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account. `state` holds until `state_until` (ms), or until the operator changes it; `review_since` (ms) is set
-    while the wallet waits for reconciliation."""
+    """An account.
+
+    `state` holds until `state_until` (ms), or until the operator changes it. `review_since` (ms) is set while the
+    wallet waits for reconciliation.
+    """
 
     id: str
     state: State = "active"
@@ -30,40 +33,46 @@ class AccountRecord:
     review_since: int | None = None
 
     def state_at(self, now: int) -> State:
-        """`state`, or `active` once it has expired."""
+        """Return `state`, or `active` once it has expired."""
         over = self.state_until is not None and self.state_until <= now
         return "active" if over else self.state
 
 
 def get(tx: Tx, account: str) -> AccountRecord:
-    """The account; one without a row has the defaults."""
+    """Return the account. An account without a row has the defaults."""
     row = tx.one(_sql["get"], id=account)
     return AccountRecord(account) if row is None else record(AccountRecord, row, plan=bool(row["plan"]))
 
 
 def set_state(tx: Tx, account: str, state: State, until: int | None = None) -> None:
-    """Set the state until `until` (ms), or for good. Requests of an account that is not active are refused with
-    `user_suspended` or `user_throttled`."""
+    """Set the state until `until` (ms), or permanently.
+
+    The service refuses requests of an account that is not active with `user_suspended` or `user_throttled`.
+    """
     _ensure(tx, account)
     tx.run(_sql["set_state"], id=account, state=state, state_until=until)
 
 
 def set_plan(tx: Tx, account: str, plan: bool) -> None:
-    """Set whether the account has the plan. Without it every request is refused with `plan_access_required`."""
+    """Set whether the account has the plan. Without it, every request fails with `plan_access_required`."""
     _ensure(tx, account)
     tx.run(_sql["set_plan"], id=account, plan=int(plan))
 
 
 def set_review(tx: Tx, account: str, since: int | None) -> None:
-    """Set since when the wallet waits for the operator, who settles the cost of a model call without token counts; None
-    when it has been settled."""
+    """Set since when the wallet waits for reconciliation (ms). None ends it.
+
+    The operator reconciles a wallet by settling the cost of a model call without token counts.
+    """
     _ensure(tx, account)
     tx.run(_sql["set_review"], id=account, since=since)
 
 
 def count_request(tx: Tx, subject: str, span: str, begins: int) -> int:
-    """Count one request of `subject` (the id of a key or account) against the limit `span`; the number counted since
-    `begins` (ms)."""
+    """Count a request of `subject` (the id of a key or account) for the limit `span`.
+
+    Return the number counted since `begins` (ms).
+    """
     return int(returned(tx, _sql["count"], subject=subject, span=span, begins=begins)["requests"])
 
 
@@ -89,7 +98,7 @@ def insert_session(tx: Tx, digest: str, account: str, now: int, expires_at: int)
 
 
 def session_of(tx: Tx, digest: str, now: int) -> SessionRecord | None:
-    """The session; None when it is unknown or has expired."""
+    """Return the session, or None if it is unknown or has expired."""
     return record(SessionRecord, tx.one(_sessions["get"], digest=digest, now=now))
 
 
@@ -141,17 +150,17 @@ def get_key(tx: Tx, account: str, id: str) -> KeyRecord | None:
 
 
 def all_keys(tx: Tx, account: str) -> list[KeyRecord]:
-    """Every key, revoked ones included, oldest first."""
+    """Return every key, including revoked ones, oldest first."""
     return [_key_record(row) for row in tx.all(_keys["all"], account=account)]
 
 
 def find_keys(tx: Tx, account: str, text: str) -> list[KeyRecord]:
-    """Keys that are not revoked, with this id, name or displayed prefix."""
+    """Return the keys with this id, name or displayed prefix that are not revoked."""
     return [_key_record(row) for row in tx.all(_keys["find"], account=account, text=text)]
 
 
 def suspend_key(tx: Tx, id: str, at: int | None) -> None:
-    """Suspend the key from `at` (ms); None ends the suspension."""
+    """Suspend the key from `at` (ms). None ends the suspension."""
     tx.run(_keys["suspend"], id=id, at=at)
 
 
@@ -165,7 +174,7 @@ def meta(tx: Tx, name: str) -> str | None:
 
 
 def set_meta(tx: Tx, name: str, value: str) -> None:
-    """Store `value` under `name`, unless the name has a value already."""
+    """Store `value` under `name`, unless the name already has a value."""
     tx.run(_keys["set_meta"], name=name, value=value)
 
 

@@ -1,4 +1,4 @@
-"""Accounts, their keys, and the sessions of signed-in browsers."""
+"""Use cases of accounts, their keys, and the sessions of signed-in browsers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentsvc_nb.wire.resources import SCOPES, CreatedKey, DayUsage, NewKey
 from agentsvc_nb.wire.runs import CENT
 
 ACCOUNT = "acct_local"
-"""The id of a self-hosted service's only account."""
+"""The id of the only account of a self-hosted service."""
 
 _PREFIX_CHARS = len(MEMBER_PREFIX) + 4
 
@@ -38,8 +38,11 @@ def create_key(
     member: bool = False,
     shared_secret: str | None = None,
 ) -> tuple[KeyRecord, str]:
-    """Create a key; the key and its secret, of which only a hash is stored, made with `shared_secret` or else the
-    database's own. Raises `ApiError("invalid_scope")`."""
+    """Create a key. Return its record and its secret.
+
+    The database stores only a hash of the secret, made with `shared_secret` or else the database's own secret. Raises
+    `ApiError("invalid_scope")`.
+    """
     check_scopes(scopes)
     secret = new_key(member)
     record = account_records.insert_key(
@@ -58,8 +61,7 @@ def create_key(
 
 
 def own_secret(tx: Tx) -> str:
-    """The secret with which a folder's own database hashes its keys, created at first use; `set_meta` keeps an existing
-    one."""
+    """Return the secret with which a local database hashes its keys. Create it at the first use."""
     account_records.set_meta(tx, "pepper", secrets.token_hex(32))
     pepper = account_records.meta(tx, "pepper")
     assert pepper is not None
@@ -67,24 +69,24 @@ def own_secret(tx: Tx) -> str:
 
 
 def known_own_secret(tx: Tx) -> str | None:
-    """`own_secret`, if it was created."""
+    """Return `own_secret`, or None if it was never created."""
     return account_records.meta(tx, "pepper")
 
 
 def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Whether this is the secret with which the database's keys are hashed; the first that is asked about is."""
+    """Return whether the database's keys are hashed with this secret. The first secret checked is accepted."""
     fingerprint = _digest(shared_secret, "agentsvc")
     account_records.set_meta(tx, "secret", fingerprint)
     return account_records.meta(tx, "secret") == fingerprint
 
 
 def knows_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Whether the database's keys, if it has any, are hashed with this secret. Nothing is stored."""
+    """Return whether this secret fits the hashes of the database's keys, if it has any. Store nothing."""
     return account_records.meta(tx, "secret") in (None, _digest(shared_secret, "agentsvc"))
 
 
 def check_terms(accepted: object, version: object) -> None:
-    """Check that the current developer terms are accepted.
+    """Check that the user has accepted the current developer terms.
 
     Raises `developer_terms_not_accepted` or `developer_terms_version_mismatch`, with the required version.
     """
@@ -96,7 +98,7 @@ def check_terms(accepted: object, version: object) -> None:
 
 
 async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
-    """Create a key for a signed-in user; only this answer holds its secret. The caller has checked the terms."""
+    """Create a key for a signed-in user. Only this answer contains its secret. Call `check_terms` first."""
     name, budget, scopes = given.name, given.monthly_budget_cents, tuple(dict.fromkeys(given.scopes or ()))
     record, secret = await context.write(
         lambda tx: create_key(
@@ -112,17 +114,17 @@ async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
 
 
 async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
-    """The account's keys, including deleted ones, because bills name them."""
+    """Return the account's keys, including deleted ones, because bills name them."""
     return await context.read(lambda tx: account_records.all_keys(tx, account))
 
 
 async def list_usage(context: UseCaseContext, account: str) -> list[usage_records.UsageRecord]:
-    """The lines of the account's bill, by month and key."""
+    """Return the lines of the account's bill, by month and key."""
     return await context.read(lambda tx: usage_records.by_key_and_month(tx, account))
 
 
 async def usage_of_today(context: UseCaseContext, account: str) -> DayUsage:
-    """What the account was billed for today, what its active work holds, and its budget a day."""
+    """Return the account's bill of today, the holds of its active work, and its daily budget."""
     now, limit = context.now, context.settings.day_cents
 
     def use(tx: Tx) -> tuple[int, int]:
@@ -139,19 +141,19 @@ async def usage_of_today(context: UseCaseContext, account: str) -> DayUsage:
 
 
 def check_scopes(scopes: Sequence[str]) -> None:
-    """Raises `invalid_scope` for an unknown scope, which is never ignored (docs/api/accounts.md "Scopes")."""
+    """Raise `invalid_scope` for an unknown scope. Unknown scopes are never ignored (docs/api/accounts.md "Scopes")."""
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown:
         raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
 
 
 def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[KeyRecord, AccountRecord]:
-    """The key with this secret, and its account. `shared_secret` as for `create_key`.
+    """Return the key with this secret, and its account. `shared_secret` as for `create_key`.
 
     Raises `unauthorized` for an unknown, malformed or revoked key, `key_suspended`, and `plan_access_required`.
     """
     pepper = shared_secret or account_records.meta(tx, "pepper")
-    # Without a pepper no key was ever created.
+    # Without a pepper, the database has no keys.
     record = account_records.key_by_digest(tx, _digest(pepper, secret)) if pepper else None
     if record is None or record.revoked_at is not None:
         raise ApiError("unauthorized")
@@ -164,8 +166,9 @@ def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[Key
 
 
 def change_key(tx: Tx, text: str, change: Literal["suspend", "resume", "revoke"], now: int) -> KeyRecord:
-    """Change the key with this id, name or prefix. Requests of a suspended key are refused with `key_suspended`, those
-    of a revoked one, for good, with `unauthorized`.
+    """Suspend, resume or permanently revoke the key with this id, name or prefix.
+
+    The service refuses requests of a suspended key with `key_suspended`, and of a revoked key with `unauthorized`.
 
     Raises `key_not_found`, also when several keys match.
     """
@@ -185,12 +188,12 @@ def change_key(tx: Tx, text: str, change: Literal["suspend", "resume", "revoke"]
 
 
 async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
-    """The key with this id. Raises `key_not_found` for an unknown or deleted key."""
+    """Return the key with this id. Raises `key_not_found` for an unknown or deleted key."""
     return await context.read(lambda tx: _key_of(tx, account, id))
 
 
 async def delete_key(context: UseCaseContext, account: str, id: str) -> None:
-    """Revoke the key for good. Its row stays, because bills name it. Raises `key_not_found`."""
+    """Revoke the key permanently. Its row remains, because bills name it. Raises `key_not_found`."""
     now = context.now
     await context.write(lambda tx: account_records.revoke_key(tx, _key_of(tx, account, id).id, now))
 
@@ -203,14 +206,17 @@ def _key_of(tx: Tx, account: str, id: str) -> KeyRecord:
 
 
 def _digest(pepper: str, secret: str) -> str:
-    """The keyed hash under which a key is stored."""
+    """Return the keyed hash under which a key is stored."""
     return hmac.new(pepper.encode(), secret.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class AccountBalance:
-    """An account with its money in micro-cents: `wallet` is all that the wallet was ever billed, `plan_pool` what the
-    plan's pool was billed this month, and `held` the sum of the holds."""
+    """An account with its money in micro-cents.
+
+    `wallet` is the total that the wallet was ever billed. `plan_pool` is what the plan's pool was billed this month.
+    `held` is the sum of the holds.
+    """
 
     account: AccountRecord
     wallet: int
@@ -219,7 +225,7 @@ class AccountBalance:
 
 
 def standing(tx: Tx, account: str, now: int) -> AccountBalance:
-    """The account with its money at the time `now` (ms)."""
+    """Return the account with its money at the time `now` (ms)."""
     return AccountBalance(
         account_records.get(tx, account),
         usage_records.of_pool(tx, account, "wallet"),
@@ -232,11 +238,11 @@ _TTL_MS: Final = SESSION_SECONDS * 1000
 
 
 async def open_session(context: UseCaseContext) -> str:
-    """Open a session and return its secret, for the cookie. Deletes expired sessions in the same transaction."""
+    """Open a session and return its secret, for the cookie. Delete expired sessions in the same transaction."""
     secret, now = secrets.token_urlsafe(32), context.now
 
     def use(tx: Tx) -> None:
-        # Signing in is the only time when sessions are added, so a table of old ones cannot grow.
+        # Only a sign-in adds sessions, so the table of old ones can't grow.
         account_records.remove_expired_sessions(tx, now)
         account_records.insert_session(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
 
@@ -245,7 +251,7 @@ async def open_session(context: UseCaseContext) -> str:
 
 
 async def find_session(context: UseCaseContext, secret: str) -> SessionRecord | None:
-    """The session with this secret; None when it is unknown or has expired."""
+    """Return the session with this secret, or None if it is unknown or has expired."""
     now = context.now
     return await context.read_single(lambda tx: account_records.session_of(tx, digest(secret), now))
 
@@ -255,16 +261,16 @@ async def close_session(context: UseCaseContext, session: SessionRecord) -> None
 
 
 async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
-    """Those of `digests` whose sessions are still open."""
+    """Return those of `digests` whose sessions are still open."""
     now = context.now
     return await context.read(lambda tx: {digest for digest in digests if account_records.session_of(tx, digest, now)})
 
 
 def digest(secret: str) -> str:
-    """The hash under which a session is stored. It needs no salt: a secret of 256 random bits cannot be guessed."""
+    """Return the hash of a session's secret. It needs no salt, because nobody can guess 256 random bits."""
     return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
 def is_token(given: str, token: str) -> bool:
-    """True if `given` is the sign-in link's token, compared in constant time. Always False for an empty `token`."""
+    """Compare `given` with the sign-in link's token in constant time. Return False for an empty `token`."""
     return bool(token) and secrets.compare_digest(given.encode(errors="surrogateescape"), token.encode())

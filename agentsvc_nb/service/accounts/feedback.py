@@ -1,4 +1,4 @@
-"""Feedback: sent and read by an account, answered by the team (docs/api/feedback.md)."""
+"""Use cases of feedback: an account sends and reads it, the team answers it (docs/api/feedback.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ HOUR_MS: Final = 3_600_000
 
 
 async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
-    """Store a report. Raises `feedback_rate_limited` after 60 in an hour, with the time when the next is accepted."""
+    """Store a report.
+
+    Raises `feedback_rate_limited` after 60 in an hour, with the time when the service accepts the next.
+    """
     now = context.now
 
     def use(tx: Tx) -> FeedbackRecord:
@@ -38,12 +41,12 @@ async def send(context: UseCaseContext, account: str, given: NewFeedback) -> Fee
 
 
 async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """The account's reports, newest first, at most `limit`; with `status`, only those that have it."""
+    """Return at most `limit` reports of the account, newest first. With `status`, only those that have it."""
     return await context.read(lambda tx: feedback_records.page(tx, account, status, limit))
 
 
 async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRecord:
-    """The account's report. Raises `invalid_feedback` for a malformed id, `feedback_not_found`."""
+    """Return the account's report. Raises `invalid_feedback` for a malformed id, `feedback_not_found`."""
     record = await context.read(lambda tx: _known(tx, report))
     if record.account != account:
         raise ApiError("feedback_not_found")
@@ -51,8 +54,10 @@ async def get(context: UseCaseContext, account: str, report: str) -> FeedbackRec
 
 
 def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
-    """Store the team's reply, replacing an earlier one. Raises `invalid_feedback` for an empty reply or a malformed id,
-    `feedback_not_found`."""
+    """Store the team's reply in place of an earlier one.
+
+    Raises `invalid_feedback` for an empty reply or a malformed id, and `feedback_not_found`.
+    """
     if not text.strip():
         raise ApiError("invalid_feedback", "The reply is empty: write one.")
     return feedback_records.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)

@@ -14,7 +14,7 @@ _sql = load("accounts/feedback")
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRecord:
-    """A feedback report's row; `public` is its wire model. Times are in ms."""
+    """A feedback report's row. `public` is its wire model. Times are in ms."""
 
     id: str
     account: str
@@ -43,13 +43,13 @@ def get(tx: Tx, report: str) -> FeedbackRecord | None:
 
 
 def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """The account's reports, newest first; with `status`, only those that have it."""
+    """Return the account's reports, newest first. With `status`, only those that have it."""
     rows = tx.all(_sql["page"], account=account, status=status, limit=limit)
     return [record(FeedbackRecord, row) for row in rows]
 
 
 def times_since(tx: Tx, account: str, since: int) -> list[int]:
-    """The times (ms) of the account's reports after `since`, newest first."""
+    """Return the times (ms) of the account's reports after `since`, newest first."""
     return [row["created_at"] for row in tx.all(_sql["since"], account=account, since=since)]
 
 

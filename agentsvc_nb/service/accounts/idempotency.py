@@ -1,7 +1,7 @@
 """Idempotency keys and the work that each has started (docs/api/runs.md "Idempotency keys").
 
-The row is written in the transaction that starts the work, so that of two concurrent starts with one key only one
-starts work, and the other finds the row.
+The transaction that starts the work writes the row. So of two concurrent starts with one key, only one starts work, and
+the other finds the row.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ _sql = load("accounts/idempotency")
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyScope:
-    """The scope within which a key is unique: `kind` is `run` or a tool's family, `address` the chat that a start
-    names (docs/api/runs.md). Without a `key` nothing is recalled or remembered."""
+    """The scope within which a key is unique.
+
+    `kind` is `run` or a tool's family. `address` is the chat that a start names (docs/api/runs.md). Without a `key`,
+    nothing is recalled or remembered.
+    """
 
     account: str
     kind: str
@@ -33,11 +36,11 @@ def remember(tx: Tx, scope: IdempotencyScope, target: str) -> None:
 
 
 def recall(tx: Tx, scope: IdempotencyScope) -> str | None:
-    """The id of the work that the key started; None for a new key."""
+    """Return the id of the work that the key started, or None for a new key."""
     row = None if scope.key is None else tx.one(_sql["recall"], **asdict(scope))
     return None if row is None else row["target"]
 
 
 def forget(tx: Tx, before_day: str, limit: int) -> int:
-    """Delete up to `limit` keys of UTC days before `before_day`; the number deleted."""
+    """Delete up to `limit` keys of UTC days before `before_day`. Return the number deleted."""
     return tx.run(_sql["forget"], before_day=before_day, limit=limit)

@@ -1,4 +1,4 @@
-"""Checks before a start and before each call that costs (wallet, budget, plan pool), request rates, and charges."""
+"""Checks of wallet, budget and plan pool before work that costs money, request rates, and billing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentsvc_nb.wire.limits import CENTS_MAX, HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use in micro-cents, by kind. Billed to the wallet or the plan, never counted in a key's budget."""
+"""The price of one use in micro-cents, by kind. The wallet or the plan pays it; no key's budget counts it."""
 
 _HIGHER: Final = (
     "Resume the run to go on from here: it may cost as much again, or the `max_cents` that you name. A start on a "
@@ -30,9 +30,10 @@ _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
 
 def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
-    """The price of tokens of an agent without a language model; 0 for other models, whose agents report their price.
+    """Return the price of tokens of an agent without a language model, in micro-cents.
 
-    The table's cents per million tokens are micro-cents per token.
+    Return 0 for other models, whose agents report their price. The table's cents per million tokens are micro-cents per
+    token.
 
     >>> cost_microcents("offline", 1_000, 500)
     150000
@@ -42,12 +43,15 @@ def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
 
 
 def price_per_million(model: str) -> tuple[float, float] | None:
-    """Cents a million tokens of input and of output of an agent without a language model; None for other models."""
+    """Return the price of an agent without a language model, in cents per million input and output tokens.
+
+    Return None for other models.
+    """
     return _CENTS_PER_MILLION.get(model)
 
 
 def price_of(charges: Mapping[str, int]) -> int:
-    """The price of per-use charges in micro-cents; `charges` has the quantity of each kind in `PER_USE`.
+    """Return the price of per-use charges in micro-cents. `charges` has the quantity of each kind in `PER_USE`.
 
     >>> price_of({"picture": 3})
     3000000
@@ -56,7 +60,7 @@ def price_of(charges: Mapping[str, int]) -> int:
 
 
 def whole_cents(microcents: int) -> int:
-    """Micro-cents as whole cents, rounded down, as the wire has them.
+    """Convert micro-cents to whole cents for the wire, rounded down.
 
     >>> whole_cents(1_999_999)
     1
@@ -69,9 +73,9 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
-    """Raises `user_suspended` or `user_throttled`, with the time when that state ends, if it has one.
+    """Raise `user_suspended` or `user_throttled`, with the time when that state ends, if it has one.
 
-    `held`: the request is open already; throttling refuses new requests only.
+    With `held`, the request is already open. Throttling refuses only new requests.
     """
     state = account.state_at(now)
     if state == "suspended" or (state == "throttled" and not held):
@@ -82,7 +86,7 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
 
 
 async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> None:
-    """Count a request of this key against the limits that are set. Raises the error of the limit that it exceeds."""
+    """Count a request of this key against the limits that are set. Raise the error of the first exceeded limit."""
     settings = context.settings
     if (settings.rate_per_minute, settings.rate_per_minute_user, settings.rate_per_day) == (None, None, None):
         return
@@ -103,13 +107,13 @@ async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> No
                 return ApiError(code, headers=headers, limit=limit, observed=observed, reset_at=rfc3339(reset))
         return None
 
-    # Returned rather than raised, because raising would roll back the count.
+    # Return the error, because raising it would roll back the count.
     if (refusal := await context.write(use)) is not None:
         raise refusal
 
 
 def retry_after(reset: int, now: int) -> dict[str, str]:
-    """The `Retry-After` header until `reset` (ms). Rounded up, so that a client that waits is not refused again."""
+    """Return the `Retry-After` header until `reset` (ms), rounded up, so that a client that waits succeeds."""
     return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
 
 
@@ -124,8 +128,9 @@ class Bill:
 
 
 def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
-    """Check that the key may start work now; the bill that the work goes on. `charges_microcents` is what its per-use
-    charges may come to.
+    """Check that the key may start work now. Return the bill for the work.
+
+    `charges_microcents` is the most that its per-use charges can cost.
 
     Raises `day_budget_exhausted`, `api_wallet_exhausted`, `api_wallet_reconciliation_required`,
     `api_key_budget_exhausted` and, for member tokens, which have no budget, `monthly_usage_limit_reached`.
@@ -144,8 +149,9 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
 
 
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
-    """Check that work in progress may hold so many more micro-cents for tokens and for per-use charges. What it holds
-    already must be no more than what it has spent. Raises `WorkFailure("limit_reached")`.
+    """Check that active work may hold more micro-cents for tokens and for per-use charges.
+
+    Its current hold must not exceed what it has spent. Raises `WorkFailure("limit_reached")`.
     """
     if not tokens + charges:
         return
@@ -158,21 +164,20 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
 
 
 def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
-    """Check that what pays for an active run has room for more. Raises what `check` raises for a limit of money."""
+    """Check that the payer of an active run can pay for more. Raises what `check` raises for a limit of money."""
     bill = Bill(payer.account, payer.key_id, payer.pool, settings.run_hold_cents * CENT)
     _check_bill(tx, bill, settings, now, tokens=True)
 
 
 def _check_bill(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: bool) -> None:
-    """Check that the day and the pool of work in progress have room for its next hold, and for `tokens` the budget of
-    its key."""
+    """Check that the day and the pool can pay the next hold of active work, and with `tokens`, the key's budget."""
     _check_day(tx, bill, settings, now)
     if bill.pool == "plan":
         _check_plan_pool(tx, bill, settings.plan_pool_cents, now)
         return
     _check_wallet(tx, bill, settings.wallet_cents)
     key = account_records.get_key(tx, bill.account, bill.key_id)
-    # A key's budget counts tokens alone (docs/api/accounts.md "Budgets").
+    # A key's budget counts only tokens (docs/api/accounts.md "Budgets").
     if key is not None and tokens:
         _check_budget(tx, bill, key, now)
 
@@ -187,17 +192,17 @@ def is_near(limit: int, spent: int) -> bool:
 
 
 def suggested_cents(limit: int) -> int:
-    """Return what a run that is near its limit could be raised to, in cents: twice as much, at most `CENTS_MAX`."""
+    """Return a higher limit for a run that is near its limit, in cents: twice the limit, at most `CENTS_MAX`."""
     return min(math.ceil(2 * limit / CENT), CENTS_MAX)
 
 
 def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:
-    """Check that a run or a job of it can pay its next call. No call may cross the limit.
+    """Check that a run or its job can pay the next call. No call may exceed the limit.
 
     Args:
         max_microcents: the limit; None for no limit.
-        spent: what the work came to so far, in micro-cents.
-        next_call: the most that the next call may cost, in micro-cents.
+        spent: the cost of the work so far, in micro-cents.
+        next_call: the most that the next call can cost, in micro-cents.
 
     Raises:
         WorkFailure: `limit_reached`.
@@ -210,16 +215,16 @@ def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> Non
 
 
 def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
-    """Bill calls of a language model. One without token counts puts the wallet under review."""
+    """Bill calls of a language model. A call without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         _bill(tx, payer, "tokens", tokens, spent.cost_microcents, now)
     if spent.uncounted and payer.pool == "wallet":
-        # Its cost is unknown: the wallet is blocked until the operator reconciles it (`agentsvc account reconcile`).
+        # Its cost is unknown: block the wallet until the operator reconciles it (`agentsvc account reconcile`).
         account_records.set_review(tx, payer.account, now)
 
 
 def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> None:
-    """Bill per-use charges: `charges` has the quantity of each kind in `PER_USE`."""
+    """Bill per-use charges. `charges` has the quantity of each kind in `PER_USE`."""
     for kind, quantity in charges.items():
         if quantity:
             _bill(tx, payer, kind, quantity, quantity * PER_USE[kind], now)
@@ -231,20 +236,20 @@ def _bill(tx: Tx, payer: Payer, kind: str, quantity: int, microcents: int, now: 
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
-    """Raises when the wallet has no room for the bill's hold. None is unlimited credit."""
+    """Raise if the wallet can't pay the bill's hold. None is unlimited credit."""
     if credit_cents is None:
         return
     spent = usage_records.of_pool(tx, bill.account, "wallet") + usage_records.held(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
-    # The wallet needs room for the whole hold. Of a budget or a plan only something must be left, so that the call that
-    # crosses the limit may finish.
+    # The wallet must have room for the whole hold. A budget or a plan only needs a rest, so that the call that exceeds
+    # the limit may finish.
     if room < bill.hold_microcents or room <= 0:
         raise ApiError("api_wallet_exhausted")
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What an account may cost a day, what it was billed for today and what its active work holds, in micro-cents."""
+    """An account's daily budget, its bill of today, and the holds of its active work, in micro-cents."""
 
     limit: int
     billed: int
@@ -256,12 +261,12 @@ class Day:
         return max(self.limit - self.billed - self.held, 0)
 
     def is_near(self, spent: int) -> bool:
-        """Return True if 80 % of the limit are used, with `spent` of work that holds nothing here."""
+        """Return True if 80 % of the limit are used, together with `spent`, which no hold covers."""
         return is_near(self.limit, self.billed + self.held + spent)
 
 
 def day(tx: Tx, account: str, settings: Settings, now: int) -> Day | None:
-    """Return the account's use of its budget of today; None without one."""
+    """Return the account's use of today's budget, or None without a budget."""
     if settings.day_cents is None:
         return None
     billed = usage_records.of_day(tx, account, local_day(now))
@@ -269,7 +274,7 @@ def day(tx: Tx, account: str, settings: Settings, now: int) -> Day | None:
 
 
 def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
-    """Raises `day_budget_exhausted` when the account's budget of today has no room for the bill's hold."""
+    """Raise `day_budget_exhausted` if the account's budget of today can't pay the bill's hold."""
     today = day(tx, bill.account, settings, now)
     if today is None or (today.room >= bill.hold_microcents and today.room > 0):
         return
@@ -286,7 +291,7 @@ def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
 
 
 def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
-    """Raises when the bills of the month and the holds for the key's tokens use up its budget. None is no budget."""
+    """Raise if this month's bills and the holds for the key's tokens use up its budget. None is no budget."""
     budget_cents = key.budget_cents
     if budget_cents is None:
         return
@@ -304,7 +309,7 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
 
 
 def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
-    """Raises when the month's plan bills and the holds use up the plan pool. None is an unlimited pool."""
+    """Raise if this month's plan bills and the holds use up the plan pool. None is an unlimited pool."""
     if pool_cents is None:
         return
     spent = usage_records.of_pool(tx, bill.account, "plan", utc_month(now))

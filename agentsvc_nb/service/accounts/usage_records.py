@@ -1,4 +1,4 @@
-"""Bills and holds as rows, in micro-cents (docs/api/accounts.md "Money")."""
+"""Rows of bills and holds, in micro-cents (docs/api/accounts.md "Money")."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from agentsvc_nb.wire.runs import CENT
 _sql = load("accounts/usage")
 
 Pool = Literal["wallet", "plan"]
-"""What a start is billed to: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
+"""What pays for a start: the account's prepaid wallet or, for member tokens, the plan's monthly pool."""
 
 
 TOKENS_MAX: Final = 10**12
-"""The most tokens that are counted for one run or job: a model may report any number, and the sum must fit the
-database's integers. `MICROCENTS_MAX` does the same for the cost."""
+"""The most tokens that the service counts for a run or job.
+
+A model may report any number, and the sum must fit the database's integers. `MICROCENTS_MAX` limits the cost for the
+same reason.
+"""
 MICROCENTS_MAX: Final = CENTS_MAX * CENT
 
 
 class Payer(Protocol):
-    """What usage is billed to: the account, key and pool of a start, run or job."""
+    """The account, key and pool that pay for a start, run or job."""
 
     @property
     def account(self) -> str: ...
@@ -35,7 +38,7 @@ class Payer(Protocol):
 
 @dataclass(slots=True)
 class Spent:
-    """Tokens and cost of language model calls so far; `uncounted`: a call came without its token counts.
+    """Tokens and cost of language model calls so far. `uncounted` is True if a call had no token counts.
 
     >>> spent = Spent()
     >>> spent.use(1_000, 500, 150_000)
@@ -55,7 +58,7 @@ class Spent:
         self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
 
     def __add__(self, other: Spent) -> Spent:
-        """What both came to."""
+        """Return the sum of both."""
         found = replace(self, uncounted=self.uncounted or other.uncounted)
         found.use(other.input_tokens, other.output_tokens, other.cost_microcents)
         return found
@@ -63,7 +66,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """One line of the bill; `quantity` counts tokens, pictures or searches, as `kind` says."""
+    """A line of the bill. `quantity` counts tokens, pictures or searches, depending on `kind`."""
 
     key_id: str
     month: str
@@ -91,50 +94,54 @@ def add_to_day(tx: Tx, account: str, day: str, microcents: int) -> None:
 
 
 def of_day(tx: Tx, account: str, day: str) -> int:
-    """Micro-cents billed to the account on the day, to any pool."""
+    """Return the micro-cents billed to the account on the day, to any pool."""
     return _sum(tx, _sql["of_day"], account=account, day=day)
 
 
 def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
-    """Micro-cents billed to the pool, in all or in one billing month."""
+    """Return the micro-cents billed to the pool, in total or in one billing month."""
     return _sum(tx, _sql["of_pool"], account=account, pool=pool, month=month)
 
 
 def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Micro-cents billed to the pool for the key's tokens in the month. A key's budget counts no per-use charges
-    (docs/api/accounts.md "Budgets")."""
+    """Return the micro-cents billed to the pool for the key's tokens in the month.
+
+    A key's budget counts no per-use charges (docs/api/accounts.md "Budgets").
+    """
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 
 
 def held(tx: Tx, account: str, pool: Pool) -> int:
-    """Micro-cents held by the account's active runs, jobs and direct calls in the pool."""
+    """Return the micro-cents that the account's active runs, jobs and direct calls hold in the pool."""
     return _sum(tx, _sql["held"], account=account, pool=pool)
 
 
 def held_in_all(tx: Tx, account: str) -> int:
-    """Micro-cents held by all active work of the account."""
+    """Return the micro-cents that all active work of the account holds."""
     return held(tx, account, "wallet") + held(tx, account, "plan")
 
 
 def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
-    """Micro-cents that the key's active runs and jobs hold in the pool for tokens."""
+    """Return the micro-cents that the key's active runs and jobs hold in the pool for tokens."""
     return _sum(tx, _sql["tokens_held_of_key"], account=account, key_id=key_id, pool=pool)
 
 
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
-    """Hold what a direct call may cost, until `end_direct_call`. `process`: who makes it, if several share the
-    database."""
+    """Hold what a direct call may cost, until `end_direct_call`.
+
+    `process` is the process that makes the call, if several share the database.
+    """
     row = {"account": payer.account, "pool": payer.pool, "process": process}
     tx.run(_sql["begin_direct_call"], call_id=call_id, hold_microcents=microcents, **row)
 
 
 def end_direct_call(tx: Tx, call_id: str) -> bool:
-    """Release what a direct call holds. False when it has ended already."""
+    """Release the hold of a direct call. Return False if the call has already ended."""
     return tx.run(_sql["end_direct_call"], call_id=call_id) == 1
 
 
 def end_direct_calls(tx: Tx) -> None:
-    """Release what direct calls of an earlier service held. Requires the folder's lock."""
+    """Release the holds of direct calls of an earlier process. The caller must hold the folder's lock."""
     tx.run(_sql["end_direct_calls"])
 
 
