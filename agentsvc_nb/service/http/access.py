@@ -1,5 +1,4 @@
-"""Credentials of requests: the key or session that each must show, found keys, which are cached, and the check of both
-again while a request is open."""
+"""Credentials of requests: require a key or session, cache known keys, and check both again while a request is open."""
 
 from __future__ import annotations
 
@@ -23,25 +22,25 @@ from agentsvc_nb.wire.limits import ACCOUNT_REQUESTS_MAX, SESSION_SECONDS
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 0.5
-"""How often the credentials of open requests are checked."""
+"""How often the service checks the credentials of open requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The key or session with which a request was authenticated."""
+    """The key or session that authenticated a request."""
 
     kind: Literal["key", "session"]
     secret: str = field(repr=False)
 
 
 class Access:
-    """Checks the credentials of requests that are open already."""
+    """Checks the credentials of requests that are already open."""
 
     def __init__(self, keys: KnownKeys, use_case: UseCaseContext) -> None:
         self._keys, self._use_case = keys, use_case
 
     async def refusal(self, credential: Credential) -> ApiError | None:
-        """The error that ends a request with this credential; None while the credential is valid."""
+        """Return the error that ends a request with this credential, or None while the credential is valid."""
         try:
             if credential.kind == "key":
                 _, account = await self._keys.find(credential.secret)
@@ -55,15 +54,17 @@ class Access:
         return None
 
     async def check(self, request: Request) -> None:
-        """Raises `ApiError` when the request's credential is no longer valid."""
+        """Raise `ApiError` if the request's credential is no longer valid."""
         credential = credential_of(request.scope)
         if credential is not None and (error := await self.refusal(credential)):
             raise error
 
 
 def authenticated(request: Request, credential: Credential, account: str, caller: str) -> None:
-    """Store the request's credential, account and caller, which is the id of its key or session. Count it until it
-    ends; raises `brain_unavailable` if too many of the account are open."""
+    """Store the request's credential, account and caller (the id of its key or session).
+
+    Count the request as open until it ends. Raises `brain_unavailable` if the account has too many open requests.
+    """
     state = request.scope["state"]
     if state["open_requests"][account] >= ACCOUNT_REQUESTS_MAX:
         raise ApiError("brain_unavailable", f"Over {ACCOUNT_REQUESTS_MAX:,} requests of this account are open.")
@@ -77,9 +78,11 @@ def credential_of(scope: Scope) -> Credential | None:
 
 
 class KnownKeys:
-    """Looks up the keys of requests. Any write to the database empties its cache, also one by another process: a key
-    that the command line creates, suspends or revokes counts at once. Refusals are not cached, and nothing is where the
-    database does not say that it was written to.
+    """Finds the keys of requests, with a cache.
+
+    Any write to the database empties the cache, also a write of another process. So a key that the command line
+    creates, suspends or revokes takes effect at once. Refusals are not cached. Nothing is cached if the database can't
+    report writes.
     """
 
     def __init__(self, database: Database, shared_secret: str | None = None) -> None:
@@ -90,7 +93,8 @@ class KnownKeys:
         self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
 
     async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        if not self._checked:  # once in a turn of the event loop: each of many readers would pay a tenth of its read
+        # Once per turn of the event loop: a check for each of many readers costs a tenth of their time.
+        if not self._checked:
             version = self._database.version()
             if version != self._version:
                 self._version = version
@@ -100,7 +104,7 @@ class KnownKeys:
         version = self._version
         found = self._found.get(secret)
         if found is None:
-            # Key and account need not be of one moment, and a transaction would be two more round trips.
+            # Key and account may be of different moments: a transaction would cost two more round trips.
             found = await self._database.read_soon(
                 lambda tx: accounts.find_key(tx, secret, self._shared_secret), single=True
             )
@@ -118,8 +122,11 @@ _COOKIE: Final = "agentsvc_session"
 
 
 async def require_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> SessionRecord:
-    """The request's session. Raises `foreign_origin` when another site's page sent the request, and `unauthorized`
-    without a session (an API key does not count)."""
+    """Return the request's session.
+
+    Raises `foreign_origin` when another site's page sent the request, and `unauthorized` without a session. An API key
+    does not count.
+    """
     if not _of_own_page(request, names):
         raise ApiError("foreign_origin")
     found = await _session(request, use_case)
@@ -131,12 +138,12 @@ async def require_session(request: Request, names: OwnNames, use_case: UseCaseCo
 
 
 async def has_session(request: Request, names: OwnNames, use_case: UseCaseContext) -> bool:
-    """Whether a page of ours in a signed-in browser sent the request."""
+    """Return whether a page of this service in a signed-in browser sent the request."""
     return _of_own_page(request, names) and await _session(request, use_case) is not None
 
 
 def _of_own_page(request: Request, names: OwnNames) -> bool:
-    # `SameSite` does not tell ports apart: a page on another port of this machine sends the cookie, too (docs/team.md).
+    # `SameSite` ignores ports: a page on another port of this machine sends the cookie as well (docs/team.md).
     return all(map(names.has_origin, request.headers.getlist("origin")))
 
 
@@ -146,7 +153,7 @@ async def _session(request: Request, use_case: UseCaseContext) -> SessionRecord 
 
 
 def give_session(request: Request, response: Response, secret: str) -> None:
-    """Set the session cookie: for this host alone, not readable by scripts."""
+    """Set the session cookie, for this host only and not readable by scripts."""
     response.set_cookie(
         _cookie_name(request),
         secret,
@@ -165,6 +172,6 @@ def take_session_back(request: Request, response: Response) -> None:
 
 
 def _cookie_name(request: Request) -> str:
-    """The cookie's name. It contains the port, because cookies ignore ports and one host may run several services."""
+    """Return the cookie's name with the port: cookies ignore ports, and a host may run several services."""
     server = request.scope.get("server")
     return f"{_COOKIE}_{server[1]}" if server else _COOKIE

@@ -1,5 +1,4 @@
-"""Parsing of query parameters, headers, JSON bodies and forms. Each parser raises `ApiError` with the code of its
-field."""
+"""Parsers of query parameters, headers, JSON bodies and forms. Each raises `ApiError` with the code of its field."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ from agentsvc_nb.wire.resources import NewKey
 
 
 def text(context: RequestContext, name: str) -> str:
-    """A required query parameter. Raises `invalid_query`."""
+    """Return a required query parameter. Raises `invalid_query`."""
     value = context.request.query_params.get(name)
     if not value:
         raise ApiError("invalid_query", f"The query parameter {name!r} is required.", param=name)
@@ -46,7 +45,7 @@ def text(context: RequestContext, name: str) -> str:
 
 
 def integer(context: RequestContext, name: str, default: int, low: int, high: int) -> int:
-    """An integer query parameter from `low` to `high`; `default` when it is absent. Raises `invalid_query`."""
+    """Return an integer query parameter from `low` to `high`, or `default` if it is absent. Raises `invalid_query`."""
     value = context.request.query_params.get(name)
     if value is None:
         return default
@@ -56,12 +55,12 @@ def integer(context: RequestContext, name: str, default: int, low: int, high: in
 
 
 def file_version(context: RequestContext) -> int | None:
-    """The query parameter `version`; None when it is absent. Raises `invalid_query`."""
+    """Return the query parameter `version`, or None if it is absent. Raises `invalid_query`."""
     return integer(context, "version", 0, 1, INTEGER_MAX) or None
 
 
 def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | None:
-    """A query parameter that is one of these, if it is given. Raises `invalid_query`."""
+    """Return a query parameter that must have one of these values, or None if it is absent. Raises `invalid_query`."""
     value: str | None = context.request.query_params.get(name)
     if value is not None and value not in allowed:
         raise ApiError("invalid_query", f"`{name}` must be one of {', '.join(allowed)}.", param=name)
@@ -69,7 +68,7 @@ def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | 
 
 
 def chat_of_query(context: RequestContext) -> ChatSelector:
-    """The chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs").
+    """Return the chat of a job lookup: `chat`, or `project` and `session` (docs/api/tools-and-jobs.md "Jobs").
 
     Raises `invalid_query` when all are absent.
     """
@@ -82,7 +81,7 @@ def chat_of_query(context: RequestContext) -> ChatSelector:
 
 
 def idempotency_key(context: RequestContext) -> str | None:
-    """The Idempotency-Key header; None without one. Raises `invalid_idempotency_key`."""
+    """Return the Idempotency-Key header, or None without one. Raises `invalid_idempotency_key`."""
     values = context.request.headers.getlist("idempotency-key")
     if len(values) > 1:
         raise ApiError("invalid_idempotency_key", "Send one Idempotency-Key.")
@@ -92,7 +91,7 @@ def idempotency_key(context: RequestContext) -> str | None:
 
 
 def nonce(context: RequestContext) -> str | None:
-    """The query parameter `nonce`, for a proof; None without one. Raises `invalid_query`."""
+    """Return the query parameter `nonce`, for a proof, or None without one. Raises `invalid_query`."""
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
@@ -101,8 +100,10 @@ def nonce(context: RequestContext) -> str | None:
 
 
 def last_event_id(context: RequestContext) -> int | None:
-    """The cursor of a resumed stream from `Last-Event-ID`; 0, the start, for an empty header, None without one
-    (docs/api/events.md "The stream"). Raises `invalid_last_event_id`."""
+    """Return the cursor of a resumed stream from `Last-Event-ID` (docs/api/events.md "The stream").
+
+    Return 0, the start, for an empty header, and None without one. Raises `invalid_last_event_id`.
+    """
     value = context.request.headers.get("last-event-id")
     if value is None:
         return None
@@ -114,19 +115,19 @@ def last_event_id(context: RequestContext) -> int | None:
 
 
 def accepts(context: RequestContext, media_type: str) -> bool:
-    """True if the Accept header names this media type itself; wildcards don't count."""
+    """Return whether the Accept header names this media type. Wildcards don't count."""
     offered = context.request.headers.get("accept", "").lower().split(",")
     return any(one.partition(";")[0].strip() == media_type for one in offered)
 
 
 def _is_integer(value: str) -> bool:
-    # `isdigit` alone takes the digits of other scripts and superscripts; 2**63 has 19 digits.
+    # `isdigit` alone accepts digits of other scripts and superscripts. 2**63 has 19 digits.
     return value.isascii() and value.isdigit() and len(value) <= 19
 
 
 Document = dict[str, Any]
 LARGE_BYTES: Final = 64_000
-"""The service reads a larger body in a thread, and holds a few of them in memory at a time."""
+"""The service reads a larger body in a thread, and limits how many of them are in memory."""
 _FORM_FIELDS_MAX: Final = 50
 B = TypeVar("B", bound=BaseModel)
 P = ParamSpec("P")
@@ -140,17 +141,18 @@ async def read_object(
     too_large: ApiError | None = None,
     optional: bool = False,
 ) -> Document:
-    """The JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values"). An empty one
-    for no body, if that is `optional`.
+    """Return the JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values").
 
-    Raises `too_large` (unless given, `attachment_too_large`) for more than `most` bytes, by the declared length or
-    while reading, and what `parse_object` raises.
+    If the body is `optional`, return an empty object for none.
+
+    Raises `too_large` (by default `attachment_too_large`) for more than `most` bytes, as declared or as read, and what
+    `parse_object` raises.
     """
     too_large = too_large or ApiError(
         "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
     )
     declared = _declared_bytes(context)
-    if declared > most:  # before anything of it is read
+    if declared > most:  # before reading any of it
         raise too_large
     received = bytearray()
     async with contextlib.AsyncExitStack() as turn:
@@ -168,21 +170,23 @@ async def read_object(
 
 
 def _declared_bytes(context: RequestContext) -> int:
-    """The declared length of the body; 0 when it is unknown."""
+    """Return the declared length of the body, or 0 if it is unknown."""
     length = context.request.headers.get("content-length", "")
     return int(length) if length.isdecimal() else 0
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """The fields of a page's form, stripped; empty ones are left out. Raises `attachment_too_large` and
-    `invalid_query`."""
+    """Return the fields of a page's form, stripped and without empty ones.
+
+    Raises `attachment_too_large` and `invalid_query`.
+    """
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
         if len(received) > FORM_MAX_BYTES:
             raise ApiError("attachment_too_large", "The form holds too much: shorten what you wrote.")
     try:
-        # Raises `ValueError` for too many fields, and for what is not UTF-8.
+        # Raises `ValueError` for too many fields or invalid UTF-8.
         pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
     except ValueError:
         raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None
@@ -192,7 +196,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
 async def read_payload(
     context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, most_values: int
 ) -> Document:
-    """The JSON object of a form's payload, as `parse_object` has it."""
+    """Return the JSON object of a form's payload. Raises as `parse_object`."""
     if payload is None:
         return await parse_object(context, bytearray(), most_values)
     size = payload.tell()
@@ -206,7 +210,7 @@ async def read_payload(
 
 
 async def parse_object(context: RequestContext, data: bytearray, most_values: int) -> Document:
-    """Parse a JSON object without its null values, a large one in a thread. Empties `data`. Raises `invalid_json`."""
+    """Parse a JSON object without its null values, in a thread if it is large. Empty `data`. Raises `invalid_json`."""
     try:
         if len(data) <= LARGE_BYTES:
             return json_reading.read_object(data, most_values)
@@ -217,7 +221,7 @@ async def parse_object(context: RequestContext, data: bytearray, most_values: in
 
 
 async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of work on the request's body: in a thread for a large body, one body at a time."""
+    """Return the result of `work` on the request's body. For a large body, run it in a thread, one body at a time."""
     if 0 < _declared_bytes(context) <= LARGE_BYTES:
         return work(*args, **kwargs)
     async with context.services.body_checks:
@@ -225,15 +229,12 @@ async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args
 
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
-    """The document as `model` (`check`)."""
+    """Do `check` with `run_check`."""
     return await run_check(context, check, model, document, code)
 
 
 def check(model: type[B], document: Document, code: str) -> B:
-    """The document as `model` (`port.validate`).
-
-    Raises `ApiError(code)` with the field that does not fit.
-    """
+    """Return the document as `model` (`port.validate`). Raises `ApiError(code)` with the invalid field."""
     try:
         return port.validate(model, document)
     except ValidationError as error:
@@ -242,8 +243,10 @@ def check(model: type[B], document: Document, code: str) -> B:
 
 
 def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelector:
-    """`chat`, `project` and `session` of a body. Raises `invalid_chat`, `invalid_project`, and `invalid_json` for a
-    session that is not valid."""
+    """Return the `chat`, `project` and `session` of a body.
+
+    Raises `invalid_chat`, `invalid_project`, and `invalid_json` for an invalid session.
+    """
     given = ChatSelector(*(document.get(name) for name in ("chat", "project", "session")))
     check_where(given, new_allowed=new_allowed)
     session = given.session
@@ -253,8 +256,10 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelect
 
 
 def new_key(document: Document) -> NewKey:
-    """The key to create. The terms are checked first, then the scopes, then other fields; raises the error of the first
-    that is wrong."""
+    """Return the key to create. Check the terms first, then the scopes, then other fields.
+
+    Raises the error of the first check that fails.
+    """
     accounts.check_terms(document.get("developerTermsAccepted"), document.get("developerTermsVersion"))
     scopes = document.get("scopes", [])
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
@@ -264,7 +269,7 @@ def new_key(document: Document) -> NewKey:
 
 
 def list_query(context: RequestContext, statuses: tuple[str, ...]) -> ListQuery:
-    """The parameters of a list of runs or jobs."""
+    """Return the parameters of a list of runs or jobs."""
     given = context.request.query_params
     status = one_of(context, "status", statuses)
     limit = integer(context, "limit", WORK_PAGE_DEFAULT, 1, PAGE_MAX)

@@ -1,4 +1,4 @@
-"""A file's bytes as they come from the blob store: whole, or in ranges, never all in memory."""
+"""Responses with a file's bytes from the blob store, whole or in ranges, never all in memory."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from agentsvc_nb.service.ports import Blobs, BlobsUnavailable
 log = logging.getLogger(__name__)
 _RANGE = re.compile(r"\s*(?=\S*\d)(?P<first>\d{0,18})-(?P<last>\d{0,18})\s*", re.ASCII)
 Range = tuple[int, int]
-"""From the first byte to before the last."""
+"""The first byte, and the byte after the last."""
 
 
 class ContentResponse(GeneratorResponse):
-    """Sends the content's pieces. It breaks off when the store does."""
+    """Sends the pieces of the content. It breaks off if the store fails."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -38,8 +38,10 @@ class ContentResponse(GeneratorResponse):
 async def response(
     context: RequestContext, record: FileRecord, disposition: str, headers: Mapping[str, str]
 ) -> Response:
-    """The response that Starlette's `FileResponse` would give, once the store has begun to answer. Raises
-    `range_not_satisfiable`, and `BlobsUnavailable`."""
+    """Return the response that Starlette's `FileResponse` would give, once the store has begun to answer.
+
+    Raises `range_not_satisfiable`, and `BlobsUnavailable`.
+    """
     plain = FileResponse(
         "",
         media_type=record.media_type,
@@ -66,10 +68,10 @@ async def response(
 
 
 def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
-    """The ranges of the request that a file of `size` bytes has, in order and without overlaps (RFC 9110 §14.2).
+    """Return the requested ranges that a file of `size` bytes has, in order and without overlaps (RFC 9110 §14.2).
 
-    None, for the whole file, without a `Range` header, with one that can't be parsed or has too many, and when
-    `If-Range` names another version. Raises `range_not_satisfiable` when the file has none of the ranges.
+    Return none, for the whole file, without a valid `Range` header, with too many ranges, and when `If-Range` names
+    another version. Raises `range_not_satisfiable` if the file has none of the ranges.
     """
     unit, _, value = request.headers.get("range", "").partition("=")
     parts = [_RANGE.fullmatch(part) for part in value.split(",")]
@@ -94,7 +96,7 @@ def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:
-    """The body. What is wrong with its first range is raised at once. Raises `BlobsUnavailable`."""
+    """Return the body. Raise errors of its first range at once. Raises `BlobsUnavailable`."""
     first = next(part for part in parts if not isinstance(part, bytes))
     try:
         begun = await blobs.read(sha256, *first)

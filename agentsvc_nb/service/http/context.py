@@ -32,12 +32,12 @@ LARGE_BODIES: Final = 4
 
 @dataclass(frozen=True)
 class Services:
-    """What handlers and pages work with, one for the whole service."""
+    """The objects that handlers and pages use, one for the whole service."""
 
     instance: str
     names: OwnNames
     use_case: UseCaseContext
-    """The context without a check before writes; handlers use `RequestContext.use_case`."""
+    """The context without a check before writes. Handlers use `RequestContext.use_case`."""
     storage: Storage
     keys: KnownKeys
     access: Access
@@ -46,23 +46,25 @@ class Services:
     blobs: Blobs
     tools: Mapping[str, Tool]
     run_tools: Mapping[str, Tool]
-    """The tools of runs: those of `tools`, and those for the chat's files."""
+    """The tools of runs: `tools`, and the tools for the chat's files."""
     taken_names: frozenset[str]
-    """Names that no tool of a caller may have."""
+    """Names that a client tool must not have."""
     runs: RunRunner
     jobs: JobRunner
     models: Mapping[str, Agent]
-    """The agents of the models that are offered, by id."""
+    """The agents of the offered models, by id."""
     database_check: DatabaseCheck | None
-    """None for a database that is not in a file of ours."""
+    """None for PostgreSQL."""
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_BODIES))
-    """To be acquired before receiving a large body, so that a request that waits takes no memory."""
+    """Acquire this before you receive a large body, so that a waiting request takes no memory."""
     body_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """To be acquired before a thread reads or checks a large body: beside several the event loop would starve."""
+    """Acquire this before a thread reads or checks a large body. Several at once would starve the event loop."""
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
-    """Keys that a settings page has created and not shown yet, by the session's digest. Their secrets are nowhere
-    else."""
+    """Keys that a settings page has created and not shown yet, by the session's digest.
+
+    Nothing else has their secrets.
+    """
 
     @property
     def settings(self) -> Settings:
@@ -71,7 +73,7 @@ class Services:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request that passed authentication; `received_at` in ms. An open route has neither key nor session."""
+    """A request that passed authentication. `received_at` is in ms. An open route has neither key nor session."""
 
     request: Request
     services: Services
@@ -93,7 +95,7 @@ class RequestContext:
 
     @property
     def use_case(self) -> UseCaseContext:
-        """The use case context of this request, which writes nothing once the request has lost access."""
+        """The use case context of this request. It refuses writes once the request has lost access."""
         return self.services.use_case.checked(self._check)
 
     @property
@@ -110,7 +112,7 @@ class RequestContext:
         return value
 
     async def _check(self) -> None:
-        """Raises `ApiError` when the request has lost access since it was received: its body may have taken minutes."""
+        """Raise `ApiError` if the request has lost access since its receipt. Its body may have taken minutes."""
         if self.now - self.received_at > CHECK_SECONDS * 1000:
             await self.services.access.check(self.request)
 

@@ -1,4 +1,4 @@
-"""The service's health and its OpenAPI document."""
+"""Handlers of the service's health and its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from agentsvc_nb.wire import proof
 
 
 async def service_health(context: RequestContext) -> Response:
-    """The instance that answers and, for a nonce, its proof. Clients of an embedded service ask for it before they send
-    anything (docs/api/embedded.md)."""
+    """Return the service's instance and, for a nonce, its proof.
+
+    Clients of an embedded service check it before they send anything (docs/api/embedded.md).
+    """
     said = {
         "object": "health",
         "status": "ok",
@@ -30,9 +32,12 @@ async def service_health(context: RequestContext) -> Response:
 
 
 def _proof(context: RequestContext, nonce: str) -> str | None:
-    """The proof for a nonce; None without a key file. The key is read each time, because it may have been replaced, and
-    the client reads the file, too."""
-    server = context.request.scope.get("server") or ("", 0)  # the socket's own address: the client chooses `Host`
+    """Return the proof for a nonce, or None without a key file.
+
+    Read the key each time, because it may have been replaced, and the client reads the same file.
+    """
+    # The address of the socket, because the client chooses `Host`
+    server = context.request.scope.get("server") or ("", 0)
     try:
         key = DataFolder(context.services.settings.data).own_key()
         own = proof.address(server[0], server[1])
@@ -42,7 +47,7 @@ def _proof(context: RequestContext, nonce: str) -> str | None:
 
 
 async def service_openapi(context: RequestContext) -> Response:
-    """The OpenAPI document, built at the first request, in a thread because that takes longer than a read."""
+    """Return the OpenAPI document. Build it at the first request, in a thread, because that takes long."""
     return Response(await asyncio.to_thread(_document), media_type=JSON)
 
 

@@ -1,5 +1,6 @@
-"""Outermost middleware: request ids, the request log, the set of open requests with their time-outs and access checks,
-and draining of refused uploads."""
+"""Outermost middleware: request ids, the request log, time-outs and access checks of open requests, and draining of
+refused uploads.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,10 @@ _LAST_WORDS: Final = b": this key's access has ended\n\n"
 
 
 class RequestLifecycleMiddleware:
-    """ASGI middleware. `open` is the number of open requests, `last_seen` the time (monotonic) when one last ended."""
+    """ASGI middleware.
+
+    `open` is the number of open requests. `last_seen` is the (monotonic) time when a request last ended.
+    """
 
     def __init__(
         self, app: ASGIApp, gateway_seconds: float, access: Access, names: OwnNames, use_case: UseCaseContext
@@ -81,13 +85,15 @@ class RequestLifecycleMiddleware:
             self.last_seen = clock.monotonic()
 
     async def emptied(self) -> None:
-        """Wait until no request is open, at most `DISCARD_SECONDS`, the time for draining a refused upload."""
+        """Wait until no request is open, at most `DISCARD_SECONDS`, the time to drain a refused upload."""
         if tasks := [exchange.task for exchange in self._exchanges]:
             await asyncio.wait(tasks, timeout=DISCARD_SECONDS)
 
     async def _check_open(self) -> None:
-        """While requests are open, answer those that were silent for too long, and end those that have lost access or
-        are not read. One task serves all requests; one each would cost a read a twentieth of its time."""
+        """While requests are open, end those that time out, have lost access, or whose client reads nothing.
+
+        One task serves all requests. A task for each would cost a read a twentieth of its time.
+        """
         while self._exchanges:
             await asyncio.sleep(min(CHECK_SECONDS, self._gateway_seconds))
             refusals: dict[Credential, ApiError | None] = {}
@@ -98,13 +104,13 @@ class RequestLifecycleMiddleware:
                     continue
                 if credential not in refusals:
                     refusals[credential] = await self._access.refusal(credential)
-                # The exchange may have ended while its credential was looked up.
+                # The exchange may have ended during the check of its credential.
                 if (error := refusals[credential]) and exchange in self._exchanges:
                     exchange.end(error)
 
 
 def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
-    """Return what is wrong with the head of a request; None if nothing is."""
+    """Return what is wrong with the head of a request, or None."""
     size, hosts = len(scope["raw_path"]) + len(scope["query_string"]), []
     for name, value in scope["headers"]:
         size += len(name) + len(value) + HEADER_BYTES
@@ -118,16 +124,16 @@ def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
 
 
 def _route_of(scope: Scope) -> str:
-    """The path of the route that answers, with its parameters as `{name}`; empty without one."""
+    """Return the path of the route that answers, with its parameters as `{name}`. Empty without a route."""
     path: str = scope["route"].path if "route" in scope else ""
     return path
 
 
 def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> None:
-    """Log a request that is over, and complete its span; `status` is None when the client went away first.
+    """Log a finished request and complete its span. `status` is None if the client disconnected first.
 
-    Successful reads are not logged. Anybody can send requests without a key in a loop, so their refusals are counted
-    and their spans dropped.
+    Successful reads are not logged. Anybody can send requests without a key in a loop, so their refusals are only
+    counted and their spans dropped.
     """
     method, state, route = scope["method"], scope["state"], _route_of(scope)
     if "caller" in state:
@@ -139,7 +145,7 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
             span.end(str(status))
     else:
         span.drop()
-    # A request of MCP is a POST that may be a read, which its endpoint notes.
+    # An MCP request is a POST that may be a read. Its endpoint notes that.
     if (method in ("GET", "HEAD", "OPTIONS") or state.get("read")) and status is not None and status < 400:
         return
     known = {
@@ -157,8 +163,10 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """One request and its response, with the time-out and the draining of its body. `status` is None before the
-    answer, `received_at` is monotonic."""
+    """A request and its response, with the time-out and the draining of its body.
+
+    `status` is None before the answer. `received_at` is monotonic.
+    """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
         task = asyncio.current_task()
@@ -177,24 +185,24 @@ class _Exchange:
         """Sends the error that replaces the application's answer."""
         self._cut = self._whole = self._awaiting_body = False
         self._send_began: float | None = None
-        self._arrears = 0.0  # seconds that the body is behind the slowest pace
+        self._arrears = 0.0  # seconds by which the body is behind the slowest allowed pace
         self.headers = headers = dict(scope["headers"])
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         # With `Expect: 100-continue` the client waits before it sends its body; a refused body need not be drained.
         self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
 
     async def run(self, app: ASGIApp) -> None:
-        """Have the application answer the request."""
+        """Let the application answer the request."""
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
             if self._cut and not self.task.uncancel():
-                # An answer with a Content-Length can only break off, with its connection.
+                # An answer with a Content-Length can only break off, together with its connection.
                 headers = Headers(raw=self._answer_headers)
                 if "content-length" not in headers:
                     streams = headers.get("content-type", "").startswith("text/event-stream")
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(CHECK_SECONDS):  # a client that does not read would block this
+                        async with asyncio.timeout(CHECK_SECONDS):  # a client that reads nothing would block this
                             await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
             elif self.status is None:  # the service stops and no longer waits for this request
                 answer = refusal(ApiError("brain_unavailable", "The service was stopped during the request."))
@@ -205,12 +213,14 @@ class _Exchange:
 
     @property
     def is_over(self) -> bool:
-        """True if the request was ended before the application answered it in full."""
+        """Whether the request was ended before the application answered it completely."""
         return self._replacement is not None or self._cut
 
     def check_time(self, seconds: float) -> None:
-        """Answer after `seconds` of silence (the application goes on; its answer is dropped), and cut off an answer of
-        which the client reads nothing."""
+        """Answer after `seconds` of silence, and cut off an answer whose client reads nothing.
+
+        After an early answer the application goes on, but its answer is dropped.
+        """
         now = clock.monotonic()
         if self._send_began is not None and now - self._send_began > UNREAD_SECONDS:
             self._break_off("the client does not read it")
@@ -223,12 +233,13 @@ class _Exchange:
     def end(self, error: ApiError) -> None:
         """Answer with `error`, or cut off an answer that has begun.
 
-        Before its answer the application is not cancelled, because that could interrupt it between two writes.
+        Before its answer, don't cancel the application, because that could interrupt it between two writes.
         """
         if self.status is None:
             answer = refusal(error)
             answer.headers["Connection"] = "close"
-            self.status = answer.status_code  # before the task runs: `send` drops the application's answer from now on
+            # Before the task runs, so that `send` drops the application's answer from now on.
+            self.status = answer.status_code
             self._replacement = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
         elif not self._whole:
             self._break_off("its key or session has ended")
@@ -246,7 +257,7 @@ class _Exchange:
         self._awaiting_body = False
         self._last_sign = clock.monotonic()
         if message.get("more_body", False):
-            # Only what is slower than the least pace counts, and a fast part makes up for it.
+            # Count only time beyond the slowest allowed pace. A fast part makes up for it.
             late = self._arrears + self._last_sign - asked - len(message["body"]) / BODY_BYTES_PER_SECOND
             self._arrears = max(0.0, late)
         else:
@@ -267,8 +278,8 @@ class _Exchange:
             if self._unread:
                 MutableHeaders(scope=message)["Connection"] = "close"
         elif not message.get("more_body", False) and self._unread and self._sending:
-            # A client that is still sending when the connection closes may never see the answer: drop the rest of its
-            # body, within limits.
+            # A client that is still sending when the connection closes may never see the answer. So drop the rest of
+            # its body, within limits.
             await self._send({**message, "more_body": True})
             left = DISCARD_BYTES
             with contextlib.suppress(TimeoutError):

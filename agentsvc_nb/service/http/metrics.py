@@ -1,5 +1,7 @@
-"""`GET /metrics`, for Prometheus (docs/monitoring.md). It is there only with a token of its own; whoever asks
-without it gets the answer of an unknown path."""
+"""`GET /metrics`, for Prometheus (docs/monitoring.md).
+
+The route exists only if the operator sets a token. Requests without the token get the answer of an unknown path.
+"""
 
 from __future__ import annotations
 
@@ -50,20 +52,21 @@ GAUGES: Final = (
     DISK_SIZE,
     DISK_FREE,
 )
-"""What is looked up when it is asked for."""
+"""Metrics whose values the service reads at the request."""
 
 
 def routes(settings: Settings) -> list[BaseRoute]:
-    """The route; none without a token."""
+    """Return the route, or nothing without a token."""
     if not settings.metrics_token:
         return []
-    from agentsvc_nb.service.telemetry.prometheus import render  # a service without the route does not load the library
+    # Loads the library only for a service that has the route.
+    from agentsvc_nb.service.telemetry.prometheus import render
 
     return [Route(PATH, MetricsEndpoint(settings.metrics_token, render))]
 
 
 class MetricsEndpoint:
-    """An ASGI endpoint that knows one token."""
+    """An ASGI endpoint that requires the token."""
 
     def __init__(self, token: str, render: Render) -> None:
         self._token = token.encode()

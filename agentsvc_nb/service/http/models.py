@@ -1,4 +1,4 @@
-"""The models over HTTP, and the one that a start names (docs/api/models.md "Models by choice")."""
+"""Models over HTTP, and the model that a start names (docs/api/models.md "Models by choice")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def models_list(context: RequestContext) -> Response:
 
 
 async def why_unavailable(context: RequestContext, model: str) -> str | None:
-    """Why a start can't have this model now, in a sentence; None when it can."""
+    """Return why a start can't use this model now, as a sentence, or None if it can."""
     info = await _info(context, model)
     return None if info.available else f"The model {model} is not available ({info.reason}): see `GET /models`."
 
@@ -43,7 +43,7 @@ async def _info(context: RequestContext, id: str) -> ModelInfo:
 
 
 def _counts(context: RequestContext) -> bool:
-    """Whether a limit of money counts for this key, so that a model's price must be known."""
+    """Return whether a limit of money applies to this key, so that a model's price must be known."""
     settings, key = context.services.settings, context.key
     limits = (settings.day_cents, settings.wallet_cents, settings.plan_pool_cents, key.budget_cents)
     return any(limit is not None for limit in limits)

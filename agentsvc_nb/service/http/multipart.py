@@ -1,4 +1,4 @@
-"""Multipart bodies: each file is streamed to disk and hashed on the way, never whole in memory."""
+"""Multipart bodies: stream each file to disk and hash it on the way, never whole in memory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 PAYLOAD: Final = "payload"
 BOUNDARY_BYTES: Final = 200  # RFC 2046 allows 70
 LARGE_BYTES: Final = 32 * 1024
-"""Chunks below this size are parsed in the event loop: that takes less time than changing threads."""
+"""Smaller chunks are parsed in the event loop, which takes less time than a change of threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The limits of a multipart body and the error codes for exceeding them, which differ between staging and starts
-    (docs/api/errors.md "Status codes")."""
+    """The limits of a multipart body, and the error codes for exceeding them.
+
+    The codes differ between staging and starts (docs/api/errors.md "Status codes").
+    """
 
     too_large: str
     too_many: str
@@ -42,11 +44,13 @@ class Rules:
 
 @dataclass(slots=True)
 class MultipartForm:
-    """The parts of a multipart body: the `payload`, None without one, and files as (name, blob) whose blobs are not
-    kept yet. Other fields are ignored."""
+    """The parts of a multipart body: the `payload`, if any, and files as (name, blob).
+
+    The blobs are temporary until `keep`. Other fields are ignored.
+    """
 
     payload: SpooledTemporaryFile[bytes] | None = None
-    """A large one is in a file: there may be many at a time, and `bodies.read_payload` reads them in turn."""
+    """A large payload is in a file: there may be many at a time, and `bodies.read_payload` reads them in turn."""
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:
@@ -65,15 +69,17 @@ def is_multipart(request: Request) -> bool:
 
 
 def check_length(request: Request, rules: Rules) -> None:
-    """Raises `rules.too_large` for a body whose declared length is too large, before it is read."""
+    """Raise `rules.too_large` for a body whose declared length is too large, before reading it."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > rules.max_request_bytes:
         raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
 
 
 async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartForm:
-    """Parse the body. Raises `invalid_multipart`, `unsupported_attachment` and the codes of `rules`, and then leaves
-    nothing on disk."""
+    """Parse the body. Leave nothing on disk after an error.
+
+    Raises `invalid_multipart`, `unsupported_attachment` and the codes of `rules`.
+    """
     check_length(request, rules)
     _, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
@@ -99,8 +105,11 @@ async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartFo
 
 
 async def _parse(parser: MultipartParser, chunk: bytes) -> None:
-    """Parse, hash and write a chunk; a large one in a thread, because 1 MB would block the event loop for 3 ms.
-    Meanwhile uvicorn receives the next chunk, and no more than that."""
+    """Parse, hash and write a chunk.
+
+    Parse a large chunk in a thread, because 1 MB would block the event loop for 3 ms. Uvicorn receives at most one
+    further chunk in that time.
+    """
     if len(chunk) < LARGE_BYTES:
         parser.write(chunk)
         return
@@ -152,7 +161,7 @@ class _MultipartReader:
             raise ApiError("invalid_multipart", f"The body has more than {PARTS_MAX} parts.")
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
-        # A header may come in pieces: the parser calls once for each chunk that has some of it.
+        # A header may come in pieces: the parser calls once for each chunk that has a part of it.
         self._header += data[start:end]
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
@@ -195,7 +204,7 @@ class _MultipartReader:
     def _part_end(self) -> None:
         if self._blob is None:
             return
-        # By its first bytes, whatever its name says.
+        # Judge by the first bytes, not by the name.
         if media_types.is_audio_or_video(self._blob.head):
             raise ApiError("unsupported_attachment", f"{self._file_name!r} is audio or video.")
         self.form.files.append((self._file_name, self._blob))

@@ -1,5 +1,7 @@
-"""The service's own names: the hosts that requests may name, and the origins whose pages may use a session
-(docs/api/conventions.md "Hosts and origins")."""
+"""The service's own names: hosts that requests may name, and origins whose pages may use a session.
+
+See docs/api/conventions.md "Hosts and origins".
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,21 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class OwnNames:
-    """`hosts` are names with or without a port, which then counts, in lower case; None if any name is answered to."""
+    """The service's hosts and origins.
+
+    `hosts` are names in lower case, with a port only where it must match. It is None if the service answers to any
+    name.
+    """
 
     hosts: frozenset[bytes] | None
     origins: frozenset[str]
 
     @classmethod
     def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
-        """The names of a service at `base_url`. Hosts matter only `on_loopback`: a page whose name was made to lead
-        there (DNS rebinding) could ask what only this machine can."""
+        """Return the names of a service at `base_url`. Hosts are restricted only `on_loopback`.
+
+        There, DNS rebinding could let a foreign page call a service that only this machine can reach.
+        """
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
         port = urlsplit(base_url).port
         aliases = [f"http://{name}:{port}" for name in LOOPBACK] if on_loopback else []
@@ -37,7 +45,7 @@ class OwnNames:
         return cls(frozenset(_as_sent(name) for name in [*LOOPBACK, *named, *settings.hosts]), origins)
 
     def has_host(self, host: bytes | None) -> bool:
-        """True for a `Host` of the service's, and for none at all, which no browser sends.
+        """Return True for a `Host` of the service, and for none at all, which no browser sends.
 
         >>> own = OwnNames(frozenset([b"localhost"]), frozenset())
         >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:", b"localhost:70000", b"localhost:1, x")]
@@ -54,12 +62,12 @@ class OwnNames:
         return not port or (port.isdigit() and int(port) <= PORT_MAX)
 
     def has_origin(self, origin: str) -> bool:
-        """True for an `Origin` with exactly the scheme, host and port of one of the service's."""
+        """Return whether `origin` has exactly the scheme, host and port of one of the service's origins."""
         return origin in self.origins
 
 
 def _as_sent(name: str) -> bytes:
-    """The name, with or without a port, as browsers send it in `Host`.
+    """Return the name, with or without a port, as browsers send it in `Host`.
 
     >>> [_as_sent(name) for name in ("Bücher.example:81", "agents.example.com.")]
     [b'xn--bcher-kva.example:81', b'agents.example.com']
@@ -70,12 +78,12 @@ def _as_sent(name: str) -> bytes:
 
 
 def is_loopback(listening: socket.socket) -> bool:
-    """True if only this machine can reach the socket."""
+    """Return True if only this machine can reach the socket."""
     return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def _normal(origin: str) -> str:
-    """The origin as browsers send it: in lower case, and without its scheme's own port.
+    """Return the origin as browsers send it: in lower case, and without its scheme's default port.
 
     >>> _normal("http://Agents.example.com:80")
     'http://agents.example.com'

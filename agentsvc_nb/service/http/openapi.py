@@ -1,5 +1,8 @@
-"""The OpenAPI 3.1 document, generated from the tables and models of `wire/` (docs/api/conventions.md "Versions":
-version 1.0.0). Imported at its first request: pydantic's schema generator takes a while."""
+"""The OpenAPI 3.1 document, generated from the tables and models of `wire/`.
+
+Its version is 1.0.0 (docs/api/conventions.md "Versions"). Import this module at the first request only: pydantic's
+schema generator takes a while.
+"""
 
 from __future__ import annotations
 
@@ -61,13 +64,12 @@ _HEADER_DESCRIPTIONS: Final = {
 }
 _ERROR_HEADERS: Final = {405: ["Allow"], 429: ["Retry-After"], 503: ["Retry-After"]}
 _SHARED_ERRORS: Final = ROUTES["tools.list"].errors_by_status()
-"""The errors, by status, of each operation that takes a key and counts against request limits. The document has them
-once."""
+"""The errors, by status, of operations that take a key and count against request limits. The document has them once."""
 
 
 @functools.cache
 def text() -> bytes:
-    """Return the document as UTF-8 JSON, built once."""
+    """Return the document as UTF-8 JSON. Build it once."""
     return json.dumps(_document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -131,7 +133,7 @@ def _body(route: Route) -> Json:
     content: Json = {}
     form: Json = {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
     if route.body is not None:
-        # A body that works: the fields that have examples.
+        # A valid body, of the fields that have examples.
         fields = route.body.model_fields
         example = {field.alias or name: field.examples[0] for name, field in fields.items() if field.examples}
         content["application/json"] = {"schema": _reference(route.body), "example": example}
@@ -166,7 +168,7 @@ def _success(route: Route, model: type[Model] | None) -> Json:
 
 
 def _error(status: int, codes: list[str]) -> Json:
-    """Return the response of an error status: the codes that it can have, with their causes."""
+    """Return the response of an error status: its possible codes, with their causes."""
     only_these = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code].cause}" for code in codes),
@@ -228,7 +230,7 @@ def _schemas() -> Json:
     schemas: Json = generated["$defs"]
     for schema in schemas.values():
         _adapt(schema)
-    # The labels and their values are a table of the service, which the wire model does not know.
+    # The labels and their values are a table of the service, unknown to the wire model.
     values = {
         name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
         for name, label in LABELS.items()
@@ -239,8 +241,11 @@ def _schemas() -> Json:
 
 
 def _adapt(schema: Json) -> None:
-    """Adapt pydantic's schema of a model: `object` and `type` become constants and `..._at` times
-    (docs/api/conventions.md). Titles, which repeat names, and defaults of answers, whose fields are always sent, go."""
+    """Adapt pydantic's schema of a model (docs/api/conventions.md).
+
+    Make `object` and `type` constants, and `..._at` times. Remove titles, which repeat names, and defaults of answers,
+    which always send all fields.
+    """
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)

@@ -1,5 +1,7 @@
-"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests here. It needs no key and
-tells nothing else."""
+"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process.
+
+It needs no key and reveals nothing else.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,15 @@ from agentsvc_nb.service.runs import observing
 
 PATH: Final = "/readyz"
 SECONDS: Final = 2.0
-"""A database that does not answer for so long answers no request in time either."""
+"""A database that does not answer within this time is not ready for requests."""
 KEPT_MS: Final = 5_000
-"""Anybody may ask, and a trial writes to the disk: it answers all who ask within this time."""
+"""How long a trial's result is used. Anybody can send requests, and each trial writes to the disk."""
 ROOM_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Whether the service can do its work: it is not ending, and its database and disk can be read and written."""
+    """Checks that the service is not stopping and that its database and disk can be read and written."""
 
     def __init__(self) -> None:
         self._trial: asyncio.Future[str | None] | None = None
@@ -45,10 +47,10 @@ class Readiness:
         return JSONResponse(said, 200 if fault is None else 503, headers={"Cache-Control": "no-store"})
 
     async def _fault(self, services: Services) -> str | None:
-        """Why requests should go elsewhere; None if they need not."""
+        """Return why requests should go elsewhere, or None."""
         now, trial = services.use_case.now, self._trial
         if trial is None or (trial.done() and not 0 <= now - self._began < KEPT_MS):
-            # A trial that does not end holds a thread: there is no second one.
+            # A trial that hangs holds a thread, so don't start a second one.
             trial = self._trial = asyncio.ensure_future(_try(services))
             self._began = now
         done, _ = await asyncio.wait([trial], timeout=SECONDS)
@@ -56,7 +58,7 @@ class Readiness:
 
 
 async def _try(services: Services) -> str | None:
-    """Write to the database and to the disk; what went wrong, in a sentence for anybody."""
+    """Write to the database and to the disk. Return what went wrong as a public sentence, or None."""
     if services.database_check is not None and services.database_check.fault is not None:
         return "Its database is damaged."
     try:

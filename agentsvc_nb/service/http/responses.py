@@ -1,5 +1,7 @@
-"""Responses: models as JSON, failures as the error envelope, and a run's events as a server-sent stream
-(docs/api/events.md "The stream")."""
+"""Responses: models as JSON, failures as the error envelope, and a run's events as a server-sent stream.
+
+See docs/api/events.md "The stream".
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def answer_json(document: dict[str, Any], status: int = 200) -> Response:
 
 
 def refusal(error: ApiError) -> Response:
-    """The error envelope, which every non-2xx answer has (docs/api/errors.md "Envelope")."""
+    """Return the error envelope, which every non-2xx answer has (docs/api/errors.md "Envelope")."""
     response = answer_json(error.envelope(), error.row.status)
     response.headers.update(error.headers)
     return response
@@ -45,12 +47,12 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: StoredEvent) -> str:
-    """One event as a frame. Its JSON has no line breaks, so one `data:` line is enough."""
+    """Return an event as a frame. Its JSON has no line breaks, so one `data:` line is enough."""
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 
 
 class GeneratorResponse(StreamingResponse):
-    """A stream that closes its generator at once when the client goes away between two pieces."""
+    """A stream that closes its generator at once if the client disconnects between two pieces."""
 
     body_iterator: AsyncGenerator[bytes]
 
@@ -68,8 +70,10 @@ class EventStreamResponse(GeneratorResponse):
 
 @dataclass(frozen=True, slots=True)
 class _EventPage:
-    """The frames of events after a cursor. `last` is the id of the last event, `whole` says that no more were stored,
-    `ended` that none will follow."""
+    """The frames of events after a cursor.
+
+    `last` is the id of the last event. `whole` says that no more were stored. `ended` says that none will follow.
+    """
 
     frames: bytes
     last: int
@@ -79,7 +83,7 @@ class _EventPage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedRead:
-    """A read of the events after the id `after`, begun when `signals` signals had been sent."""
+    """A read of the events after the id `after`, started when `signals` signals had been sent."""
 
     after: int
     signals: int
@@ -87,7 +91,7 @@ class _SharedRead:
 
 
 class Streams:
-    """The event streams of all runs. Followers of a run that have the same cursor share one read and one encoding."""
+    """The event streams of all runs. Followers of a run with the same cursor share one read and one encoding."""
 
     def __init__(self, use_case: UseCaseContext) -> None:
         self._use_case = use_case
@@ -100,12 +104,14 @@ class Streams:
         return self._followers.total()
 
     def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
-        """The stream of a run's events after the id `after`, until the run ends. `silent`: the headers only, for a HEAD
-        request, which would otherwise keep its connection open as long."""
+        """Return the stream of a run's events after the id `after`, until the run ends.
+
+        `silent` sends the headers only, for a HEAD request, which would otherwise keep its connection open.
+        """
         return EventStreamResponse(self._stream(run_id, after, silent))
 
     async def _stream(self, run_id: str, after: int, silent: bool) -> AsyncGenerator[bytes]:
-        """Subscribe, read, wait: an event that is written between the read and the wait ends the wait."""
+        """Subscribe, read, wait. An event that is written between the read and the wait ends the wait."""
         if silent:
             return
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
@@ -124,7 +130,7 @@ class Streams:
                     if not page.whole:
                         async with self._use_case.more_events:
                             page = await self._page(run_id, after)
-                            await asyncio.sleep(0)  # others have their turn before the next such read
+                            await asyncio.sleep(0)  # let others have their turn before the next such read
                         continue
                     if page.ended:
                         return
@@ -140,14 +146,14 @@ class Streams:
                 self._reads.pop(run_id, None)
 
     async def _page(self, run_id: str, after: int) -> _EventPage:
-        """The events after `after`: of the shared read, if it has this cursor and no signal was sent since."""
+        """Return the events after `after`, from the shared read if it has this cursor and no signal was sent since."""
         sent = self._use_case.signals.sent
         shared = self._reads.get(run_id)
         if shared is None or (shared.after, shared.signals) != (after, sent):
             shared = _SharedRead(after, sent, asyncio.create_task(self._read(run_id, after)))
             self._reads[run_id] = shared
         try:
-            return await asyncio.shield(shared.page)  # the others wait for it, too, if this follower goes away
+            return await asyncio.shield(shared.page)  # other followers still wait for it if this one disconnects
         except Exception:
             if self._reads.get(run_id) is shared:
                 del self._reads[run_id]

@@ -47,8 +47,10 @@ Respond = Callable[[Request, Services], Awaitable[Response]]
 
 
 class Endpoint:
-    """The ASGI endpoint of one path: makes the response by the request's method. `refuse` makes the response of an
-    error; `headers` are added to all responses that lack them."""
+    """The ASGI endpoint of one path, with a function for each method.
+
+    `refuse` makes the response of an error. `headers` are added to all responses that lack them.
+    """
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Endpoint:
 
 
 def _api_error(request: Request, error: Exception) -> ApiError:
-    """Return the error that a caller sees; log one that nobody has foreseen."""
+    """Return the error for the caller. Log an unexpected error."""
     match error:
         case ApiError():
             return error
@@ -95,9 +97,9 @@ def _api_error(request: Request, error: Exception) -> ApiError:
 
 
 def guarded(route: Route, handler: Handler) -> Respond:
-    """Check the request's key or session, its scopes and its rate before the handler.
+    """Check the request's key or session, its scopes and its rate before the handler runs.
 
-    Its errors are `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key` and
+    The check raises `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key` and
     `check_account` raise.
     """
 
@@ -129,16 +131,17 @@ def guarded(route: Route, handler: Handler) -> Respond:
 
 
 async def unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI endpoint of all other paths."""
+    """Answer all other paths, as an ASGI endpoint."""
     await refusal(ApiError("not_found", f"No such path: {scope['path'][:200]}"))(scope, receive, send)
 
 
 def routes() -> list[BaseRoute]:
-    """One Starlette route per path, so that a 405 can list all methods of the path. The function `runs_start` of an
-    endpoints module handles `runs.start`.
+    """Return one Starlette route per path, so that a 405 can list all methods of the path.
 
-    They keep the table's order: `/landing-pages/labels` must come before `/landing-pages/{page_id}`. Raises
-    `LookupError` unless each route has exactly one handler.
+    The function `runs_start` of an endpoints module handles `runs.start`. The routes keep the table's order:
+    `/landing-pages/labels` must come before `/landing-pages/{page_id}`.
+
+    Raises `LookupError` unless each route has exactly one handler.
     """
     by_path: dict[str, dict[str, Respond]] = {}
     for route in ROUTES.values():
@@ -151,5 +154,5 @@ def routes() -> list[BaseRoute]:
 
 
 def health() -> list[BaseRoute]:
-    """The one of `routes` that says who answers."""
+    """Return only the route of `routes` that identifies the service."""
     return [route for route in routes() if isinstance(route, StarletteRoute) and route.path == proof.PATH]
