@@ -1,4 +1,4 @@
-"""What one attempt at a run spends and holds."""
+"""The money that one attempt at a run spends and holds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentsvc_nb.wire.runs import CENT
 
 
 class RunBudget:
-    """Money is held before a call that costs, in micro-cents, and within the limit of the run.
+    """Holds money before each call that costs, in micro-cents, within the limit of the run.
 
     Attributes:
         spent: the language model usage of the agent so far.
-        charged: what the per-use charges of its calls may have come to.
+        charged: the most that the per-use charges of its calls may have cost.
     """
 
     def __init__(self, use_case: UseCaseContext, run: RunRecord, log: EventLog) -> None:
@@ -26,9 +26,9 @@ class RunBudget:
         self._log = log
         self.spent = Spent()
         self.charged = 0
-        # What the run holds for tokens, the spent ones included.
+        # The run's hold for tokens, including the spent ones.
         self._held = run.hold_microcents
-        # The limit that this attempt knows to be warned of.
+        # The limit for which this attempt has seen the warning.
         self._warned: int | None = None
         self._warned_of_day = False
 
@@ -39,17 +39,17 @@ class RunBudget:
         return cost
 
     async def hold_tokens(self, input_tokens: int, output_tokens: int, microcents: int | None) -> None:
-        """Hold the worst case of the next call of the model."""
+        """Hold the most that the next call of the model can cost."""
         worst = self._cost(input_tokens, output_tokens, microcents)
         await self.check(worst)
         needed = self.spent.cost_microcents + worst
-        # A call that is covered by what is held already costs no write.
+        # A call within the current hold costs no write.
         if worst and needed > self._held:
             await attempts.hold(self._use_case, self._run, self._log.attempt, needed - worst, tokens=worst)
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold what the per-use charges of the next call may come to; its job holds those `of_job` itself."""
+        """Hold the most that the per-use charges of the next call can cost. Its job holds `of_job` itself."""
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents
@@ -57,21 +57,20 @@ class RunBudget:
         self._held = spent
 
     def released(self) -> int:
-        """Release at a checkpoint what the calls so far did not use of their worst case, down to what a start holds.
-        Return what stays held."""
+        """Release at a checkpoint the unused part of the holds, down to the hold of a start. Return the rest."""
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self.spent.cost_microcents, min(self._held, at_start))
         return self._held
 
     async def room(self) -> int | None:
-        """Return what the run may still cost, by its own limit and by the day's; None without a limit."""
+        """Return what the run may still cost, by its own limit and by the day's. None without a limit."""
         found = await self._found()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. If it is near, say so once."""
+        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. Warn once near the limit."""
         found = await self._found()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):
@@ -93,7 +92,7 @@ class RunBudget:
             await attempts.warn_near_limit(self._use_case, run_id, attempt, limit, cost)
 
     async def _found(self) -> runs.Room:
-        """Return the limit, which may have been raised meanwhile, and the use of the day."""
+        """Return the limit, which a user may have raised since, and the use of the day."""
         if self._run.max_microcents is None and self._use_case.settings.day_cents is None:
             return runs.Room()  # a run without a limit gets none later
         return await runs.room(self._use_case, self._run)

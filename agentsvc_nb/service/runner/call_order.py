@@ -1,4 +1,4 @@
-"""The order in which the calls of one model step are made."""
+"""The order in which the tool calls of one model step run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 
 class CallOrder:
-    """Lets calls that only read run at the same time. Any other runs alone: after the calls that the model made before
-    it, and before those after it."""
+    """Lets calls that only read run at the same time.
+
+    Any other call runs alone: after the calls that the model made before it, and before those after it.
+    """
 
     def __init__(self) -> None:
         self._places: list[Place] = []
@@ -40,17 +42,17 @@ class CallOrder:
 
 
 class Place:
-    """One call's place; `reads` is known once its input is checked."""
+    """The place of a call. `reads` is known once its input is checked."""
 
     def __init__(self, order: CallOrder) -> None:
         self.reads = False
         self._order = order
 
     def leave(self) -> None:
-        """Let other calls pass while this one waits for people."""
+        """Let other calls pass while this one waits for a person."""
         self._order.leave(self)
 
     async def turn(self, *, reads: bool) -> None:
-        """Wait for the calls before this one, unless both only read. A call that had left is the last now."""
+        """Wait for the calls before this one, unless both only read. A call that had left is now the last."""
         self.reads = reads
         await self._order.turn(self)

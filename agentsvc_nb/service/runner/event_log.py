@@ -1,5 +1,7 @@
-"""The events of a run: written in order, fenced by the attempt, with text deltas coalesced (docs/api/events.md) and
-payloads limited in size."""
+"""Writes the events of a run in order, fenced by the attempt (docs/api/events.md).
+
+It merges text deltas and limits the size of payloads.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
 SOON_SECONDS: Final = 0.01
-"""How long an event that `append_soon` got may wait for others, to be written with them."""
+"""How long an event of `append_soon` may wait for others, to be written with them."""
 PIECES_AT_ONCE: Final = 5
-"""Pieces of a long text that are written before others have their turn."""
+"""How many pieces of a long text are written before other tasks have their turn."""
 
 
 class EventLog:
-    """Appends the events of one attempt at one run.
+    """Appends the events of one attempt at a run.
 
-    Text deltas are written at most every 50 ms: at once after 50 ms without any, otherwise gathered until then. Text
-    that is too long for one event is split.
+    It writes text deltas at most every 50 ms: the first at once, later ones together after 50 ms. It splits text that
+    is too long for one event.
     """
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
@@ -41,7 +43,7 @@ class EventLog:
         self._kind = "text.delta"
         self._gathered: list[str] = []
         self._soon: list[tuple[str, dict[str, Any]]] = []
-        self._used: attempts.Used | None = None  # to be shown with them
+        self._used: attempts.Used | None = None  # to be stored with them
         self._pieces: list[tuple[str, str]] = []  # the kinds and texts of events that are not written yet
         self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
@@ -75,14 +77,16 @@ class EventLog:
         await self.append("file.written", _file_written(record))
 
     async def show_plan(self, steps: list[dict[str, Any]]) -> None:
-        """Show the agent's plan in place of the one before; nothing if it is the same."""
+        """Replace the agent's plan. Do nothing if it is the same."""
         if steps != self.plan:
             await self.append("plan.changed", {"steps": steps})
             self.plan = steps
 
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
-        """Have an event written after the gathered text, with the next one or after `SOON_SECONDS`, and show what the
-        run `used` so far. A `LostRun` of it is raised by what is written next."""
+        """Write an event after the gathered text, with the next event or after `SOON_SECONDS`.
+
+        Store what the run `used` so far with it. The next write raises a `LostRun` of this one.
+        """
         await self._flush_text()
         self._soon.append((kind, payload))
         self._used = used
@@ -90,7 +94,7 @@ class EventLog:
             self._later = asyncio.create_task(self._flush_after(SOON_SECONDS))
 
     async def flush(self) -> None:
-        """Write all that is not written yet. Raises `LostRun`, and what is in `STORE_LOST`."""
+        """Write everything that is not yet written. Raises `LostRun`, and what is in `STORE_LOST`."""
         await self._flush_text()
         if self._soon:
             await self._write([])
@@ -98,7 +102,7 @@ class EventLog:
     async def _flush_text(self) -> None:
         """Write the gathered text to the database. Raises as `flush`."""
         async with self._order:
-            if self._lost is not None:  # what may be stored is not written again
+            if self._lost is not None:  # the text may be stored already: don't write it twice
                 raise self._lost
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
@@ -111,12 +115,12 @@ class EventLog:
                 await asyncio.shield(self._writing)  # the next flush waits for it if this one is cancelled
 
     def _cut(self) -> None:
-        """Make events of what was gathered."""
+        """Turn the gathered text into events."""
         self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
         self._gathered = []
 
     async def _write_pieces(self) -> None:
-        """Write the next pieces, which are dropped once they are written."""
+        """Write the next pieces, and drop them once they are written."""
         try:
             kind = self._pieces[0][0]
             alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
@@ -132,8 +136,10 @@ class EventLog:
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """The payload. One that is too large for an event is shortened, and stored whole in a file of the chat, whose
-        path is `whole_path`."""
+        """Return the payload, shortened if it is too large for an event.
+
+        The whole payload is then in a file of the chat, whose path is `whole_path`.
+        """
         if payloads.fits(payload):
             return payload
         path = await self._workspace.keep_whole(kind, payload, Author("output", run_id=self._run_id))
@@ -141,14 +147,14 @@ class EventLog:
         return {**kept, "truncated": True, "whole_path": path}
 
     async def _write(self, found: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        """Write what is to be written soon, and then `found`."""
+        """Write the events of `append_soon`, and then `found`."""
         soon, self._soon, used, self._used = self._soon, [], self._used, None
         try:
             await attempts.append(self._use_case, self._run_id, self.attempt, [*soon, *found], used)
         except CommitLost as lost:
             self._lost = lost
             raise
-        except Exception:  # not when this is cancelled: the write goes on then
+        except Exception:  # not when this task is cancelled, because then the write goes on
             self._soon, self._used = [*soon, *self._soon], self._used or used
             raise
         if self._first_since is not None:
@@ -157,7 +163,7 @@ class EventLog:
 
 
 def _file_written(record: FileRecord) -> dict[str, Any]:
-    """The payload of `file.written` (docs/api/events.md "Types")."""
+    """Return the payload of `file.written` (docs/api/events.md "Types")."""
     payload: dict[str, Any] = {
         "id": record.sha256,
         "path": record.path,

@@ -1,4 +1,4 @@
-"""Executes tool jobs: claim the job, run its tool, end the job. One asyncio task per job."""
+"""Executes tool jobs: claim the job, run its tool, end the job. Each job has one asyncio task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNKNOWN: Final = (
 
 
 class JobRunner:
-    """Executes the jobs that it is woken for."""
+    """Executes the jobs that `wake` gets."""
 
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
@@ -38,33 +38,33 @@ class JobRunner:
         self._tools = tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
-        """The jobs of the queue that carry these, in a database that processes share."""
+        """The queue jobs that carry the jobs, if processes share the database."""
         self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
-        """Execute the job; `queue_job` carries it in a database that processes share."""
+        """Execute the job. `queue_job` carries it if processes share the database."""
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job
         self.supervisor.start(job_id, self._work)
 
     async def recover(self) -> None:
-        """Recover jobs after a crash, and wake those that go on. Requires the folder's lock."""
+        """Recover jobs after a crash, and wake those that continue. The caller must hold the folder's lock."""
         for job in await jobs.recover(self._use_case):
             self.wake(job.job_id)
 
     def interrupt(self, job_id: str) -> None:
-        """Stop the job's tool and notify the job's watchers, after its cancellation was stored."""
+        """Stop the job's tool and notify the job's watchers. Call this after the cancellation is stored."""
         self._use_case.signals.notify(job_id)
         self.supervisor.interrupt(job_id)
 
     def charges_of(self, call: tool_calls.DirectCall) -> dict[str, int]:
-        """Where a direct call counts its charges, until `end_call`."""
+        """Return the dictionary in which a direct call counts its charges, until `end_call`."""
         charges: dict[str, int] = {}
         self._calls[call.call_id] = call, charges
         return charges
 
     async def end_call(self, call_id: str) -> None:
-        """End a direct call. What can't be stored now is stored later: its charge is not lost."""
+        """End a direct call. If that can't be stored now, store it later, so that no charge is lost."""
         if call_id not in self._calls:
             return
         call, charges = self._calls.pop(call_id)
@@ -75,12 +75,12 @@ class JobRunner:
             self.supervisor.store_later(call.call_id, lambda: tool_calls.end_call(self._use_case, call, charges))
 
     async def end_calls(self) -> None:
-        """End the direct calls that a stop does not wait for any longer, with their charges so far."""
+        """End the direct calls that a stop no longer waits for, with their charges so far."""
         for call_id in list(self._calls):
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
-        """Work on the job until it has ended, or is another's: again when the database was lost."""
+        """Work on the job until it ends or another process has it. Start again after the database was lost."""
         try:
             while True:
                 try:
@@ -92,13 +92,13 @@ class JobRunner:
             self._queue_jobs.pop(job_id, None)
 
     async def _end_cancelled(self, job_id: str) -> None:
-        """End a job that is being cancelled and whose work was lost: it is not claimed again."""
+        """End a job that is being cancelled and whose work was lost, because nobody will claim it again."""
         found = await jobs.find(self._use_case, job_id)
         if found is not None and found.status == "cancelling" and found.worker_id == self._use_case.process:
             await jobs.finish(self._use_case, job_id, found.attempt, JobEnding("cancelled", []))
 
     async def _attempt(self, job_id: str) -> None:
-        """Raises what is in `STORE_LOST`."""
+        """Claim the job, run its tool, end the job. Raises what is in `STORE_LOST`."""
         queue_job = self._queue_jobs.get(job_id)
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id, queue_job))
         if job is None:
@@ -111,9 +111,11 @@ class JobRunner:
                 log.info("job failed", extra=fields(job=job_id, run=job.run_id, tool=job.tool, code=code))
 
     async def _ending(self, job: JobRecord) -> JobEnding | None:
-        """Run the tool; the job's ending, or None when the service is stopping and leaves the job for recovery, or
-        another attempt has it."""
-        # The model of the run that submitted the job answers its tool, too.
+        """Run the tool and return the job's ending.
+
+        Return None when the service stops and leaves the job for recovery, or another attempt has the job.
+        """
+        # The tool uses the model of the run that submitted the job.
         run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
         model = None if run is None else run.model
         key = job.job_id
@@ -145,7 +147,7 @@ class JobRunner:
         return replace(ending, spent=task.spent, charges=task.charges)
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
-        # From here on a cancellation interrupts this task. One from before found no task.
+        # From here on a cancellation interrupts this task. An earlier one found no task.
         if await self._asked_to_stop(job):
             raise asyncio.CancelledError
         tool = self._tools.get(job.tool)
@@ -164,7 +166,7 @@ class JobRunner:
         return outcome
 
     async def _is_left(self, job: JobRecord) -> bool:
-        """Leave the job for recovery; False if it was cancelled, for then it ends now, while what it used is known."""
+        """Leave the job for recovery. Return False for a cancelled job: it ends now, while its usage is known."""
 
         async def leave() -> bool:
             if await self._asked_to_stop(job):

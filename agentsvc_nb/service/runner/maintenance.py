@@ -1,6 +1,8 @@
-"""Maintenance of the data folder while the service runs: garbage is collected at start and every hour (expired uploads,
-old idempotency keys, unreferenced blobs), and all blobs are slowly checked, so that none is served that was
-altered on the disk. Requires the folder's lock."""
+"""Maintenance of the data folder while the service runs. The caller must hold the folder's lock.
+
+At the start and every hour, it removes expired uploads, old idempotency keys and unreferenced blobs. It slowly checks
+all blobs, so that the service sends none that was altered on the disk.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +33,18 @@ BATCH: Final = 500
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
 UPLOAD_GRACE_MS: Final = HOUR_MS
-"""How long an expired upload is kept: a start that found it just before it expired may still be reading it."""
+"""How long an expired upload is kept, for a start that found it just before and may still read it."""
 BLOB_AGE_MS: Final = DAY_MS
-"""The age at which an unreferenced blob is garbage: a blob is stored before the row that names it, so a new one may
-still get its row."""
+"""The age at which an unreferenced blob is garbage.
+
+The service stores a blob before the row that refers to it, so a new blob may still get its row.
+"""
 
 
 class Retention:
     """Garbage collection. Each batch is a write of its own, so that requests are answered in between.
 
-    `unless_backed_up()` locks the blobs for removal; False while a backup reads them.
+    `unless_backed_up()` locks the blobs for removal. It gives False while a backup reads them.
     """
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
@@ -57,18 +61,18 @@ class Retention:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:
-        """Remove all present garbage."""
+        """Remove all current garbage."""
         now = self._storage.use_case.now
         expired, yesterday = now - UPLOAD_GRACE_MS, utc_day(now - DAY_MS)
         uploads = await self._all(lambda tx: file_records.expire_uploads(tx, expired, BATCH))
         keys = await self._all(lambda tx: idempotency.forget(tx, yesterday, BATCH))
         await asyncio.to_thread(self._storage.tables.sweep)
-        blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be away for long
+        blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be unavailable for long
         if uploads or keys or blobs:
             log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
-        """Repeat `delete`, each time in a transaction of its own, until it deletes nothing; the number deleted."""
+        """Repeat `delete`, each time in its own transaction, until it deletes nothing. Return the number deleted."""
         total = 0
         while deleted := await self._storage.use_case.write(delete, long=True):
             total += deleted
@@ -85,10 +89,10 @@ class Retention:
 
 
 class DatabaseCheck:
-    """Looks for damage in the whole of a database in a file, at start and then for at most a hundredth of the time.
+    """Looks for damage in a whole database file, at the start and then for at most 1 % of the time.
 
     Attributes:
-        fault: what was found; None for an undamaged database.
+        fault: the damage that it found; None for an undamaged database.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,14 +100,14 @@ class DatabaseCheck:
         self.fault: str | None = None
 
     async def keep_on(self) -> None:
-        """Check again and again, until cancelled or something is found: damage does not go away."""
+        """Check again and again, until cancelled or until it finds damage, which does not go away."""
         while self.fault is None:
             began = clock.monotonic()
             await self.check()
             await asyncio.sleep(max(CHECK_SECONDS, 100 * (clock.monotonic() - began)))
 
     async def check(self) -> None:
-        """Read the database. A check that is cancelled ends at once, for the service may not wait for it."""
+        """Read the database. A cancelled check ends at once, because the service may not wait for it."""
         search = DamageSearch(self._path)
         try:
             self.fault = await asyncio.to_thread(search.fault)
@@ -118,7 +122,7 @@ CHECK_SECONDS: Final = 300.0
 BYTES_PER_SECOND: Final = 2_000_000
 PIECE_BYTES: Final = 256 * 1024
 BLOB_SECONDS: Final = 0.01
-"""Pause after each blob, so that many small ones are no load either."""
+"""Pause after each blob, so that many small ones cause little load."""
 ROUND_SECONDS: Final = 3600.0
 """Pause between two rounds."""
 
@@ -128,9 +132,9 @@ class _Digest(Protocol):
 
 
 class BlobCheck:
-    """Compares all blobs with their names, at `BYTES_PER_SECOND`.
+    """Compares all blobs with the hashes in their names, at `BYTES_PER_SECOND`.
 
-    In random order: a service that is often stopped early gets to each of them some day.
+    The order is random, so that a service that is often stopped early still reaches each of them some day.
     """
 
     def __init__(self, blobs: LocalBlobs) -> None:
@@ -153,7 +157,7 @@ class BlobCheck:
             await asyncio.sleep(BLOB_SECONDS)
 
     async def _check(self, sha256: str) -> None:
-        """Put the blob aside if its content is not that of its name; do nothing if it is gone."""
+        """Put the blob aside if its content does not match its name. Do nothing if it is gone."""
         try:
             with self._blobs.path(sha256).open("rb") as file:
                 digest = hashlib.sha256()
@@ -173,7 +177,7 @@ class BlobCheck:
 
 
 def _feed(digest: _Digest, file: IO[bytes]) -> int:
-    """Hash the next piece of the file; its size, less than `PIECE_BYTES` at the end."""
+    """Hash the next piece of the file. Return its size, which is less than `PIECE_BYTES` at the end."""
     piece = file.read(PIECE_BYTES)
     digest.update(piece)
     return len(piece)

@@ -1,4 +1,4 @@
-"""The service's `agents.port.RunContext`: what an agent does with it becomes events, files, tool calls and jobs."""
+"""The service's `agents.port.RunContext`. It turns an agent's calls into events, files, tool calls and jobs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TOO_LONG: Final = (
 )
 
 CALLS_TOLD: Final = 20
-"""So many of the latest calls of each earlier turn are told."""
+"""How many of the latest calls of each earlier turn the agent gets."""
 
 STEPS_ENDED: Final = "The run may take {steps:,} model steps, and needed more. Resume it to take as many again."
 
@@ -53,7 +53,7 @@ def _made(call: CallRecord) -> MadeCall:
 
 
 class RemoteTools(Protocol):
-    """The tools of other servers, for one attempt at a run. `seen` has what the servers said of them, as hashes."""
+    """The tools of MCP servers, for one attempt at a run. `seen` has hashes of the servers' descriptions."""
 
     seen: dict[str, str]
 
@@ -64,7 +64,7 @@ class RemoteTools(Protocol):
 
         Args:
             taken: names that the tools must not have.
-            seen: what the servers said when the run began, None at its beginning. Tools that changed are left out.
+            seen: hashes of the descriptions when the run began; None at its beginning. Tools that changed are left out.
         """
         ...
 
@@ -72,19 +72,19 @@ class RemoteTools(Protocol):
 
 
 class LiveRunContext:
-    """`agents.port.RunContext` for one attempt at one run."""
+    """`agents.port.RunContext` for one attempt at a run."""
 
     state: dict[str, Any] | None
     _basis: AnswerBasis | None
     _steps: int
     _before: int
-    """Steps of the run that it was resumed from."""
+    """Steps of the run that this run continues."""
     _room: int
-    """Bytes left of the `OUTPUT_BYTES` that the answer may have."""
+    """Bytes that the answer may still add, of `OUTPUT_BYTES`."""
     _connected: RemoteTools | None = None
-    """The servers of tools that were asked for theirs."""
+    """The MCP servers that `connect_tools` has connected."""
     _called: int
-    """Number of tool calls in this step; part of the key of a call that has none from the agent."""
+    """Number of tool calls in this step. It is part of the key of a call without a key from the agent."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class LiveRunContext:
         self._calls = ToolCalls(
             storage,
             run,
-            "" if run.model == DIRECT_CALL else message,  # a model wrote that: its addresses are not approved
+            "" if run.model == DIRECT_CALL else message,  # a model wrote this message: its addresses are not approved
             dict(tools),
             {
                 tool.name: ClientTool(tool.name, tool.description, tool.input_schema, tool.effect)
@@ -135,7 +135,7 @@ class LiveRunContext:
 
     @property
     def spoken(self) -> str | None:
-        """The text so far as the run's output; None without any."""
+        """The text so far as the run's output. None without any."""
         return self.said.removesuffix("\n") or None
 
     async def misfit(self, text: str) -> str | None:
@@ -191,8 +191,10 @@ class LiveRunContext:
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
-        """Add to the answer. Raises `WorkFailure("output_too_long")` when it exceeds `OUTPUT_BYTES`, after writing what
-        fits."""
+        """Add to the answer.
+
+        Raises `WorkFailure("output_too_long")` when it exceeds `OUTPUT_BYTES`, after writing the part that fits.
+        """
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._room:
             text = data[: self._room].decode("utf-8", "ignore")
@@ -221,7 +223,7 @@ class LiveRunContext:
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         self._called += 1
-        # A takeover repeats the step: the same call in the same place finds the recorded one, another call does not.
+        # A takeover repeats the step: the same call in the same place finds the recorded call, another one does not.
         asked = json.dumps([tool, given], sort_keys=True).encode()
         place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
         return await self._calls.call(place, tool, given, self._model_calls.parent(self.log.attempt))
@@ -242,7 +244,7 @@ class LiveRunContext:
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:
-        """End what tools hold, and the connections to servers of tools."""
+        """Release what tools hold, and the connections to MCP servers."""
         await self._resources.close()
         if self._connected is not None:
             await self._connected.close()
@@ -292,24 +294,24 @@ class LiveRunContext:
         self.budget.spent, self.budget.charged = spent, charged
 
     def counted(self) -> dict[str, Any]:
-        """Steps, tokens and cost so far, as stored in a checkpoint."""
+        """Return the steps, tokens and cost so far, as stored in a checkpoint."""
         return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
-        """An `Ending` with the steps and usage so far, and of a completed run what its answer rests on."""
+        """Return an `Ending` with the steps and usage so far and, for a completed run, the basis of its answer."""
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
         return Ending(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        """Continue from a checkpoint; from the beginning with an empty one."""
+        """Continue from a checkpoint, or from the beginning with an empty one."""
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._basis = None
         seen = checkpoint.get("servers")
         self._seen = self._seen if seen is None else seen
         said = checkpoint.get("said", "")
-        self._said = io.StringIO()  # a list of its pieces would take 60 bytes each
+        self._said = io.StringIO()  # a list of pieces would take 60 bytes for each
         self._said.write(said)
         self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
@@ -321,7 +323,7 @@ class LiveRunContext:
 
 
 class ModelCalls:
-    """The model calls of a run, one after the other. Each is a span from its step until its checkpoint."""
+    """The model calls of a run, one after the other. Each has a span from its step to its checkpoint."""
 
     def __init__(self, context: UseCaseContext, run: RunRecord) -> None:
         self._context = context
@@ -331,7 +333,7 @@ class ModelCalls:
         self._used = [0, 0, 0]
 
     def parent(self, attempt: int) -> str | None:
-        """The span that asked for the tool calls that are made now: the last model call, else the attempt."""
+        """Return the parent span of tool calls that are made now: the last model call, or else the attempt."""
         return self._parent or observing.attempt_span(self._run, attempt)
 
     def begin(self, attempt: int, step: int) -> None:
@@ -348,13 +350,13 @@ class ModelCalls:
         self._used = [a + b for a, b in zip(self._used, (input_tokens, output_tokens, microcents), strict=True)]
 
     def end(self, error: str | None = None) -> None:
-        """End the call that is under way, if any."""
+        """End the current call, if any."""
         span, self._span = self._span, NO_SPAN
         if span is not NO_SPAN:
             span.set(observing.usage(*self._used))
             span.end(error)
 
     def rewound(self) -> None:
-        """Another attempt goes on from here."""
+        """Note that another attempt continues from here."""
         self.end("rewound")
         self._parent = None

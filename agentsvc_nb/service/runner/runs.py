@@ -1,4 +1,4 @@
-"""Executes runs: claim the run, drive its agent, end the run. One asyncio task per run."""
+"""Executes runs: claim the run, drive its agent, end the run. Each run has one asyncio task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class RunRunner:
-    """Executes the runs that it is woken for."""
+    """Executes the runs that `wake` gets."""
 
     def __init__(
         self,
@@ -49,21 +49,24 @@ class RunRunner:
         self._remote_tools = remote_tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
-        """The jobs of the queue that carry the runs, in a database that processes share."""
+        """The queue jobs that carry the runs, if processes share the database."""
 
     def wake(self, run_id: str, queue_job: int | None = None) -> None:
-        """Execute the run; `queue_job` carries it in a database that processes share."""
+        """Execute the run. `queue_job` carries it if processes share the database."""
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job
         self.supervisor.start(run_id, self._work)
 
     def interrupt(self, run_id: str) -> None:
-        """Stop the run's agent and notify the run's watchers, after its cancellation was stored."""
+        """Stop the run's agent and notify the run's watchers. Call this after the cancellation is stored."""
         self._use_case.signals.notify(run_id)
         self.supervisor.interrupt(run_id)
 
     async def recover(self) -> list[str]:
-        """Recover runs after a crash; the ids of those that go on, to be woken. Requires the folder's lock."""
+        """Recover runs after a crash. Return the ids of those that continue, for the caller to wake.
+
+        The caller must hold the folder's lock.
+        """
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
@@ -106,7 +109,7 @@ class RunRunner:
                 await context.close()
         if ending is None:
             return
-        # First: search finds what the run wrote as soon as the run has ended.
+        # Read the run's documents first, so that search finds them as soon as the run has ended.
         await store(run_id, lambda: self._storage.readings.caught_up(run.chat, run_id))
         attempt = run.attempt if context is None else context.log.attempt
         try:
@@ -119,10 +122,10 @@ class RunRunner:
             log.info("run failed", extra=fields(run=run_id, attempt=attempt, code=ending.last_error))
 
     async def _claim(self, run_id: str) -> RunRecord | None:
-        """Claim a queued run, or take over an active one that a crashed server left. Return None when it has ended, or
-        another job of the queue carries it.
+        """Claim a queued run, or take over an active one that a crashed server left.
 
-        A run that is being cancelled is taken over, too, because a worker has to end it.
+        Also take over a run that is being cancelled, because a worker has to end it. Return None if the run has ended,
+        or another queue job carries it.
         """
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
@@ -134,7 +137,10 @@ class RunRunner:
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
-        """Drive the agent. Return the run's ending, or None when the service stops and leaves the run for recovery."""
+        """Drive the agent and return the run's ending.
+
+        Return None when the service stops and leaves the run for recovery.
+        """
         answer: str | None = None
         fault: tuple[str, str] | None
         try:
@@ -170,9 +176,12 @@ class RunRunner:
         return context.ending("completed", output=answer, structured_output=structured)
 
     async def _drive(self, run: RunRecord, context: LiveRunContext) -> tuple[str, tuple[str, str] | None]:
-        """Run the agent. Return the final text and, when it is too long or does not fit the requested schema, the
-        code and message with which the run fails."""
-        # From here on a cancellation interrupts this task. One from before found no task.
+        """Run the agent and return its final text.
+
+        Also return the code and message of the run's failure if the text is too long or does not fit the requested
+        schema.
+        """
+        # From here on a cancellation interrupts this task. An earlier one found no task.
         if await runs.status(self._use_case, run.run_id) != "running":
             raise asyncio.CancelledError
         if run.output_config is not None and run.model == "offline":

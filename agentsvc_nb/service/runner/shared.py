@@ -1,5 +1,8 @@
-"""Work of processes that share a database (docs/decisions/14): the queue gives each its runs and
-jobs, and each looks at what others change of those that it executes or that somebody follows here."""
+"""Work of processes that share a database (docs/decisions/14).
+
+The queue gives each process its runs and jobs. Each process polls for changes by others to runs and jobs that it
+executes, or that a client follows here.
+"""
 
 from __future__ import annotations
 
@@ -20,41 +23,43 @@ from agentsvc_nb.wire import ids
 log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.1
-"""How often a process looks at the runs and jobs that somebody watches here, all in one read."""
+"""How often a process polls the runs and jobs that clients follow here, all in one read."""
 HELD_SECONDS: Final = 0.5
-"""How often it looks at those that it executes, when nobody watches any."""
+"""How often it polls those that it executes, when nobody follows any."""
 SWEEP_SECONDS: Final = 1.0
-"""How often a worker looks for what nobody executes."""
+"""How often a worker looks for stray runs and jobs."""
 LIVE_SECONDS: Final = 3.0
 AWAY_SECONDS: Final = 4.0
-"""A process that has not reached the database for so long lets others, who may not have reached it either, say that
-they live before it takes over what they have."""
+"""After this time without the database, a process waits before it takes over the work of others.
+
+The other processes may not have reached the database either. They first get the chance to send a heartbeat.
+"""
 GRACE_SECONDS: Final = LIVE_SECONDS + 1
-"""How long it lets them."""
+"""How long the process waits for these heartbeats."""
 END_SECONDS: Final = 3.0
-"""How long the queue may take to note the end of what was taken off it."""
+"""How long the queue may take to record the end of its jobs."""
 
 
 class SharedWorkers(LocalWorkers):
-    """`ports.Workers` of all processes: the queue wakes those that work."""
+    """`ports.Workers` of all processes. The queue wakes the processes that work."""
 
     def __init__(self, works: bool) -> None:
         self.works = works
 
     def wake_run(self, run_id: str) -> None:
-        """Do nothing: a job of the queue was added with the run."""
+        """Do nothing: the queue already has a job for the run."""
 
     def wake_job(self, job_id: str) -> None:
         """Do nothing, as for a run."""
 
     def wake_readings(self) -> None:
-        """Read what waits here; what waits elsewhere a worker finds with its next look."""
+        """Read the waiting documents if this process works. Otherwise a worker finds them at its next look."""
         if self.works:
             super().wake_readings()
 
 
 class Sharing:
-    """What a process does in a database that it shares, from `start` to `close`."""
+    """The part of a process in a database that several share, from `start` to `close`."""
 
     def __init__(
         self,
@@ -72,11 +77,11 @@ class Sharing:
         self._workers = workers
         self._process = process
         self.refusal: str | None = None
-        """Why this process can't go on, in a sentence: one of a newer version has changed the schema."""
+        """Why this process can't go on, as a sentence: a newer version has changed the schema."""
         self._registrations: dict[int, int] = {}
-        """The workers as which this process is registered in the queue, by the jobs that they have taken."""
+        """The ids of this process's workers in the queue, by the queue jobs that they have taken."""
         self._seen: dict[str, object] = {}
-        """What was last seen of the runs and jobs that are looked at."""
+        """The last known state of the runs and jobs that this process polls."""
         self._interrupted: set[str] = set()
         self._reached_s = self._back_s = clock.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -95,14 +100,14 @@ class Sharing:
             self._working = asyncio.create_task(self._queue.work(models, self._execute), name="queue")
 
     async def drain(self, seconds: float) -> None:
-        """Take nothing more, and let what is under way end, for so many seconds at most."""
+        """Take no more work, and wait at most `seconds` for the current work."""
         self._workers.works = False
         if self._working is not None:
             self._working.cancel()
         await self._workers.runs.supervisor.idle(seconds)
 
     async def close(self) -> None:
-        """To be called when all work has stopped: what is left is for others."""
+        """Leave the rest to other processes. Call this when all work has stopped."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -114,7 +119,7 @@ class Sharing:
             log.exception("the end of this process could not be stored: others see it in some seconds")
 
     async def _execute(self, name: str, queue_job: int, registration: int) -> None:
-        """Execute a run or job. One that is under way here goes on, now carried by this job of the queue."""
+        """Execute a run or job. If it is already running here, it goes on under the new queue job."""
         self._registrations[queue_job] = registration
         try:
             if ids.is_run(name):
@@ -135,7 +140,7 @@ class Sharing:
             await asyncio.sleep(seconds)
             try:
                 await work()
-            except Exception:  # such as a database that is away: the next time decides
+            except Exception:  # such as an unavailable database: try again next time
                 log.warning("the database could not be looked at", exc_info=True)
 
     async def _live(self) -> None:
@@ -158,7 +163,7 @@ class Sharing:
             await self._workers.readings.wake()
 
     async def _poll_on(self) -> None:
-        """Look at what others change, for as long as somebody waits for it."""
+        """Poll for changes by other processes while somebody waits for them."""
         looked_s = 0.0
         while True:
             await asyncio.sleep(POLL_SECONDS)
@@ -175,11 +180,11 @@ class Sharing:
             self._wake({state.name: state for state in states}, watched, held)
 
     def _wake(self, states: dict[str, State], watched: set[str], held: set[str]) -> None:
-        """Wake those who watch what has changed, and stop what others have cancelled or taken over."""
+        """Wake those who follow changed runs and jobs. Stop those that others have cancelled or taken over."""
         seen: dict[str, object] = {}
         for name in watched | held:
             state = states.get(name)
-            # This process itself tells of the events of what it executes.
+            # This process itself signals the events of its own work.
             seen[name] = state.calls if name in held and state else state
             if name in watched and (name not in self._seen or seen[name] != self._seen[name]):
                 self._signals.notify(name)

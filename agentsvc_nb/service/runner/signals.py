@@ -1,4 +1,4 @@
-"""The ports by which use cases wake the work of this process, and by which its watchers hear of it."""
+"""The ports through which use cases wake this process's work and notify its watchers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings
 
 WOKEN_AT_ONCE: Final = 64
-"""In one turn of the event loop: each of them reads and sends in the next."""
+"""The most watches to wake in one turn of the event loop. Each of them reads and sends in the next turn."""
 
 
 class LocalSignals:
-    """`ports.Signals` within this process: watchers of a run or job are woken after each commit that changes it.
+    """`ports.Signals` within this process. Each commit that changes a run or job wakes its watchers.
 
-    A signal is a hint, the database is the truth. Subscribe, then read, then wait: an event that is written between the
-    read and the wait is then never missed.
+    A signal is only a hint: read the database. Subscribe, then read, then wait, so that you never miss an event that is
+    written between the read and the wait.
     """
 
     def __init__(self) -> None:
         self._watchers: dict[str, set[LocalWatch]] = {}
         self.sent = 0
-        """The number of signals so far. While it stays the same, what was read from the database is current."""
+        """The number of signals so far. While it stays the same, data read from the database is current."""
         self.stopping = False
 
     def notify(self, name: str) -> None:
@@ -52,8 +52,11 @@ def _wake(watches: tuple[LocalWatch, ...]) -> None:
 
 
 class LocalWatch:
-    """One subscription to a run or job. A thousand followers of a run wait 20,000 times a second: with a future and a
-    timer a wait takes 6 us, with `asyncio.Event` and `asyncio.timeout` it takes 10 us and 1.4 kB more."""
+    """A subscription to a run or job.
+
+    A thousand followers of a run wait 20,000 times a second. With a future and a timer, a wait takes 6 us; with
+    `asyncio.Event` and `asyncio.timeout`, it takes 10 us and 1.4 kB more.
+    """
 
     __slots__ = ("_happened", "_name", "_waiting", "_watchers")
 
@@ -68,7 +71,7 @@ class LocalWatch:
         self._wake()
 
     async def wait(self, seconds: float) -> bool:
-        """Return True when something happened since the last call, False after `seconds` without."""
+        """Return True if something happened since the last call, or False after `seconds` without."""
         if not self._happened:
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()
@@ -98,7 +101,7 @@ class LocalWatch:
 class LocalWorkers:
     """Passes wake-ups and interrupts to the runners of this process.
 
-    The runners are set after they are created, because they need the use case context, which holds this object.
+    The runners are set later, because they need the use case context, which holds this object.
     """
 
     readings: Readings
@@ -112,7 +115,7 @@ class LocalWorkers:
         self.jobs.wake(job_id)
 
     def wake_readings(self) -> None:
-        # Kept: the event loop refers to its tasks only weakly.
+        # Keep a reference, because the event loop refers to its tasks only weakly.
         self._waking = asyncio.ensure_future(self.readings.wake())
 
     def disk_fault_of_run(self, run_id: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Storage for workers: blobs, the description of stored content, and the documents that wait to be read.
+"""Storage for workers: blobs, descriptions of stored content, and documents that wait to be read.
 
-The rows of those are written with the files and go when their text is indexed, so that none is lost when the service is
-killed (docs/decisions/10).
+Their rows are written with the files and deleted when the text is indexed, so that a crash loses none
+(docs/decisions/10).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SystemClock:
 
 
 class Readings:
-    """Reads the documents that wait: of each account one after the other, the accounts in turn."""
+    """Reads the waiting documents: one at a time for each account, with the accounts in parallel."""
 
     def __init__(self, use_case: UseCaseContext, blobs: Blobs) -> None:
         self._use_case = use_case
@@ -50,7 +50,7 @@ class Readings:
         self._closed = False
 
     async def text(self, file: FileRecord) -> IndexedText:
-        """The text of a file, read now; empty when it could not be read within the limits."""
+        """Read a file now and return its text. Empty if the limits do not allow to read it."""
         try:
             return await self._text(file)
         except NoChild:
@@ -59,19 +59,19 @@ class Readings:
             return IndexedText(unreadable=TOO_MUCH)
 
     async def wake(self) -> None:
-        """Begin to read what waits, after its rows were written or when the service starts."""
+        """Start to read the waiting documents. Call this after their rows are written, and when the service starts."""
         for account in await files.accounts_waiting(self._use_case):
             if account not in self._accounts and not self._closed:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
 
     async def caught_up(self, chat: str, run_id: str | None = None) -> None:
-        """Wait until no document of the chat waits any more, or none that the run wrote; for `WAIT_SECONDS` at most."""
+        """Wait until all documents of the chat, or those of the run, are read. Wait at most `WAIT_SECONDS`."""
         waiting = await files.waiting_in(self._use_case, chat, run_id)
         if waiting and not self._closed:
             await asyncio.wait([self._begin(file) for file in waiting], timeout=WAIT_SECONDS)
 
     async def close(self) -> None:
-        """Stop reading; what waits is read after the next start."""
+        """Stop reading. After the next start, the service reads the documents that still wait."""
         self._closed = True
         tasks = [*self._accounts.values(), *self._reading.values()]
         for task in tasks:
@@ -84,18 +84,18 @@ class Readings:
         try:
             while (found := await files.next_waiting(self._use_case, account)) is not None:
                 file, tries = found
-                if tries and self._reading:  # it may have failed for want of memory: it is tried again alone
+                if tries and self._reading:  # it may have failed because of too little memory: try again alone
                     await asyncio.wait(self._reading.values(), timeout=WAIT_SECONDS)
                 read = self._begin(file)
                 await asyncio.wait([read])
                 read.result()
-        except Exception:  # such as a full disk, or no process for a child; the rows stay
+        except Exception:  # such as a full disk, or no child process; the rows remain
             log.exception("documents could not be read; they are read when the next one comes, or after a start")
         finally:
             del self._accounts[account]
 
     def _begin(self, file: FileRecord) -> asyncio.Task[None]:
-        """The task that reads the file: the same for all that wait for it."""
+        """Return the task that reads the file. All callers for the same file share it."""
         key = (file.chat, file.path, file.sha256)
         task = self._reading.get(key)
         if task is None:
@@ -116,7 +116,7 @@ class Readings:
             await files.finish_reading(self._use_case, file, found)
 
     async def _text(self, file: FileRecord) -> IndexedText:
-        """Raises `NoAnswer` and `NoChild`."""
+        """Read a file. Raises `NoAnswer` and `NoChild`."""
         async with self._blobs.file(file.sha256) as content:
             return await self._reader.read(content, file.media_type, file.file_name)
 
@@ -127,12 +127,12 @@ def _index(file: Path, media_type: str) -> IndexedText:
 
 
 _LARGE_TABLE_BYTES: Final = 300_000
-"""Of such a table the first total is waited for: the process that computes it is started when the file is stored."""
+"""Users wait for the first total of such a table, so start its process when the file is stored."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The use case context, the blob store, and who reads documents and tables, which every worker needs."""
+    """The use case context, the blob store, and the readers of documents and tables, for every worker."""
 
     use_case: UseCaseContext
     blobs: Blobs
@@ -140,7 +140,7 @@ class Storage:
     tables: TableProcess
 
     async def describe(self, file_name: str, blob: Blob) -> Content:
-        """The media type and size of a stored blob, and its text if that is read at once (`_read`)."""
+        """Return the media type and size of a stored blob, and its text if it is quick to read (`_read`)."""
         media_type = media_types.guess(file_name, blob.head)
         text = await self._read(blob.sha256, media_type, blob.size_bytes)
         content = Content(file_name, media_type, blob.size_bytes, blob.sha256, text)
@@ -153,13 +153,15 @@ class Storage:
         return await self.describe(file_name, await self.blobs.store(data))
 
     async def describe_stored(self, upload: UploadRecord) -> Content:
-        """The content of a staged upload; its text is read only now."""
+        """Return the content of a staged upload. Its text is read only now."""
         found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     async def _read(self, sha256: str, media_type: str, size_bytes: int) -> IndexedText | None:
-        """The indexed text of a file that has none, or is quick to read; None for others, which are read in a process
-        (`readings`)."""
+        """Return the text to index if the file has none or is quick to read.
+
+        Return None for other files, which `readings` reads in a process.
+        """
         if not has_text(media_type):
             return IndexedText(unreadable=why_not_read(media_type))
         if not is_quick(media_type, size_bytes):

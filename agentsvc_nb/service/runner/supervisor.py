@@ -19,12 +19,13 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Executes work in the background, at most one piece of each name at a time. Watchers of the name are woken when a
-    disk keeps its beginning or end from being stored.
+    """Executes work in the background, at most one piece of each name at a time.
 
-    Each run or job has one task, with an inner one for the agent's or tool's own work. Only the inner task is ever
-    cancelled: the outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
+    Each run or job has one outer task, with an inner one for the agent's or tool's own work. Only the inner task is
+    ever cancelled. The outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
     really stopped.
+
+    If a disk error prevents the start or end from being stored, watchers of the name are woken.
     """
 
     def __init__(self, signals: Signals) -> None:
@@ -40,7 +41,7 @@ class TaskSupervisor:
 
     @property
     def names(self) -> set[str]:
-        """All work that this process has."""
+        """The names of all current work of this process."""
         return set(self._tasks)
 
     @property
@@ -49,12 +50,12 @@ class TaskSupervisor:
         return set(self._inner)
 
     def start(self, name: str, work: Callable[[str], Awaitable[None]]) -> None:
-        """Begin `work(name)`, unless work of this name is under way or the service stops."""
+        """Start `work(name)`, unless work of this name is already running or the service stops."""
         if name not in self._tasks and not self.stopping:
             self._tasks[name] = asyncio.create_task(self._guarded(name, work(name)), name=name)
 
     def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
-        """`store` in the background, also while the service stops."""
+        """Do `store` in the background, even while the service stops."""
         self._tasks[name] = asyncio.create_task(self._guarded(name, self.store(name, write)), name=name)
 
     def interrupt(self, name: str) -> None:
@@ -63,8 +64,10 @@ class TaskSupervisor:
             inner.cancel()
 
     async def interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`). `work` must look
-        first whether it is to stop: an interrupt from before found no task to cancel."""
+        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`).
+
+        `work` must first check whether it should stop: an earlier interrupt found no task to cancel.
+        """
         context = copy_context()
         stop = context.run(stopping.begin)
         inner: asyncio.Task[T] = asyncio.create_task(work, context=context)
@@ -78,20 +81,21 @@ class TaskSupervisor:
             raise
         finally:
             stop.set()
-            # The task holds its exception, and that this frame: until the garbage collector comes by, with all that the
+            # The task holds its exception, which holds this frame. Until a garbage collection, both keep all that the
             # work has in memory.
             del self._inner[name], inner
 
     def disk_fault_of(self, name: str) -> str | None:
-        """What a disk did not do when the work's beginning or end was last stored, as a clause; None if it did."""
+        """Return the disk error of the last try to store the work's start or end, as a clause, or None."""
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Store the claim or the end of a run, job or call, or read what it needs, retrying every second while that
-        fails. A full disk may have room again, and a run that is not ended keeps its chat busy. None when the service
-        stops first; recovery goes on.
+        """Store the claim or the end of a run, job or call, or read what it needs. Retry every second.
 
-        Raises `ValueError` and `OverflowError`, for values that can never be stored, and `LostRun`.
+        A full disk may have room again, and a run without an end keeps its chat busy. Return None if the service stops
+        first: recovery continues the work.
+
+        Raises `ValueError` and `OverflowError` for values that can never be stored, and `LostRun`.
         """
         try:
             while True:
@@ -116,7 +120,7 @@ class TaskSupervisor:
             await asyncio.wait([task])
 
     async def idle(self, seconds: float) -> None:
-        """Wait until the work that it has now is done, for so many seconds at most."""
+        """Wait until the current work is done, at most `seconds`."""
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
 

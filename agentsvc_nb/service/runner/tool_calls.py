@@ -1,5 +1,6 @@
-"""Makes the tool calls of one attempt at a run. Each is recorded, so that a takeover does not repeat a finished call or
-one with an effect (docs/decisions/07).
+"""Makes the tool calls of one attempt at a run.
+
+It records each call, so that a takeover does not repeat a finished call, or one with an effect (docs/decisions/07).
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ class ToolCalls:
     run: RunRecord
     message: str
     tools: dict[str, Tool]
-    """Those of other servers are added when they are connected."""
+    """The tools by name. MCP servers add theirs when they are connected."""
     client_tools: Mapping[str, ClientTool]
-    """Those that the run's caller executes."""
+    """The tools that the run's caller executes."""
     jobs: JobRunner
     schemas: SchemaValidator
     log: EventLog
@@ -85,15 +86,17 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
-        """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
-        model call that asked for it."""
+        """Return the recorded outcome of the call with this key, or else make the call.
+
+        `asked_by` is the span of the model call that requested it.
+        """
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
         with self._order.place() as place:
-            async with self._opening:  # events of calls that are made together are in the order of the calls
+            async with self._opening:  # keeps the events of parallel calls in the order of the calls
                 call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
                 asked = {"client": True} if name in self.client_tools else {}
-                # A takeover finds the input as a person changed it.
+                # A takeover finds the input that a person changed.
                 asked |= {"changed": True} if call.asked_input is not None else {}
                 await self.log.append(
                     "tool.call", {"call_id": call.call_id, "tool": name, "input": call.input, **asked}
@@ -110,7 +113,7 @@ class ToolCalls:
         return outcome
 
     async def _show_plan(self, given: dict[str, Any]) -> Outcome:
-        """Show the agent's plan. It is no call in the run's record: a takeover shows the plan of its checkpoint."""
+        """Show the agent's plan. It is not recorded as a call: a takeover shows the plan of its checkpoint."""
         try:
             plan = port.validate(PlanInput, given)
         except ValidationError as error:
@@ -119,7 +122,7 @@ class ToolCalls:
         return Outcome.of_text(SHOWN)
 
     async def _checked(self, call: CallRecord, place: Place, span: Span) -> Outcome:
-        """Make the call after checking its tool, its input and, if the settings demand it, its approval."""
+        """Make the call after checks of its tool, its input and, if the settings require it, its approval."""
         if client_tool := self.client_tools.get(call.tool):
             place.leave()
             return await self._checked_by_schema(call, client_tool, span)
@@ -129,7 +132,7 @@ class ToolCalls:
         given = _read_input(tool, call)
         if isinstance(given, Outcome):
             return given
-        # A verdict stays, also where the changed input or new settings would need none.
+        # A verdict remains valid, even if the changed input or new settings would need none.
         if call.state in ("approved", "refused") or await self._needs_approval(tool, given):
             if not payloads.fits(_shown(call)):
                 return failed("invalid_tool_input", _UNSEEN)
@@ -142,7 +145,7 @@ class ToolCalls:
             call = await self._decided(call, span, standing.durations(tool), diff)
             if call.state == "refused":
                 return _refused(call)
-            # A person may have changed it. That is checked as the agent's input is: no verdict is a way round a check.
+            # A person may have changed the input. Check it like the agent's: approval must not bypass a check.
             given = _read_input(tool, call)
             if isinstance(given, Outcome):
                 return tool_calls.with_changes(call, given)
@@ -151,7 +154,7 @@ class ToolCalls:
         return tool_calls.with_changes(call, await perform(call, tool, given))
 
     async def _checked_by_schema(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
-        """Ask the run's caller, after checking the input and, if the settings demand it, the call's approval."""
+        """Request the call from the run's caller, after checks of its input and, if required, its approval."""
         if fault := await self._misfit(call, tool):
             return failed("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
@@ -169,7 +172,7 @@ class ToolCalls:
         return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _answered(self, call: CallRecord) -> Outcome:
-        """Ask the run's caller, and wait for the answer; `client_gone` without one."""
+        """Request the call from the run's caller and wait for the answer. Without one, fail with `client_gone`."""
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
             assert call.expires_at is not None
@@ -182,21 +185,27 @@ class ToolCalls:
         return call.outcome
 
     async def _needs_approval(self, tool: Tool, given: BaseModel) -> bool:
-        """True if the tool always waits; or if effects need approval, and the call has one or fetches an address that
-        could carry data out: neither does the run's message have it, word for word, nor is its host approved
-        (docs/privacy.md)."""
+        """Return whether the call needs approval (docs/privacy.md).
+
+        Some tools always wait. If effects need approval, a call with an effect waits. So does a call that fetches an
+        address that could carry data out: one that is not word for word in the run's message and whose host is not
+        approved.
+        """
         settings = self.use_case.settings
         if tool.always_waits:
             return True
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
         fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]
-        # In a thread: a message may have megabytes of addresses.
+        # Use a thread, because a message may have megabytes of addresses.
         return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
-        """Wait until the call is approved or refused, and return it. A takeover waits again, or finds the verdict. A
-        standing approval, which may last so long for this tool, approves it at once. `diff` is what it would change."""
+        """Wait until the call is approved or refused, and return it.
+
+        A takeover waits again, or finds the verdict. A standing approval approves the call at once; `durations` says
+        how long one may last for this tool. `diff` shows what the call would change.
+        """
         if call.state in ("called", "waiting") and durations:
             await self.log.flush()
             call = await tool_calls.approve_in_advance(self.use_case, self.run, self.log.attempt, call) or call
@@ -209,7 +218,7 @@ class ToolCalls:
                 while call.state == "waiting":
                     await watch.wait(JOB_POLL_SECONDS)
                     call = await tool_calls.get(self.use_case, call)
-        # Where nobody told the verdict yet, as it came while no attempt waited, this one does.
+        # If the verdict came while no attempt waited, it is not yet in the events: append it now.
         if call.state in ("approved", "refused") and call.waits_in is not None:
             await self.log.flush()
             await tool_calls.tell_decided(self.use_case, call, self.log.attempt)
@@ -217,15 +226,15 @@ class ToolCalls:
         return call
 
     async def _direct(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run a synchronous tool. One that is not repeatable and that an earlier attempt began fails instead."""
+        """Run a synchronous tool. Fail if an earlier attempt began this call and the tool is not repeatable."""
         if call.state == "begun" and not repeatable(tool):
             return failed("outcome_unknown", UNKNOWN)
-        # First: a call that is not made for want of money is not noted as begun.
+        # Hold the money first, so that a call that the run can't pay is not recorded as begun.
         if worst := price_of(tool.max_charges(given)):
             await self.budget.hold_charges(worst)
         if not repeatable(tool):
-            # Noted before the effect: found begun after a crash, it may have happened, and is not repeated
-            # (docs/decisions/07).
+            # Record this before the effect. A call that is found begun after a crash may have had its effect, so it is
+            # not repeated (docs/decisions/07).
             call = await self._move(call, "begun")
         run, key = self.run, f"{call.run_id}/{call.key}"
         task = LiveToolContext(
@@ -236,15 +245,17 @@ class ToolCalls:
         except WorkFailure as failure:
             outcome = failed(failure.code, failure.message)
         except BaseException:
-            if task.charges and not self.jobs.supervisor.stopping:  # on a stop the run goes on later with this call
+            if task.charges and not self.jobs.supervisor.stopping:  # on a stop, the run continues later with this call
                 await self._done(call, failed("outcome_unknown", _BROKEN_OFF), task.charges)
             raise
         await self._done(call, outcome, task.charges)
         return outcome
 
     async def _done(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
-        """Store the outcome of a call and bill its charges. Tried until it is stored, also after a cancel, because the
-        call was made."""
+        """Store the outcome of a call and bill its charges.
+
+        Retry until it is stored, even after a cancellation, because the call was made.
+        """
 
         async def done() -> None:
             await tool_calls.move(self.use_case, self.run, self.log.attempt, call, "done", outcome, charges)
@@ -252,25 +263,25 @@ class ToolCalls:
         await stopping.to_its_end(self.jobs.supervisor.store(self.run.run_id, done))
 
     async def _submit_and_follow(self, call: CallRecord, tool: Tool, given: BaseModel) -> Outcome:
-        """Run an asynchronous tool as a job and wait for its end; a takeover follows the job of the earlier attempt."""
+        """Run an asynchronous tool as a job and wait for its end. A takeover follows the earlier attempt's job."""
         job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
-        if self.use_case.process is None:  # else the queue has it executed
-            # Harmless for a job that an earlier attempt submitted: one under way, or ended, is not begun again.
+        if self.use_case.process is None:  # otherwise the queue starts it
+            # Harmless for a job of an earlier attempt: a running or finished job does not start again.
             self.jobs.wake(job.job_id)
         try:
             job = await self._follow(job)
-        except STORE_LOST:  # the run goes on soon and follows the job again
+        except STORE_LOST:  # the run resumes soon and follows the job again
             raise
         except BaseException:
-            if not self.jobs.supervisor.stopping:  # on a stop the run goes on later and follows the job again
+            if not self.jobs.supervisor.stopping:  # on a stop, the run resumes later and follows the job again
                 await jobs.stop(self.use_case, job.job_id, self.run.run_id, self.log.attempt)
             raise
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.log.file_written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
-        # What a limit of money ends is the run, too, and not only this call (docs/decisions/08).
+        # A limit of money ends the whole run, not only this call (docs/decisions/08).
         if error and error[0] == LIMIT_REACHED:
             raise WorkFailure(*error)
         if error is None and job.status == "cancelled":
@@ -280,8 +291,10 @@ class ToolCalls:
         return outcome
 
     async def _earlier_job(self, call: CallRecord, tool: Tool) -> JobRecord | None:
-        """The job that was submitted for this call already. None when there is none, and when it was stopped with the
-        run that this one was resumed from, or by a limit of that: it is submitted again, if nothing of it may be out.
+        """Return the job that was already submitted for this call, or None to submit one.
+
+        Submit the job again if it stopped with the run that this run continues, or by that run's limit, and if the tool
+        is repeatable.
         """
         if call.job_id is None:
             return None
@@ -294,12 +307,12 @@ class ToolCalls:
 
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
-            await self.budget.hold_charges(0, worst)  # the job holds the call: the run needs only what it has spent
+            await self.budget.hold_charges(0, worst)  # the job holds the money: the run needs only what it has spent
         room = await self.budget.room()
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst, room)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
-        """Wait for the job's end; its progress is reported as the run's."""
+        """Wait for the job's end, and report its progress as the run's."""
         shown = job.progress
         with self.use_case.signals.watch(job.job_id) as watch:
             while True:
@@ -321,7 +334,7 @@ class ToolCalls:
 
 
 def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
-    """Return the call's input as the tool's `Input`, or the outcome of a call whose input does not fit."""
+    """Return the call's input as the tool's `Input`, or the failed outcome of a call with an invalid input."""
     if payloads.size(call.input) > INPUT_MAX_BYTES:
         return failed("invalid_tool_input", _TOO_LARGE)
     try:
@@ -331,7 +344,7 @@ def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
 
 
 def _shown(call: CallRecord) -> dict[str, Any]:
-    """The call as events tell it to those who decide or execute it."""
+    """Return the fields of events for those who approve or execute the call."""
     return {"call_id": call.call_id, "tool": call.tool, "input": call.input}
 
 

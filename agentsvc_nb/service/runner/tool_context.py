@@ -1,5 +1,7 @@
-"""The service's `tools.port.ToolContext`, and how a tool is run with it: a tool's files go to its chat, its media and
-landing pages to its account."""
+"""The service's `tools.port.ToolContext`, and functions that run a tool with it.
+
+A tool's files go to its chat, its media and landing pages to its account.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ _ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 
 
 class AttemptResources:
-    """What tools hold for as long as one attempt at a run lasts (`ToolContext.held`), by the tool's name."""
+    """Resources that tools hold during one attempt at a run (`ToolContext.held`), by the tool's name."""
 
     def __init__(self, use_case: UseCaseContext, run_id: str) -> None:
         self._use_case = use_case
@@ -66,12 +68,12 @@ class AttemptResources:
 
 
 class LiveToolContext:
-    """A `tools.port.ToolContext` for one call of a tool, made by a run (which gives its `log`), a job, or neither.
+    """A `tools.port.ToolContext` for one call of a tool, by a run (which gives its `log`), a job, or neither.
 
     Attributes:
         spent: the tool's language model usage so far.
-        charges: its units that are billed, by kind. The caller of the tool bills them, also when the tool fails.
-        charges_held: what a job holds for its charges, in micro-cents.
+        charges: its billed units by kind. The caller of the tool bills them, even if the tool fails.
+        charges_held: the job's hold for its charges, in micro-cents.
         written: the paths of the files that the tool wrote.
     """
 
@@ -160,8 +162,10 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat belongs to no project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write a document that is shown shortened to a file, and return its path. The file does not count as an output
-        of the tool."""
+        """Write the whole of a shortened document to a file and return its path.
+
+        The file does not count as an output of the tool.
+        """
         return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
@@ -171,7 +175,7 @@ class LiveToolContext:
         content = await self._storage.store(name, data)
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
-            return None  # its blob is removed with other garbage
+            return None  # the garbage collection removes its blob
         facts = Facts(cast(MediaKind, kind), source, url)
         return (await media.keep(self._use_case, self._account, content, facts)).id
 
@@ -187,8 +191,10 @@ class LiveToolContext:
 
 
 async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
-    """Run the tool and count how long it worked and how it failed. Return its outcome. A result that is too large is
-    shortened and names the file that has all of it."""
+    """Run the tool, record its duration and failure, and return its outcome.
+
+    A result that is too large is shortened and names the file that has all of it.
+    """
     began, code = clock.monotonic(), None
     try:
         outcome = await tool.run(given, task)
@@ -196,7 +202,7 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
     except WorkFailure as failure:
         code = failure.code
         raise
-    except Exception:  # one that is cancelled has not failed
+    except Exception:  # a cancelled tool has not failed
         code = "agent_error"
         raise
     finally:
@@ -209,8 +215,10 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
 
 
 async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
-    """The outcome within `RESULT_BYTES`. Content may take half of that and is shortened; data may take the other half
-    and is left out if it is larger."""
+    """Return the outcome within `RESULT_BYTES`. Half of that is for content, which is shortened.
+
+    The other half is for data, which is left out if it is larger.
+    """
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
     kept = await asyncio.to_thread(payloads.shortened, {"content": outcome.content}, half - 1_000)
@@ -229,7 +237,7 @@ def tool_span(
     """Begin the span of a tool call."""
     if not context.tracing.on:
         return NO_SPAN
-    name = tool[:_SPAN_NAME_CHARS]  # a model may have made it up
+    name = tool[:_SPAN_NAME_CHARS]  # a model may have invented it
     found = {**attributes, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     found["gen_ai.tool.type"] = "function"
     if context.tracing.content:
@@ -239,14 +247,14 @@ def tool_span(
 
 
 def note_changed_input(context: UseCaseContext, span: Span, call: CallRecord) -> None:
-    """Add to the span of a call that a person changed its input, and the input that it is made with."""
+    """Record in the span of a call that a person changed its input, with the new input."""
     if call.asked_input is not None:
         arguments = {_ARGUMENTS: observing.shown(payloads.encode(call.input))} if context.tracing.content else {}
         span.set({"agentsvc.tool.input_changed": True, **arguments})
 
 
 def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
-    """Add what a tool returned to the span of its call, before that ends."""
+    """Record the outcome of a tool in the span of its call, before the span ends."""
     if context.tracing.content:
         span.set({"gen_ai.tool.call.result": observing.shown(payloads.encode(outcome.content))})
     if outcome.error is not None:
@@ -254,8 +262,10 @@ def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
 
 
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
-    """Run a tool directly, in the chat's workspace; its outcome. Its charges are counted in `charges`, also when it is
-    cancelled. A failure of the tool is not raised; it is `Outcome.error`."""
+    """Run a tool directly in the chat's workspace and return its outcome.
+
+    Count its charges in `charges`, even if it is cancelled. Return a failure of the tool as `Outcome.error`.
+    """
     task = LiveToolContext(storage, chat.account, chat.id, new_id("call"))
     task.charges = charges
     context = storage.use_case

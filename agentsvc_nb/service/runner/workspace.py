@@ -1,4 +1,4 @@
-"""The workspace of a chat (`tools.port.Workspace`): its files, and its tables, named and asked."""
+"""The workspace of a chat (`tools.port.Workspace`): its files, and queries of its tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOUND_MAX: Final = 100
 
 
 class ChatWorkspace:
-    """`tools.port.Workspace` of a chat, on the database and the blobs."""
+    """`tools.port.Workspace` of a chat, with the database and the blobs."""
 
     def __init__(self, storage: Storage, chat: str) -> None:
         self._storage = storage
@@ -67,8 +67,10 @@ class ChatWorkspace:
         return (await self._get(path)).unreadable
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...). Raises
-        `WorkFailure("too_much_work")`."""
+        """Return up to `FOUND_MAX` paths, best first, each with a score (1, 1/2, 1/3, ...).
+
+        Raises `WorkFailure("too_much_work")`.
+        """
         parsed = search_query.parse(query)
         if parsed is None:
             return []
@@ -94,9 +96,9 @@ class ChatWorkspace:
         return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:
-        """Write a document that is shown shortened to a file, and return its path, which depends on its content.
+        """Write the whole of a shortened document to a file. Return its path, which depends on the content.
 
-        The file is scratch, so it is listed but search does not find it.
+        The file is scratch: it is listed, but search does not find it.
         """
         data = await asyncio.to_thread(_as_json, document)
         path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
@@ -116,20 +118,23 @@ def _as_json(document: Any) -> bytes:
 
 FILES_MAX: Final = 100
 _AT_ONCE: Final = 8
-"""Files that are read at a time: more would only lie in the data folder for longer, when the blobs are elsewhere."""
+"""How many files are read at a time. With remote blobs, more would only stay in the data folder for longer."""
 _TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, which are read: name it to have it read."
 
 
 class TableAsker(Protocol):
-    """What answers questions about tables (`documents.engine.process.TableProcess`)."""
+    """Answers questions about tables (`documents.engine.process.TableProcess`)."""
 
     async def read(self, file: TableFile) -> TableAnswer: ...
     async def ask(self, question: SqlQuestion) -> TableAnswer: ...
 
 
 class ChatTables:
-    """Names hold for as long as this object: a file that is replaced meanwhile is asked as it was when it was named.
-    `file_of` gives the local file of a content, by its SHA-256: the same path each time."""
+    """The tables of a chat. Their names stay valid as long as this object.
+
+    A query uses a file as it was when it got its name, even if it was replaced since. `file_of` returns the local file
+    for a SHA-256, with the same path each time.
+    """
 
     def __init__(
         self,
@@ -147,7 +152,7 @@ class ChatTables:
         return await self._profiles(paths)
 
     async def _profiles(self, paths: Sequence[str], sql: str = "") -> Sequence[FileTables]:
-        """As `profiles`; among all files are those of computed tables whose names are in the SQL."""
+        """Do `profiles`. Without `paths`, include computed tables only if the SQL names them."""
         entries = {entry.path: entry for entry in await self._entries()}
         for path in paths:
             if path not in entries:
@@ -190,7 +195,7 @@ class ChatTables:
             return file, await self._asker.read(file)
 
     async def _asked(self, question: SqlQuestion) -> TableAnswer:
-        """The answer, while the files of its tables are here. Raises what `_sound` raises."""
+        """Return the answer, with local copies of the tables' files. Raises what `_sound` raises."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
                 await held.enter_async_context(self._file_of(sha256))
@@ -202,7 +207,7 @@ def _without_values(profile: TableProfile) -> TableProfile:
 
 
 def _sound(said: TableAnswer) -> TableAnswer:
-    """The answer, if it is no error. Raises `WorkFailure`."""
+    """Return the answer if it has no error. Raises `WorkFailure`."""
     match said.error:
         case None:
             return said
