@@ -214,7 +214,7 @@ def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
 def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
     process = f"process {seen.pid}" if seen else "its process"
     if told:
-        return f"The service in {folder.path} was told to end and did not: end {process} yourself."
+        return f"The service in {folder.path} did not stop when asked: end {process} yourself."
     return f"A server holds {folder.path} but does not answer: end {process} yourself."
 
 
@@ -291,7 +291,7 @@ def _running(folder: DataFolder) -> Ready | None:
         if _key(folder) != key:  # another process has replaced the key
             return _running(folder)
         if _is_of_the_holder(folder, ready):  # otherwise the server is gone and another program answers
-            raise EmbeddedError(_unproved(folder, ready, str(error) if key else "there is none")) from None
+            raise EmbeddedError(_unproved(folder, ready, str(error) if key else "the key is missing")) from None
         return None
     return ready
 
@@ -311,7 +311,7 @@ def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
 def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
     versions = f" (it has {ready.version}, this is {__version__})" if ready.version != __version__ else ""
     return (
-        f"What answers at {ready.base_url} does not prove that it holds the key in {folder.key} ({why}), so nothing "
+        f"The program at {ready.base_url} does not prove that it holds the key in {folder.key} ({why}), so nothing "
         f"was sent. A service of an older version can't{versions}; to restart it: {restart_command(folder.path)}"
     )
 

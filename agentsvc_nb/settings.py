@@ -265,8 +265,8 @@ class TelemetrySettings(Section):
 
     metrics_token: types.Key | None = Field(
         None,
-        description="Who sends it as `Authorization: Bearer` reads `/metrics`. Without a token there is no `/metrics`: "
-        "see monitoring.md.",
+        description="The token for `/metrics`: send it as `Authorization: Bearer`. Without a token there is no "
+        "`/metrics`: see monitoring.md.",
         repr=False,
         exclude=True,
     )

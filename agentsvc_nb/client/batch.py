@@ -40,7 +40,7 @@ class MapStopped(KeyboardInterrupt):
     """A `map` was interrupted. `partial` is the DataFrame with the answers so far. Repeat the call to continue."""
 
     def __init__(self, answered: int, total: int, partial: object) -> None:
-        super().__init__(f"Stopped: {answered} of {total} rows are answered; the same call goes on from there.")
+        super().__init__(f"Stopped: {answered} of {total} rows are answered; repeat the call to continue.")
         self.partial = partial
 
 

@@ -99,7 +99,7 @@ def adapt(frame: Any) -> DataFrameAdapter:
         return NarwhalsAdapter(nw.from_native(frame, eager_only=True))
     except TypeError:
         raise StefanBrainError(
-            f"A {kind} is not a DataFrame that can be asked over; nothing was sent.",
+            f"A {kind} is not a supported DataFrame; nothing was sent.",
             hint="Pass a DataFrame of pandas, polars or pyarrow. Call collect() on a lazy one first.",
         ) from None
 
@@ -202,14 +202,14 @@ def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapp
 
 def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
     if key not in frame.columns:
-        raise StefanBrainError(f"There is no column {key!r} to be the key; nothing was sent.")
+        raise StefanBrainError(f"There is no column {key!r} for `key`; nothing was sent.")
     values = frame.values(key)
     if None in values:
-        raise StefanBrainError(f"A row has no {key!r}, which is to be the key; nothing was sent.")
+        raise StefanBrainError(f"A row has no value in the key column {key!r}; nothing was sent.")
     texts = [str(value) for value in values]
     [(most_frequent, count)] = Counter(texts).most_common(1) or [("", 0)]
     if count > 1:
-        raise StefanBrainError(f"{most_frequent!r} is twice in {key!r}, which is to be the key; nothing was sent.")
+        raise StefanBrainError(f"{most_frequent!r} occurs several times in the key column {key!r}; nothing was sent.")
     return texts
 
 

@@ -159,7 +159,7 @@ class JobTimeoutError(StefanBrainError):
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
         late = f"{job_id} has not ended" if job_id else "The start was not answered"
-        super().__init__(f"{late} within the time allowed; it may go on.", hint=None if job_id else MAY_HAVE_STARTED)
+        super().__init__(f"{late} within the time allowed; it may continue.", hint=None if job_id else MAY_HAVE_STARTED)
         self.job_id = job_id
         self.chat = chat
 
@@ -192,7 +192,7 @@ def client_closed(*, sent: bool = True) -> APIConnectionError:
 
 def circular_pages(cursor: object) -> StefanBrainError:
     """Return the error for pages that lead back to an earlier cursor and would never end."""
-    return StefanBrainError(f"The service's pages go round in a circle: {cursor!r} comes again.")
+    return StefanBrainError(f"The service's pages lead back to an earlier page: cursor {cursor!r}.")
 
 
 _CLASSES: Final = {

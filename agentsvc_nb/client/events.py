@@ -299,17 +299,17 @@ def parse_event(data: Any) -> RunEvent:
     This does not check the fields of the payload, because callers read thousands of events and few fields.
     """
     if type(data) is not dict:
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     number, kind = data.get("id"), data.get("type")
     if type(number) is not int:
         number = _parse_id(number)
     if type(kind) is not str:
-        raise ValueError("`type` is missing or no text")
+        raise ValueError("`type` is missing or not text")
     created_at, payload = data.get("created_at"), data.get("payload")
     if created_at is not None and type(created_at) is not str:
-        raise ValueError("`created_at` is no text")
+        raise ValueError("`created_at` is not text")
     if payload is not None and type(payload) is not dict:
-        raise ValueError("`payload` is no object")
+        raise ValueError("`payload` is not an object")
     extra = {} if data.keys() <= _FIELDS else {name: data[name] for name in data if name not in _FIELDS}
     event: RunEvent = _KINDS.get(kind, OtherEvent)(number, kind, created_at or "", payload or {}, extra)
     return event
@@ -321,7 +321,7 @@ def _parse_id(number: object) -> int:
         return int(number)
     if isinstance(number, str) and number.isascii() and number.isdigit():
         return int(number)
-    raise ValueError("`id` is missing or no integer")
+    raise ValueError("`id` is missing or not an integer")
 
 
 class EventPage(Showing, runs.EventPage):

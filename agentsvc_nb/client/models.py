@@ -89,7 +89,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
         why = f"No JSON Schema can be made of {name}: {error.message}"
         raise refused("invalid_output_config", why) from None
     if made.get("type") != "object":
-        why = "refers to itself" if "$ref" in made else "is no object with named fields"
+        why = "refers to itself" if "$ref" in made else "is not an object with named fields"
         raise refused("invalid_output_config", f"{name} {why}; an answer can't have that shape.")
     return made
 
@@ -184,7 +184,7 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs
                 values = pd.to_datetime(values.astype("string"), utc=True, format="ISO8601", errors="coerce")
             made[name] = values.astype(dtype)
         except (ValueError, TypeError, OverflowError):
-            wrong = f"The service sent a `{name}` that is no {dtype}; use the records themselves."
+            wrong = f"The service sent a `{name}` that does not fit the type {dtype}; use the records themselves."
             raise StefanBrainError(wrong) from None
     found = pd.DataFrame(made)
     found.attrs.update(attrs)
@@ -257,7 +257,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
         >>> client.runs.wait(run.run_id).parse(Campaign).headline  # doctest: +SKIP
         """
         if self.structured_output is None:
-            why = self.last_error_message or self.last_error or "its answer is no JSON object"
+            why = self.last_error_message or self.last_error or "its answer is not a JSON object"
             raise StefanBrainError(f"Run {self.run_id} ({self.status}) has no structured output: {why}.")
         return parse_answer(shape, self.structured_output)
 

@@ -331,7 +331,7 @@ class AsyncEventStream(Generic[Data]):
         if wait is None:
             self._done = True
             error.attempts, error.last_event_id = self._failures, self.cursor
-            go_on = f"Attach to {self.run.run_id} after event {self.cursor} to go on from there."
+            go_on = f"Attach to {self.run.run_id} after event {self.cursor} to continue."
             error.hint = f"{error.hint} {go_on}" if error.hint and options.transient(error) else error.hint or go_on
             raise error
         await self._core.sleep(wait)

@@ -248,7 +248,7 @@ def word_to_html(data: bytes, *, margins: bool = False) -> str:
         except MemoryError:
             raise
         except Exception:
-            raise ValueError(f"it is no valid Word file: {error}") from None
+            raise ValueError(f"it is not a valid Word file: {error}") from None
 
 
 def _converted(parts: dict[str, _Element], style_map: str) -> str:

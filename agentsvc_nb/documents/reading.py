@@ -141,7 +141,7 @@ def _page(data: bytes) -> Document:
     if text is None:
         return Document(unreadable=NOT_TEXT)
     shown = _html_text(text)
-    return Document(shown, "" if shown else "It holds no text: a script may show it, which is not run.")
+    return Document(shown, "" if shown else "It has no text. A script may add text, but scripts are not run.")
 
 
 def _html_text(html: str) -> str:
@@ -164,7 +164,7 @@ def _read_mail(path: Path, limit: int) -> Document:
     """Read a message: subject, sender, receivers, date, text, and the names of attachments."""
     message = email.message_from_bytes(path.read_bytes()[:_UNPACKED_MAX], policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not (message["from"] or message["subject"] or message["date"]):
-        raise UnreadableDocument("It is no mail, though its name says so.")
+        raise UnreadableDocument("It is not a mail message, although its name says so.")
     lines = [f"# {_header(message, 'subject') or 'No subject'}", ""]
     lines += [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := _header(message, name))]
     attached = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]

@@ -43,8 +43,8 @@ def skill_name(folder: str) -> str:
     lowered = name == name.lower() and all(part.isalnum() for part in name.split("-"))
     if not lowered or len(name) > NAME_CHARS:
         raise SkillError(
-            f"{label(folder, 80)!r} is no name of a skill: it is 1 to {NAME_CHARS} lower-case letters and digits, with "
-            "single hyphens between them."
+            f"{label(folder, 80)!r} is not a valid skill name: use 1 to {NAME_CHARS} lower-case letters and digits, "
+            "with single hyphens between them."
         )
     return name
 
@@ -82,7 +82,7 @@ def _unfit(files: Mapping[str, str]) -> str | None:
         return f"has {len(files):,} files; {SKILL_FILES_MAX} are allowed"
     for path in files:
         if safe_path(path) is None:
-            return f"has a file {label(path, 80)!r}, which is no relative path inside its folder"
+            return f"has a file {label(path, 80)!r}, which is not a relative path inside its folder"
     size = sum(len(text.encode("utf-8", "replace")) for text in files.values())
     return f"has {size:,} bytes of text; {SKILL_BYTES:,} are allowed" if size > SKILL_BYTES else None
 
@@ -112,7 +112,7 @@ def _front_matter(name: str, text: str) -> dict[str, str]:
         # Scalars stay text, and tags construct no objects.
         found = yaml.load(front, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError) as error:
-        raise SkillError(f"The front matter of the skill {name!r} is no YAML: {_why(error)}.") from None
+        raise SkillError(f"The front matter of the skill {name!r} is not valid YAML: {_why(error)}.") from None
     if not isinstance(found, dict):
         raise SkillError(f"{MAIN} of the skill {name!r} {_NO_FRONT_MATTER}.")
     return {key: each for key, each in found.items() if isinstance(key, str) and isinstance(each, str)}

@@ -21,7 +21,7 @@ QUICK_BYTES: Final = 64_000
 """Plain text up to this size takes only some milliseconds to read and index."""
 BYTES_PER_CHARACTER: Final = 4
 NO_TEXT: Final = "It holds no text."
-NOT_TEXT: Final = "It holds bytes that are no text, though its name says so."
+NOT_TEXT: Final = "It is not text, although its name says so."
 EMPTY: Final = "It is empty."
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 """A NUL would end the text in some databases, and a lone surrogate cannot be encoded."""

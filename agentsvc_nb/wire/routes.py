@@ -157,11 +157,11 @@ PROJECT: Final = _path("project", "The project: a UUID or a `proj_...` ID.", *PR
 KEY_ID: Final = _path("id", "The ID of the key.", "key_not_found")
 
 CHAT_ID: Final = _query("chat_id", _text(ids.CHAT), _A_CHAT, *CHAT_ERRORS, required=True)
-INTO_CHAT: Final = _query("chat_id", _text(ids.CHAT), "Put the files into this chat, too.", *CHAT_ERRORS)
+INTO_CHAT: Final = _query("chat_id", _text(ids.CHAT), "Also put the files into this chat.", *CHAT_ERRORS)
 INTO_SESSION: Final = _query(
     "session",
     _text(minLength=1, maxLength=SESSION_CHARS),
-    "Put them into the chat with this label, which is created if there is none.",
+    "Put them into the chat with this label, which is created if needed.",
 )
 INTO_PROJECT: Final = _query("project", _text(ids.PROJECT), "The project of that chat.", *PROJECT_ERRORS)
 FILE_PATH: Final = _query(

@@ -196,7 +196,7 @@ class Verdict(Request):
     )
 
     standing: NewStandingApproval | None = Field(
-        default=None, description="Approve further calls of the tool, too; only with `approved: true`."
+        default=None, description="Also approve further calls of the tool; only with `approved: true`."
     )
 
     @model_validator(mode="after")

@@ -27,7 +27,7 @@ def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]
     state = "is undone" if undone.undone_at else "is not undone: its changes are in force"
     lines = [f"Run {short} {state}.", *(f"- {label(file.path)}: {_done(file)}" for file in undone.files)]
     if any(file.reason == "changed_since" for file in undone.files):
-        lines.append(f"`{command} {'redo' if redo else 'undo'} {short} --force` changes the files that were left, too.")
+        lines.append(f"`{command} {'redo' if redo else 'undo'} {short} --force` also changes the files that were left.")
     if undone.undone_at:
         lines.append(f"`{command} redo {short}` brings the changes back.")
     return lines

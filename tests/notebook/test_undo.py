@@ -42,7 +42,7 @@ def test_a_run_is_undone_and_redone(terminal: Any, capsys: pytest.CaptureFixture
     terminal.cell("%runs undo last")
     out = capsys.readouterr().out
     assert "- uploads/prices.csv: left as it is, because it was changed since" in out
-    assert f"`%runs undo {run[:8]} --force` changes the files that were left, too." in out
+    assert f"`%runs undo {run[:8]} --force` also changes the files that were left." in out
     terminal.cell("%runs undo last --force")
     assert "- uploads/prices.csv: restored" in capsys.readouterr().out
     with pytest.raises(AskError, match="The run is missing"):

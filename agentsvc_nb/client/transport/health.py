@@ -52,7 +52,7 @@ class Health:
         head, found, body = self._heard.partition(_HEAD_END)
         if found and len(body) >= (length := _length(head)):
             if len(body) > length:
-                raise Unproved("it says more than it was asked")
+                raise Unproved("it sent more than the answer")
             self._read(body)
             return True
         if not data:
@@ -67,7 +67,7 @@ class Health:
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not proof.is_instance(answer.get("instance")):
-            raise Unproved("it does not say who it is")
+            raise Unproved("it does not identify itself")
         self.instance, self._proof = answer["instance"], answer.get("proof")
 
     def check(self, key: str, peer: tuple[Any, ...]) -> None:
@@ -76,10 +76,10 @@ class Health:
         `peer` is the remote (host, port) of this end's socket.
         """
         if not isinstance(self._proof, str):
-            raise Unproved("it gives none")
+            raise Unproved("it sent no proof")
         expected = proof.proof(key, self.nonce, self.instance, proof.address(str(peer[0]), int(peer[1])))
         if not key or not proof.same(expected, self._proof):
-            raise Unproved("the one it gives is wrong")
+            raise Unproved("its proof is wrong")
 
 
 def _length(head: bytes) -> int:
@@ -125,6 +125,6 @@ def handshake(host: str, port: int, seconds: float) -> PeerIdentity:
         while not health.hear(connection.recv(READ_BYTES)):
             left = ends - clock.monotonic()
             if left <= 0:
-                raise TimeoutError(f"{host}:{port} did not say in time who it is")
+                raise TimeoutError(f"{host}:{port} did not identify itself in time")
             connection.settimeout(left)
     return PeerIdentity(health, peer)

@@ -165,7 +165,7 @@ def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.Ca
             assert re.search(RESTART, shown.err)
             assert "token" not in shown.out + shown.err
         main(["doctor", "--data", str(data)])
-        assert "fail  server: What answers at" in capsys.readouterr().out
+        assert "fail  server: The program at" in capsys.readouterr().out
         assert main(["restart", "--data", str(data)]) == 0
         assert process.wait(30) == 0
     assert find_or_start(data).instance != before.instance

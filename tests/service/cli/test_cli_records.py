@@ -170,7 +170,7 @@ def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> 
             f"Run {run.run_id[:8]} is undone.",
             "- a.md: removed; its versions are kept",
             "- b.md: left as it is, because it was changed since",
-            f"`agentsvc runs undo {run.run_id[:8]} --force` changes the files that were left, too.",
+            f"`agentsvc runs undo {run.run_id[:8]} --force` also changes the files that were left.",
             f"`agentsvc runs redo {run.run_id[:8]}` brings the changes back.",
         ],
     )

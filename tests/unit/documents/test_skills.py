@@ -30,14 +30,14 @@ def test_numbers_and_words_of_yaml_stay_texts() -> None:
 @pytest.mark.parametrize(
     ("folder", "files", "why"),
     [
-        ("Tone", {"SKILL.md": main("Tone")}, "'Tone' is no name of a skill: it is 1 to 64 lower-case letters"),
+        ("Tone", {"SKILL.md": main("Tone")}, "'Tone' is not a valid skill name: use 1 to 64 lower-case letters"),
         ("tone", {"skill.md": main()}, "has no SKILL.md"),
         ("tone", {"SKILL.md": "Be dry."}, "does not begin with a front matter"),
         ("tone", {"SKILL.md": main(description="[" * 5_000)}, "has over 500 brackets"),
         ("tone", {"SKILL.md": main(text="") + "x" * 500_000}, "has 500,0"),
         ("tone", {"SKILL.md": main(description="x" * 1_025)}, "`description` of 1 to 1,024 characters"),
         ("tone", {"SKILL.md": main("voice")}, "'tone' is called 'voice' in its front matter"),
-        ("tone", {"SKILL.md": main(), "../key": "x"}, "'../key', which is no relative path"),
+        ("tone", {"SKILL.md": main(), "../key": "x"}, "'../key', which is not a relative path"),
         ("tone", {"SKILL.md": main(), **{f"{n}.md": "" for n in range(100)}}, "has 101 files; 100 are allowed"),
     ],
 )
