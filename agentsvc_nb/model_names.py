@@ -60,7 +60,7 @@ def model_id(model: str) -> str:
 
 
 def on_own_server(model: str) -> bool:
-    """Return True if a model at another address runs on the user's own server.
+    """Return True if a model with a custom address runs on the user's own server.
 
     Any other model belongs to its provider, also through a gateway or at an endpoint of another region.
 

@@ -140,7 +140,7 @@ async def map_(
     core, project, model = self._core.scoped(options), optional("project", project), optional("model", model)
     about: dict[str, Any] = {"schema": config, "project": project, "salt": salt}
     about |= {name: value for name, value in (("model", model), ("effort", effort)) if value is not None}
-    # Before uploading a file, because this checks the message and the key.
+    # Create the rows before uploading, because this checks the message and the key.
     rows = batch_rows.make_rows(adapter, message, key, about)
     ids = identifiers("file_ids", file_ids)
     staged = await AsyncFiles(core).upload(*files)

@@ -87,7 +87,6 @@ class ClientTool:
         return {name: getattr(self, name) for name in ("name", "description", "input_schema", "effect")}
 
     def __call__(self, given: Any) -> Any:
-        """Call the function with the agent's input."""
         return validate_call(self.function)(**given)
 
 
@@ -137,7 +136,7 @@ class ClientCalls:
             self._asked.append(event)
 
     async def work(self) -> None:
-        """Execute the queued calls in this thread and send the answers. The next call sends answers that fail now.
+        """Execute the queued calls in this thread and send the answers. If sending fails now, the next call repeats it.
 
         Raises exceptions that interrupt a function, such as `KeyboardInterrupt`.
         """

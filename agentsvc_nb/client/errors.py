@@ -155,7 +155,10 @@ class JobFailedError(StefanBrainError):
 
 
 class JobTimeoutError(StefanBrainError):
-    """The deadline passed, and the work continues. Wait again with `job_id`, or look for it if that is None."""
+    """The deadline passed, and the work continues.
+
+    Wait again with `job_id`. It is None if the start got no answer.
+    """
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
         late = f"{job_id} has not ended" if job_id else "The start was not answered"

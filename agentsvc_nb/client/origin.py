@@ -44,7 +44,7 @@ class Origin:
 
     @property
     def secret(self) -> Secret | None:
-        """Return the secret that the embedded service must prove on each connection. Other services have None."""
+        """Return the secret that an embedded service must prove on each connection, or None for any other service."""
         return self._secret if self.reconnect else None
 
     def resolved(self, link: str) -> str | None:

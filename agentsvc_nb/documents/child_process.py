@@ -116,13 +116,11 @@ class LimitedChild:
 
     @property
     def input(self) -> IO[bytes]:
-        """Return the child's standard input."""
         assert self._process.stdin is not None
         return self._process.stdin
 
     @property
     def output(self) -> IO[bytes]:
-        """Return the child's standard output."""
         assert self._process.stdout is not None
         return self._process.stdout
 

@@ -87,7 +87,6 @@ class DocumentReader:
         return IndexedText(*answer.decode().split(_END))
 
     def close(self) -> None:
-        """End the children."""
         self._pool.close()
 
 

@@ -117,7 +117,6 @@ class TextPieces:
         self._pieces.append(text)
 
     def joined(self) -> str:
-        """Return the text so far."""
         return "".join(self._pieces).translate(self._PLAIN)
 
 

@@ -107,7 +107,6 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
 
 
 def _read_packed(path: Path, name: str, limit: int) -> Document:
-    """Read text that is packed with gzip."""
     try:
         with gzip.open(path) as file:
             data = file.read(_UNPACKED_MAX)

@@ -280,7 +280,6 @@ def _describe(error: jsonschema_rs.ValidationError) -> SchemaError:
 
 
 def _show(value: object) -> str:
-    """Return a short form of a value."""
     if isinstance(value, str):
         value = value[:60] + "…" if len(value) > 60 else value
     elif isinstance(value, (list, dict)) and value:

@@ -17,7 +17,7 @@ _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # the forms 
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _CHECKED = 1_000
-"""`occurrences` calls `check` after this many tried places of a text, which is about every millisecond."""
+"""The number of places that `occurrences` tries between two calls of `check`: about a millisecond."""
 Check = Callable[[], None]
 
 
@@ -56,7 +56,6 @@ class Query:
 
     @property
     def words(self) -> int:
-        """Return the number of words of all phrases."""
         return sum(len(phrase.units) for phrase in chain(self.exclusions, *self.groups))
 
 

@@ -86,7 +86,6 @@ def tidied(found: Document, limit: int) -> Document:
 
 
 def is_plain(kind: str) -> bool:
-    """Return True for a media type of plain text."""
     return kind not in DOCUMENTS and not kind.startswith("image/") and _PLAIN.match(kind) is not None
 
 

@@ -91,7 +91,6 @@ def build(model: type[BaseModel]) -> None:
 
 
 def build_all() -> None:
-    """Complete all models that have been imported."""
     waiting: list[type[BaseModel]] = [Model, Request]
     while waiting:
         model = waiting.pop()

@@ -33,7 +33,7 @@ def is_nonce(text: object) -> bool:
 
 
 def is_instance(text: object) -> bool:
-    """Return True if `text` can be an instance id in a proof: it must not contain the separator, a line end."""
+    """Return True if `text` can be an instance id in a proof. It must not contain a line end, the separator."""
     return isinstance(text, str) and _INSTANCE.fullmatch(text) is not None
 
 

@@ -78,7 +78,7 @@ class DeletedKey(Model):
 
 
 class DayUsage(Model):
-    """An account's billed cost of today, and the cost that its active work holds.
+    """Today's usage of an account: the billed cost, and the cost that active work holds.
 
     `limit_cents` is its daily budget, or null for none. The day is in the service's time zone and ends at `resets_at`.
     """
@@ -201,7 +201,7 @@ class LandingPage(Model):
 
 
 class NewLabels(Request):
-    """The body of `PUT /landing-pages/{page_id}/labels`: all labels of the page from now on."""
+    """The body of `PUT /landing-pages/{page_id}/labels`: the complete new labels of the page."""
 
     labels: dict[str, str] = Field(
         description="Values by label name; labels that are left out are removed.", examples=[{"goal": "buy"}]

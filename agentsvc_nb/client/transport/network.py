@@ -145,7 +145,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return the host, or with a deadline its addresses, because each of them would get the whole time again."""
+    """Return the host, or with a deadline its addresses, because httpcore restarts the time for each address."""
     if not isinstance(timeout, Timeout) or timeout.ends == math.inf:
         return [host]
     try:

@@ -111,7 +111,7 @@ class _Column:
     """The largest absolute number of the usual cells."""
     unusual: tuple[str, ...] = ()
     hints: Hints = NO_HINTS
-    """Hints from the other columns, once they count."""
+    """Hints from the other columns; empty during the first reading."""
 
 
 def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimiter: str) -> ReadTable | None:
@@ -289,7 +289,6 @@ class _Loader:
                 self.engine.execute(f"DELETE FROM {self.raw} WHERE rowid > {end}")
 
     def load(self) -> ReadTable:
-        """Create the typed table."""
         names = self.layout.names
         columns = [self._draft(f"c{at}", name) for at, name in enumerate(names)]
         shown = collect_hints([column.reading for column in columns], self.hints)
@@ -578,7 +577,7 @@ class _Loader:
                     where = f"rowid IN (0, {self.rows - 1})"
                 places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE {empty} AND ({where})").fetchall()
                 found.hollow |= {place for (place,) in places}
-        for at in range(len(columns)) if not labels else ():  # columns such as ids, which a total lacks
+        for at in range(len(columns)) if not labels else ():  # id columns, which a total leaves empty
             places = self.engine.execute(f"SELECT rowid FROM {self.raw} WHERE c{at} = '' LIMIT 2").fetchall()
             found.hollow |= {place for (place,) in places} & {0, self.rows - 1} if len(places) == 1 else set()
         found.hollow -= found.worded

@@ -79,7 +79,6 @@ class TableProcess:
         return (await self._ask(question))[0]
 
     def close(self) -> None:
-        """End the children."""
         self._pool.close()
 
     async def _ask(self, question: Question) -> tuple[TableAnswer, int]:

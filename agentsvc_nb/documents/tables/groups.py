@@ -28,7 +28,7 @@ def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[l
 
 
 def repeats_unclearly(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> bool:
-    """Return True if labels may apply to the rows below, but the next column does not confirm it."""
+    """Return True if labels may apply to the rows below, but the next column leaves it open."""
     return 0 < len(_groups(rows, columns)) * 2 <= len(rows)
 
 

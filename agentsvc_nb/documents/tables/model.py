@@ -129,12 +129,10 @@ def summarize(error: Exception) -> str:
 
 
 def is_filled(cell: Cell) -> bool:
-    """Return True if the cell has a value."""
     return cell is not None and cell != "" and not (isinstance(cell, str) and cell.isspace())
 
 
 def count_filled(row: Sequence[Cell]) -> int:
-    """Count the filled cells of a row."""
     return sum(1 for cell in row if is_filled(cell))
 
 

@@ -59,7 +59,6 @@ class Line:
     """The largest absolute number in each column, for a run of rows."""
 
     def peak(self, column: int) -> Decimal:
-        """Return the largest absolute number in a column."""
         return self.largest[column] if self.largest else abs(self.numbers[column] or Decimal(0))
 
 
@@ -240,7 +239,7 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
         if 0 < len(empty) * 2 < len(rows):
             # A total lacks the labels of the levels below its own. A row of data may lack repeated labels.
             found.hollow |= {place for place in empty if at == labels[-1] or is_filled(cell_at(rows[place], labels[0]))}
-    if not labels:  # columns such as ids, which a total lacks
+    if not labels:  # id columns, which a total leaves empty
         for column in columns:
             empty = {place for place, value in enumerate(column.values) if value is None}
             found.hollow |= empty & {0, len(rows) - 1} if len(empty) == 1 else set()

@@ -249,7 +249,6 @@ _NO_SPACES: Final = str.maketrans("", "", _SPACES)
 
 
 def is_currency(unit: str) -> bool:
-    """Return True for a currency sign or code."""
     return unit[-1:] in _SIGNS or unit in CURRENCY_CODES or unit.casefold() in _WORDS
 
 
