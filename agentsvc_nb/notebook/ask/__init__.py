@@ -1,7 +1,7 @@
-"""Asking from a cell, and the runs that come of it. One question is read from the top:
+"""Ask from a cell, and handle the runs that follow. To follow one question, read from the top:
 
-request     its options, its chat and key, or the earlier run that is shown instead
-follower    start or attach, follow, draw, end with an answer or an exception
-background  the same in a thread, as a future          answer   the value of a cell
-each        a question for each row of a DataFrame     history  list, show, wait, cancel; approval of tool calls
+request     prepare the question: options, chat, idempotency key, or an earlier run to show instead
+follower    start a run or attach to one, follow it, draw it, and return its answer or raise
+background  do the same in a thread, and return a future          answer   the value of a cell
+each        ask a question for each row of a DataFrame     history  list, show, wait, cancel; approve tool calls
 """

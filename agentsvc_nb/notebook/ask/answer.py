@@ -1,4 +1,4 @@
-"""The answer of a run as a cell's value: its text, its structured data (`--schema`), the code that it proposes."""
+"""The answer of a run as a cell's value: its text, its structured data (`--schema`), and its proposed code."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def first_code(text: str) -> str | None:
 
 
 RECORDS: Final = "records"
-"""The property that holds the array of a list of records: the root of a schema that is sent must be an object."""
+"""The property that holds a list of records, because the root of a schema that is sent must be an object."""
 
 
 class AnswerShape:
     """The shape of an answer: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema as a dict.
 
-    `given` is the value of the variable `name`, which error messages mention. Raises `AskError` for any other value,
-    and for a schema that an answer cannot have.
+    `given` is the value of the variable `name`; error messages mention that name. Raises `AskError` for any other
+    value, and for a schema that no answer can have.
     """
 
     def __init__(self, name: str, given: Any) -> None:
@@ -70,23 +70,24 @@ class AnswerShape:
         self.schema: dict[str, Any] = sent
 
     def read(self, data: dict[str, Any], **attrs: Any) -> Any:
-        """Convert the answer's data: to an instance of the model, or a DataFrame for records; a dict stays as it is.
+        """Convert the answer's data to an instance of the model, or to a DataFrame for records. A dict is returned
+        unchanged.
 
-        Raises `StefanBrainError` naming the first field that does not fit.
+        Raises `StefanBrainError` with the name of the first field that does not fit.
         """
         if self.records:
             return frame(self.rows(data), self.columns, **attrs)
         return models.parse_answer(self.kind, data) if self.kind is not None else data
 
     def rows(self, data: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the records of an answer as rows; a record that is not an object becomes `{"value": record}`."""
+        """Return the records of an answer as rows. A record that is not an object becomes `{"value": record}`."""
         found = data.get(RECORDS)
         rows = found if isinstance(found, list) else []
         return [row if isinstance(row, dict) else {"value": row} for row in rows]
 
     @property
     def columns(self) -> dict[str, str]:
-        """The dtype of each column, by field name; a field that allows several types has dtype `object`."""
+        """The dtype of each column by field name. A field that allows several types has dtype `object`."""
         item = self._resolved(self.schema["properties"][RECORDS].get("items") or {})
         fields = item.get("properties") or {}
         return {name: _column(self._resolved(field)) for name, field in fields.items()}
@@ -98,7 +99,7 @@ class AnswerShape:
 
 
 def _wrapped(array: dict[str, Any]) -> dict[str, Any]:
-    """Wrap an array schema in an object schema. `$defs` move to the root, so that `#/$defs/...` still resolves."""
+    """Wrap an array schema in an object schema. Move `$defs` to the root, so that `#/$defs/...` still resolves."""
     shared: dict[str, Any] = {name: array[name] for name in ("$defs", "definitions") if name in array}
     inner = {name: part for name, part in array.items() if name not in shared}
     return {
@@ -120,7 +121,7 @@ def _column(field: dict[str, Any]) -> str:
 
 
 class CellAnswer(WorkResult):
-    """The answer of a run. `again` is True if an earlier run was shown again instead of asking anew.
+    """The answer of a run. `again` is True if the cell shows an earlier run instead of asking anew.
 
     Example: `answer.text`, `answer.df`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
     """
@@ -151,10 +152,10 @@ class CellAnswer(WorkResult):
 
     @property
     def data(self) -> Any:
-        """The structured data of the answer; None if no schema was given or the run returned none.
+        """The structured data of the answer. None if the question had no schema or the run returned no data.
 
-        A dict, an instance of the model, or for a list of records a DataFrame. Raises `StefanBrainError` when the
-        answer fits the schema, but not the model's own validators.
+        The value is a dict, an instance of the model, or a DataFrame for a list of records. Raises `StefanBrainError`
+        when the answer fits the schema but fails the model's validators.
         """
         found = self.run.structured_output
         if found is None or self._shape is None:
@@ -163,9 +164,9 @@ class CellAnswer(WorkResult):
 
     @functools.cached_property
     def tables(self) -> list[pd.DataFrame]:
-        """The tables that the run computed, as DataFrames; fetched when they are first asked for. No table: `[]`.
+        """The tables that the run computed, as DataFrames; `[]` if there are none. The first access fetches them.
 
-        Raises `StefanBrainError` when they can't be fetched.
+        Raises `StefanBrainError` when the service cannot send them.
         """
         return self._fetch_tables() if table_files(self.files) else []
 
@@ -185,7 +186,9 @@ class CellAnswer(WorkResult):
 
     @property
     def basis(self) -> AnswerBasis | None:
-        """What the answer rests on (`computed`, `quoted`, ...), by its agent; None if the agent did not say."""
+        """The basis of the answer as its agent reported it (`computed`, `quoted`, ...). None if the agent reported
+        none.
+        """
         return self.run.basis
 
     @property
@@ -216,7 +219,7 @@ class CellAnswer(WorkResult):
 
     @property
     def _contents(self) -> str:
-        """Describe what the answer has, without a request: the size of a table is known once it was fetched."""
+        """Describe the contents without sending a request. The size of a table is known only after it was fetched."""
         count = len(table_files(self.files))
         sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
         parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]

@@ -1,4 +1,4 @@
-"""Runs in the background: a future as the cell's value, while other cells run."""
+"""Background runs: the cell's value is a future, and other cells run in the meantime."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 _LOOK_SECONDS: Final = 0.25
-"""The longest single wait: on Windows, a wait without a limit would not notice an interrupt."""
+"""The longest single wait in seconds. On Windows, an unlimited wait would not notice an interrupt."""
 
 
 class BackgroundResult(DisplayedResult, Generic[K]):
-    """A future whose result is computed in a thread of its own; can be awaited. Subclasses implement `make`.
+    """A future whose own thread computes the result; it can be awaited. Subclasses implement `make`.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
     """
@@ -43,9 +43,9 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         self._future: Future[K] = Future()
 
     def run_here(self) -> K:
-        """Do the work in the calling thread, for hosts that lose updates of an output after its cell has ended.
+        """Do the work in the calling thread, for hosts that drop updates of an output after its cell has ended.
 
-        Returns and raises as `wait`; the caller shows what is raised.
+        Returns and raises like `wait`; the caller shows the exception.
         """
         self._run()
         return self.wait()
@@ -54,12 +54,12 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         threading.Thread(target=self._run, args=(self.left_alone,), name="agentsvc-background", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> K:
-        """Wait for the result and return it; `timeout` is in seconds (None: no limit).
+        """Wait for the result and return it. `timeout` is in seconds; None means no limit.
 
         Raises:
             AskError, RunFailed: the work failed, as it would in the foreground.
-            JobTimeoutError: `timeout` has elapsed; the work goes on.
-            RunStopped: the wait was interrupted; the work goes on.
+            JobTimeoutError: `timeout` has elapsed; the work continues.
+            RunStopped: the user interrupted the wait; the work continues.
         """
         left = float("inf") if timeout is None else timeout
         told: set[str] = set()
@@ -82,17 +82,17 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
     def done(self) -> bool:
-        """Whether the work has ended, with a result or an error."""
+        """Return True if the work has ended, with a result or an error."""
         return self._future.done()
 
     @property
     def waited_for(self) -> str | None:
-        """The id of the run or job, for `JobTimeoutError`; None while it has none."""
+        """The id of the run or job, for `JobTimeoutError`; None until it has one."""
         return None
 
     @property
     def status(self) -> str:
-        """The state as last seen; does not wait."""
+        """The last known state; does not wait."""
         raise NotImplementedError
 
     @property
@@ -101,20 +101,20 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         raise NotImplementedError
 
     def make(self) -> K:
-        """Do the work and return its result; called in the thread."""
+        """Do the work and return its result. The future's thread calls this."""
         raise NotImplementedError
 
     def tell(self, told: set[str]) -> None:
-        """Print what blocks the work, once; called repeatedly by `wait`. `told` holds the ids already printed."""
+        """Print once what blocks the work. `wait` calls this repeatedly; `told` holds the ids already printed."""
 
     def left_alone(self, error: BaseException) -> None:
-        """Hook: the work failed with an error that the output does not show yet."""
+        """Hook: show the error of work that failed in its own thread."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
 
     def outcome(self) -> Any:
-        """Return the result, or the partial answer of a failure; None if there is neither yet. Does not wait."""
+        """Return the result, the partial answer of a failure, or None if there is neither yet. Does not wait."""
         if not self.done():
             return None
         failed = self._future.exception()
@@ -130,7 +130,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
 
 
 class Background(BackgroundResult[CellAnswer]):
-    """The answer of a run in the background. Attributes of the answer wait for the run's end; can be awaited.
+    """The answer of a background run. Its attributes wait for the run's end. It can be awaited.
 
     Example: `answer.text`, `answer.files`, `answer.df`, `await answer`; without waiting `answer.done()`,
     `answer.status`, `answer.cancel()`
@@ -144,14 +144,15 @@ class Background(BackgroundResult[CellAnswer]):
         return self._follower.follow()
 
     def tell(self, told: set[str]) -> None:
-        """Print tool calls that wait for approval: a blocked cell may have no live output that shows them. Calls for
-        the kernel, which that cell keeps busy, are done in it."""
+        """Print tool calls that wait for approval, because a blocked cell may have no live output that shows them.
+        Serve calls for the kernel here, because this cell keeps the kernel busy.
+        """
         if self._follower.desk is not None:
             self._follower.desk.help_out()
         print_new_calls([*self._follower.view.asked.values()], told)
 
     def cancel(self) -> None:
-        """Cancel the run on the service; a run that still waits for its turn is never started. Safe to repeat."""
+        """Cancel the run on the service. A run that still waits for its turn never starts. Safe to repeat."""
         self._follower.cancel()
 
     @property
@@ -160,7 +161,7 @@ class Background(BackgroundResult[CellAnswer]):
 
     @property
     def run_id(self) -> str:
-        """The run's id, empty before it has started; does not wait."""
+        """The run's id, empty until the run starts; does not wait."""
         return self._follower.view.run_id
 
     @property
@@ -218,14 +219,14 @@ def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, 
     A new chat does not become the notebook's chat.
 
     Args:
-        here: return only when the run has ended, for hosts that lose updates of an output after its cell has ended.
+        here: return only when the run has ended, for hosts that drop updates of an output after its cell has ended.
 
     Raises:
-        AskError: the service did not answer before the start. Later errors are raised by the result's `wait`, or
-            with `here` by this function.
+        AskError: the service did not answer before the start. The result's `wait` raises later errors; with `here`,
+            this function raises them.
     """
     request = request if request.key else prepare(session, request)
-    # Queued behind the run that holds the chat, not refused: its cell has ended, so nobody is there to ask again.
+    # Queue behind the run that holds the chat instead of failing: the cell has ended, so nobody would ask again.
     follower = RunFollower(session, replace(request, wait=True), screen, background=True, fails_cell=here)
     follower.record()
     where = str(request.address)
@@ -240,10 +241,10 @@ def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, 
 
 
 def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Background:
-    """Prepare a question of a chat widget; the caller starts it with `start` or `run_here`.
+    """Prepare a question of a chat widget. The caller starts it with `start` or `run_here`.
 
-    No earlier run is shown again for it. It is not part of the execution history either, so it does not affect which
-    cells' runs are shown again. Raises `AskError` when there is no connection.
+    It never shows an earlier run instead. It does not enter the execution history, so it does not affect which cells
+    show their runs again. Raises `AskError` when there is no connection.
     """
     follower = RunFollower(session, address(session, request), screen, background=True, fails_cell=False)
     follower.record()
@@ -251,5 +252,5 @@ def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Backgr
 
 
 def prepare_attach(session: Session, run_id: str, screen: Screen) -> Background:
-    """Prepare to follow a run that was started before, as `prepare_ask` does for a question."""
+    """Prepare to follow a run that already started, as `prepare_ask` does for a question."""
     return Background(RunFollower(session, AskRequest(shown=run_id), screen, fails_cell=False))

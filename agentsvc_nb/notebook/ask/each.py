@@ -24,11 +24,11 @@ from agentsvc_nb.wire.runs import CENT
 
 DRAW_SECONDS: Final = 0.2
 _STEPS: Final = 10
-"""The number of lines that a terminal prints while the rows are asked."""
+"""The number of progress lines that a terminal prints."""
 
 
 class Rows(DisplayedResult):
-    """The answers: `frame` is the DataFrame with the new columns."""
+    """The answers. `frame` is the DataFrame with the new columns."""
 
     def __init__(self, bundle: Bundle, frame: Any) -> None:
         super().__init__(bundle)
@@ -39,11 +39,11 @@ class Rows(DisplayedResult):
 
 
 class RowsBar:
-    """The progress of a batch: a live bar in a browser, ten lines in a terminal, nothing in a static host.
+    """Show the progress of a batch: a live bar in a browser, ten lines in a terminal, nothing in a static host.
 
     Attributes:
-        own: whether this machine's own service answers.
-        models: those that have answered.
+        own: whether this machine's embedded service answers.
+        models: the models that have answered.
     """
 
     def __init__(self, output: Output, mode: Mode, clock: Callable[[], float] = clock.monotonic) -> None:
@@ -59,7 +59,7 @@ class RowsBar:
     def __call__(self, progress: MapProgress) -> None:
         self.models = progress.models
         now, step = self._clock(), _STEPS * progress.done // max(1, progress.total)
-        # The last progress is always drawn, or the bar would stop short of its end.
+        # Always draw the last progress, or the bar would stop before its end.
         if self._mode == "live" and (now - self._drawn >= DRAW_SECONDS or progress.done == progress.total):
             self._drawn = now
             self._bar.draw(progress_bundle(progress, self.own))
@@ -82,7 +82,7 @@ def ask_each(
     max_concurrency: int = CONCURRENCY,
     max_cents: float | None = None,
 ) -> Rows:
-    """Ask every row and return the answers; a row that failed has a value in the column `error`.
+    """Ask about every row and return the answers. A row that failed has a value in the column `error`.
 
     Args:
         request: the question; its message names columns as `{{column}}`.
@@ -90,9 +90,10 @@ def ask_each(
         key, max_concurrency, max_cents: as for `client.map`.
 
     Raises:
-        AskError: the batch could not be started.
+        AskError: the batch did not start.
         RunFailed: every row failed (not with `raise_error=False`); its `answer` is the DataFrame.
-        RunStopped: the cell was interrupted. Its `answer` has the rows so far; running the cell again continues there.
+        RunStopped: the user interrupted the cell. Its `answer` has the rows so far; running the cell again continues
+            there.
     """
     shape = request.shape
     if shape is not None and shape.records:
@@ -123,7 +124,7 @@ def ask_each(
                 max_concurrency=max_concurrency,
                 max_cents=max_cents,
                 timeout=WAIT_SECONDS if request.timeout is None else request.timeout,
-                # Part of the fingerprint of each row: with another salt no earlier answer is found.
+                # The salt is part of each row's fingerprint: a new salt finds no earlier answer.
                 salt=secrets.token_hex(8) if request.fresh else "",
                 on_progress=show_progress,
             )
@@ -132,7 +133,7 @@ def ask_each(
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
-    if _spent(1, bar.models, bar.own) == FREE:  # the column agrees with the line below the table
+    if _spent(1, bar.models, bar.own) == FREE:  # the column must agree with the line below the table
         set_columns = out.assign if hasattr(out, "assign") else out.with_columns
         out = set_columns(cents=out["cents"] * 0)
     bundle, answered = _table(session, request, name, frame, out, bar)
@@ -147,9 +148,9 @@ def ask_each(
 
 
 def _files_version(session: Session, chat: str | None) -> str:
-    """Return a text that changes with the chat's files, but not with those that only cells below have put or made.
+    """Return a text that changes with the chat's files, except files that only cells below put or made.
 
-    After a restart the chat has the files of all cells, so that the rows would be asked again if all counted.
+    After a restart, the chat already has the files of all cells. If all counted, the rows would be asked again.
     """
     turns = session.journal.turns(session.base_url, chat) if chat else []
     attached: dict[str, set[str]] = {turn["idempotency_key"]: {*turn["attachments"].split()} for turn in turns}
@@ -167,7 +168,7 @@ def _files_version(session: Session, chat: str | None) -> str:
 
 
 def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
-    """A progress bar with the rows done, their cost, and the estimated time left."""
+    """Return a progress bar with the rows done, their cost, and the estimated time left."""
     amount = percent(progress.done, progress.total)
     spent = _spent(progress.cents, progress.models, own)
     if progress.cents_expected is not None and spent != FREE:
@@ -184,12 +185,12 @@ def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
 
 
 def _spent(cents: float, models: Sequence[str], own: bool) -> str:
-    """The price of rows that these models answered; free if nobody is charged for any of them."""
+    """Return the price of rows that these models answered; free if none of the models charges."""
     return price(round(cents * CENT), models[0] if len(models) == 1 else None, own)
 
 
 def _table(session: Session, request: AskRequest, name: str, frame: Any, out: Any, bar: RowsBar) -> tuple[Bundle, int]:
-    """Return the table of questions, answers and errors, and the number of rows that were answered."""
+    """Return the table of questions, answers and errors, and the number of answered rows."""
     whole, given = adapt(out), adapt(frame).columns
     new = [column for column in whole.columns if column not in given and column not in ABOUT]
     shown = [*referenced_columns(request.message, given), *new, "error"]

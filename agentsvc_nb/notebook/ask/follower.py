@@ -1,7 +1,7 @@
-"""Start a run or attach to one, follow it on a screen, and end with its answer or an exception.
+"""Start a run or attach to one, show it on a screen, and return its answer or raise an exception.
 
-A daemon thread opens and reads the run's stream (`_read`). The thread that called `follow` draws what arrives, and gets
-the interrupts: the main thread for a cell, another one for a chat or a question in the background.
+A daemon thread opens and reads the run's stream (`_read`). The thread that called `follow` draws new events and
+receives interrupts. This is the main thread for a cell, and another one for a chat or a background question.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 RECONNECTS: Final = 4
 """Consecutive reconnects of a cell's stream. The client's default of two would not survive a service restart."""
 POLL_SECONDS: Final = 0.5
-"""The interval between two reads of the run that holds the chat; reading a run is free (docs/api/events.md)."""
+"""Seconds between two reads of the run that holds the chat. Reading a run is free (docs/api/events.md)."""
 CANCEL_SECONDS: Final = 5.0
-"""How long a cancelled run may take to confirm that it has stopped."""
+"""Seconds to wait until a cancelled run has stopped."""
 SHUTDOWN_SECONDS: Final = 0.3
-"""A kernel that is restarted or closed gets the interrupt first, and `exit_now` a moment later."""
+"""Seconds between the interrupt that a closing or restarting kernel gets first, and its `exit_now`."""
 PROMPT_CHARS: Final = 80
-"""How much of a cell `%runs` lists."""
+"""The number of characters of a cell that `%runs` lists."""
 
 End = Literal["ended", "stopped", "left", "late"]
 """How following a run ended.
@@ -57,28 +57,28 @@ End = Literal["ended", "stopped", "left", "late"]
 
 
 def ask(session: Session, request: AskRequest, screen: Screen) -> CellAnswer:
-    """Ask the question, or show an earlier run again (see `prepare`). Returns and raises as `RunFollower.follow`."""
+    """Ask the question, or show an earlier run again (see `prepare`). Returns and raises like `RunFollower.follow`."""
     follower = RunFollower(session, prepare(session, request), screen)
     follower.record()
     return follower.follow()
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
-    """Follow a run that was started before, from its first event. Returns and raises as `RunFollower.follow`."""
+    """Follow a run that already started, from its first event. Returns and raises like `RunFollower.follow`."""
     return RunFollower(session, AskRequest(shown=run_id, timeout=timeout), screen).follow()
 
 
 class RunFollower:
-    """Follows one run: that of a prepared request, or the one that it shows.
+    """Follow one run: the run of a prepared request, or the run that the request shows.
 
     Args:
-        background: the cell of the question ends before the run does, or there is none. Its turn is recorded when it is
-            asked and not when it starts, and a new chat does not become the notebook's chat.
-        fails_cell: whether a cell fails with the run, and says below its output why.
+        background: the question has no cell, or its cell ends before the run does. The turn is recorded when the
+            question is asked, not when the run starts. A new chat does not become the notebook's chat.
+        fails_cell: whether the cell fails with the run, so that the exception below its output says why.
 
     Attributes:
         view: the state of the run as received so far.
-        desk: its calls for the user's kernel, if it was offered that.
+        desk: answers calls for the user's kernel; None if the question offered no kernel.
         earlier: a question to the same chat that must end before this one starts.
     """
 
@@ -111,7 +111,7 @@ class RunFollower:
         self._abandoned = threading.Event()
 
     def record(self) -> None:
-        """Write the start into the journal and claim the staged uploads, unless an earlier run is shown again."""
+        """Record the start in the journal and claim the staged uploads, unless an earlier run is shown again."""
         request, session = self.request, self.session
         if not request.shown:
             session.journal.start(
@@ -136,15 +136,15 @@ class RunFollower:
         self.session.execution_history.add(TurnRecord(request.place, address, request.key, request.fingerprint))
 
     def follow(self) -> CellAnswer:
-        """Follow the run until it ends, an interrupt arrives or its time is over. Write its final output.
+        """Follow the run until it ends, an interrupt arrives or the timeout elapses. Then write the final output.
 
-        The first interrupt cancels the run on the service and waits up to 5 s for its end; a second one ends the
-        waiting at once. When the kernel is closing, the run is left alone: a restart is not a cancellation.
+        The first interrupt cancels the run on the service and waits up to 5 s for its end. A second interrupt ends this
+        wait at once. When the kernel closes, the run continues: restarting a kernel does not cancel runs.
 
         Raises:
-            AskError: the run was not started, or its stream broke for good.
-            RunFailed: it failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
-            RunStopped: the cell was interrupted.
+            AskError: the run did not start, or its stream broke for good.
+            RunFailed: the run failed, was cancelled elsewhere, or did not end in time (not with `raise_error=False`).
+            RunStopped: the user interrupted the cell.
         """
         view, timeout = self.view, self.request.timeout
         try:
@@ -163,7 +163,7 @@ class RunFollower:
         if end == "late":
             line = f"Not ended within {timeout:g} s; the run goes on.{why}"
         line = line or self._misfit(view.record)
-        # Without a cell that fails, the output itself has to say why the run ended.
+        # If no cell fails, the output itself must say why the run ended.
         fails = self.fails_cell and (self.request.raise_error or end in ("stopped", "left"))
         answer = self._leave(line, told_below=fails)
         failure = self._failure(end, answer.run, why)
@@ -174,7 +174,9 @@ class RunFollower:
         return answer
 
     def cancel(self) -> None:
-        """Cancel the run on the service; one whose start has no response yet, as soon as it has. Returns at once."""
+        """Cancel the run on the service. If its start has no response yet, cancel it when the response arrives. Returns
+        at once.
+        """
         self.view.stopping = True
         if self.desk is not None:
             self.desk.close()
@@ -197,13 +199,15 @@ class RunFollower:
             return self._stop()
 
     def _stop(self) -> End:
-        """Handle an interrupt: cancel the run and wait for its end, unless the kernel closes or a second one comes."""
+        """Handle an interrupt: cancel the run and wait for its end, unless the kernel closes or a second interrupt
+        comes.
+        """
         cancelled = False
         self.view.stopping = True
         if self.desk is not None:
             self.desk.close()
         try:
-            # Wait first: only after a moment is it known whether the kernel is closing.
+            # Wait first: a moment passes before it is known whether the kernel is closing.
             if self._until(SHUTDOWN_SECONDS):
                 return "stopped"
             if not self.session.closing():
@@ -265,7 +269,7 @@ class RunFollower:
             self.record_turn(str(session.address(run.chat) if moves else request.address))
 
     def _leave_stream(self) -> None:
-        """Stop reading. The run goes on."""
+        """Stop reading. The run continues."""
         self._abandoned.set()
         self._left = True
         if self._stream is not None:
@@ -280,7 +284,7 @@ class RunFollower:
                 self._stream = stream
                 self._opened.set()
                 self._items.put(stream.run)
-                if not self._left:  # the cell may have been left while the start was on its way
+                if not self._left:  # the cell may have ended before the start was answered
                     for event in stream:
                         self._items.put(event)
             self._items.put(None)
@@ -290,9 +294,9 @@ class RunFollower:
             self._opened.set()
 
     def _open(self) -> EventStream:
-        """Start the run, or attach to the one that is shown. Wait for its turn first, if the request says so.
+        """Start the run, or attach to the run that is shown. If the request says so, wait for its turn first.
 
-        Raises `AskError` once the question is given up.
+        Raises `AskError` if the user gives up the question.
         """
         if self.request.shown:
             return self.client.runs.attach(self.request.shown, max_retries=RECONNECTS)
@@ -338,7 +342,7 @@ class RunFollower:
             raise
 
     def _cancel(self) -> None:
-        # Until the start is answered, the run has no id to cancel it by; left alone, it would go on unwatched.
+        # The run has no id until the start is answered. If we did not wait, it would continue unwatched.
         self._opened.wait()
         if self._stream is not None:
             with contextlib.suppress(Exception):  # the run's own events tell whether it stopped
@@ -347,7 +351,9 @@ class RunFollower:
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def _broken(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception for a broken stream. The output keeps a partial answer; without a run it is cleared."""
+        """Return the exception for a broken stream. Keep a partial answer in the output; clear the output if there is
+        no run.
+        """
         run_id, service = self.view.run_id, self.session.base_url
         if not run_id:
             failure = error if isinstance(error, AskError) else to_ask_error(error, service)
@@ -358,10 +364,10 @@ class RunFollower:
         return failure
 
     def _unstarted(self, end: End) -> AskError | RunFailed | RunStopped:
-        """Return the exception of a cell whose run did not start in time, or before an interrupt."""
+        """Return the exception of a cell whose run did not start before the timeout or an interrupt."""
         timeout = self.request.timeout
         if end == "left":
-            self._undo(refused=True)  # the start is cancelled: its key must not bring the run back
+            self._undo(refused=True)  # the start is cancelled: its key must not show the run again
             return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
         if self.view.waiting:
             self._undo(refused=True)
@@ -370,7 +376,7 @@ class RunFollower:
         return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
-        """Give the staged uploads back to the session; note in the journal if the start was refused or never sent."""
+        """Return the staged uploads to the session. Note in the journal if the start was refused or never sent."""
         self.screen.clear()
         if self.request.key:
             self.session.staged = self._staged | self.session.staged
@@ -380,7 +386,7 @@ class RunFollower:
                 self.session.journal.unsent(self.request.key)
 
     def _failure(self, end: End, run: Run, why: str) -> RunFailed | RunStopped | None:
-        """Return the exception of a cell whose run did not complete, or None; `why` names what a late run waits for."""
+        """Return the exception of a cell whose run did not complete, or None. `why` says what delays a late run."""
         known = {"cancelled": "was cancelled", "completed": "had completed", "failed": "failed"}
         outcome = known.get(str(run.status), f"is {run.status}")
         which = f"(run {run.run_id})"
@@ -402,7 +408,7 @@ class RunFollower:
         return RunFailed(f"{misfit} {which}", hint) if misfit else None
 
     def _misfit(self, run: Run) -> str:
-        """Return why the data of a completed run can't be read as what `--schema` asked for; empty if it can."""
+        """Return why the answer's data does not fit the shape that `--schema` names; empty if it fits."""
         if run.status != "completed" or self.request.shape is None:
             return ""
         try:
@@ -412,9 +418,9 @@ class RunFollower:
         return ""
 
     def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
-        """Write the final output and return it as an answer; `ends` are extra lines, `pictured` fetches thumbnails.
+        """Write the final output and return it as an answer. `ends` are extra lines; `pictured` fetches thumbnails.
 
-        With `told_below` the written output leaves out why the run ended: the exception below it says that.
+        With `told_below`, the output omits why the run ended, because the exception below it says that.
         """
         view, request = self.view, self.request
         if view.run is not None:
@@ -443,9 +449,9 @@ class RunFollower:
 def output_of(
     client: AgentService, view: RunView, shape: AnswerShape | None = None, *, pictured: bool
 ) -> tuple[partial[Bundle], list[WorkspaceFile]]:
-    """Return `answer_bundle` of a run with what its output shows besides its text, and the files that it wrote.
+    """Return a partial `answer_bundle` with the charts, records and sources of a run, and the files that it wrote.
 
-    With `pictured`, the thumbnails of its pictures and the places that it quotes are fetched.
+    With `pictured`, fetch the thumbnails of its pictures and the passages that it quotes.
     """
     run = view.record
     files = [WorkspaceFile.model_validate({"id": "", "run_id": run.run_id, **facts}) for facts in view.files.values()]
@@ -467,8 +473,8 @@ def output_of(
 def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
     """Return the exception of a cell that lost the service before `what` (a run or job) ended.
 
-    `again` is the magic that follows `what` later. The caller keeps the partial output, and adds the message and hint
-    of this exception to it.
+    `again` is the magic that follows `what` later. The caller keeps the partial output and adds the message and hint of
+    this exception to it.
     """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The service went away" if gone(error) else "The service sent no more"
@@ -479,7 +485,7 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
 
 
 def gone(error: AskError | StefanBrainError) -> bool:
-    """Whether the error means that the service is gone: no connection, or the embedded service cannot be restarted."""
+    """Return True if there is no connection, or the embedded service cannot be restarted."""
     cause = error.error if isinstance(error, AskError) else error
     return cause is None or isinstance(cause, APIConnectionError)
 

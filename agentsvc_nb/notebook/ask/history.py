@@ -1,7 +1,4 @@
-"""The runs started from this machine: list, find, show, wait for and cancel them; what they sent to language models.
-
-Also their tool calls that wait for approval: list them, and decide on them.
-"""
+"""List, show, wait for and cancel the runs started from this machine, and decide on their waiting tool calls."""
 
 from __future__ import annotations
 
@@ -35,16 +32,17 @@ if TYPE_CHECKING:
 LAST: Final = "last"
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 86_400.0
-"""How long `wait` waits when no timeout is given: a day."""
+"""The default timeout of `wait` in seconds: one day."""
 BEGINNING: Final = 100
-"""Characters of a part of a request that `sent` shows."""
+"""The number of characters that `sent` shows of each part of a request."""
 _COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
 
 def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """List this notebook's runs from the journal, oldest first; the state of active ones is read from the service.
+    """List this notebook's runs from the journal, oldest first. Read the state of active ones from the service.
 
-    With `everywhere`, the runs of all notebooks on this machine. Raises `AskError` when the service cannot be asked.
+    With `everywhere`, list the runs of all notebooks on this machine. Raises `AskError` when the service cannot be
+    reached.
     """
     if active := _active(session, everywhere=everywhere):
         with errors_as_cells(session):
@@ -52,13 +50,13 @@ def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
                 try:
                     session.journal.seen(session.client().runs.get(run_id))
                 except StefanBrainError as error:
-                    if error.status != 404:  # 404: a run of another account, which keeps its last known state
+                    if error.status != 404:  # 404: a run of another account keeps its last known state
                         raise
     return _table(session, session.journal.runs(None if everywhere else session.name))
 
 
 def _active(session: Session, *, everywhere: bool = False) -> list[str]:
-    """Return the ids of this notebook's runs that were active when last seen; `everywhere`: of this machine's."""
+    """Return the ids of this notebook's runs, or with `everywhere` this machine's, that were active when last seen."""
     return [
         row["run_id"]
         for row in session.journal.runs(None if everywhere else session.name)
@@ -95,7 +93,7 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
 
 
 def the_run(session: Session, given: str) -> str:
-    """Return the id of the run given by its id, the first 8 characters of it or more, or `last`.
+    """Return the id of a run, given its id, at least the first 8 characters of it, or `last`.
 
     Raises `AskError` unless exactly one run fits.
     """
@@ -112,7 +110,7 @@ def the_run(session: Session, given: str) -> str:
 
 
 def cancel(session: Session, *run_ids: str) -> PrintedText:
-    """Cancel runs; safe to repeat. Raises `AskError` when one is not known, or the service fails."""
+    """Cancel runs; safe to repeat. Raises `AskError` when a run is unknown or the service fails."""
     lines = []
     for run_id in [the_run(session, given) for given in run_ids]:
         with errors_as_cells(session):
@@ -125,10 +123,10 @@ def cancel(session: Session, *run_ids: str) -> PrintedText:
 def undo(
     session: Session, given: str, *, redo: bool = False, force: bool = False, output: Output | None = None
 ) -> QuotedText:
-    """Undo what a run changed in files, or with `redo` that undo. A file that was changed since is left, unless `force`
-    is given. With an `output` that can update earlier outputs, the run's answer in its cell says whether it is undone.
+    """Undo a run's changes of files, or with `redo` undo that undo. Keep files that changed since, unless `force` is
+    given. If `output` can update earlier outputs, the run's answer in its cell says whether the run is undone.
 
-    Raises `AskError` when the run is not known or is active, or the service fails.
+    Raises `AskError` when the run is unknown or active, or the service fails.
     """
     run_id = the_run(session, given)
     with errors_as_cells(session):
@@ -142,7 +140,7 @@ def undo(
 
 
 def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
-    """Let an active run cost more. Raises `AskError` when the run is not known or not active, or the service fails."""
+    """Raise the limit of an active run. Raises `AskError` when the run is unknown or not active, or the service fails."""
     run_id = the_run(session, given)
     with errors_as_cells(session):
         run = session.client().runs.raise_limit(run_id, max_cents)
@@ -150,9 +148,9 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
 
 
 def show(session: Session, given: str) -> CellAnswer:
-    """Show a run as it is now, rebuilt from its events; an active run is not followed.
+    """Show the current state of a run, rebuilt from its events. Does not follow an active run.
 
-    Raises `AskError` when the run is not known, or the service fails.
+    Raises `AskError` when the run is unknown or the service fails.
     """
     run_id = the_run(session, given)
     view = RunView(own=session.base_url == EMBEDDED)
@@ -172,8 +170,10 @@ def show(session: Session, given: str) -> CellAnswer:
 
 
 def sent(session: Session, given: str) -> QuotedText:
-    """What a run sent to language models: call by call the address, and each part's length and beginning. Raises
-    `AskError` when the run is not known, or the service fails."""
+    """List the calls of a run to language models: the address, and the length and beginning of each part.
+
+    Raises `AskError` when the run is unknown or the service fails.
+    """
     run_id = the_run(session, given)
     with errors_as_cells(session):
         calls = session.client().runs.sent(run_id)
@@ -190,12 +190,12 @@ def sent(session: Session, given: str) -> QuotedText:
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Wait until these runs have ended, by default all active ones of this notebook, and return their table.
 
-    Meanwhile, only tool calls that wait for approval are printed.
+    Prints only tool calls that wait for approval.
 
     Raises:
-        AskError: a run is not known, or the service failed.
-        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The runs go on.
-        RunStopped: the cell was interrupted; the runs go on.
+        AskError: a run is unknown, or the service failed.
+        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The runs continue.
+        RunStopped: the user interrupted the cell; the runs continue.
     """
     wanted = [the_run(session, given) for given in run_ids] or _active(session)
     end = clock.monotonic() + (PATIENCE_SECONDS if timeout is None else timeout)
@@ -233,12 +233,12 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
 
 _CALL: Final = "call_"
 _CALL_ID_CHARS: Final = 10
-"""The least number of characters of a call id that is given by its beginning, `call_` included."""
+"""The minimum length of the beginning of a call id, including `call_`."""
 _LISTS: Final = "`%approve` lists what waits."
 
 
 def standing_approvals(session: Session) -> Preview:
-    """Show the approvals of further calls that are in force. Raises `AskError` when the service fails."""
+    """Show the standing approvals in force. Raises `AskError` when the service fails."""
     with errors_as_cells(session):
         found = list(session.client().runs.standing_approvals())
     rows = [
@@ -256,18 +256,18 @@ def standing_approvals(session: Session) -> Preview:
 
 
 def revoke(session: Session, approval: str) -> PrintedText:
-    """Revoke an approval of further calls. Raises `AskError` when there is none, or the service fails."""
+    """Revoke a standing approval. Raises `AskError` when there is none, or the service fails."""
     with errors_as_cells(session):
         session.client().runs.revoke_approval(approval)
     return PrintedText(f"Revoked: the next call waits for your approval again. ({label(approval, 64)})")
 
 
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """List the tool calls that wait for approval, of this notebook's runs or (`everywhere`) of all of this machine;
-    first, code that is to run in this kernel.
+    """List the tool calls that wait for approval: code for this kernel first, then calls of this notebook's runs. With
+    `everywhere`, list those of all runs of this machine.
 
-    The runs of `%%ask --each` are not in the journal, so only those that this kernel started are included. Raises
-    `AskError` when the service cannot be asked.
+    The journal has no runs of `%%ask --each`, so the list has only those that this kernel started. Raises `AskError`
+    when the service cannot be reached.
     """
     found = _waiting(session, everywhere)
     own = _for_kernel(session)
@@ -293,11 +293,11 @@ def approve(
     """Approve or refuse a tool call.
 
     Args:
-        given: a call id or its beginning, or a run (as `the_run` takes it, except `last`) with just one waiting call.
+        given: a call id or its beginning, or a run (as in `the_run`, except `last`) with exactly one waiting call.
         refuse: refuse the call instead of approving it.
-        reason: why it is refused; the agent is told.
-        changed: what the tool is called with instead of the agent's input; the agent is told.
-        further: which further calls of the tool are approved, too.
+        reason: why the call is refused. The agent gets the reason.
+        changed: the input to use instead of the agent's. The agent gets the change.
+        further: also approve these further calls of the tool.
 
     Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
     """
@@ -338,10 +338,10 @@ def decide(session: Session, call: WaitingCall, verdict: Verdict) -> None:
 
 def _the_call(session: Session, given: str) -> WaitingCall:
     if given.startswith(_CALL):
-        # A call id does not tell its run, so all runs of this machine are searched.
+        # A call id does not contain its run, so search all runs of this machine.
         found = [c for c in _waiting(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)]
         what = f"call {label(given, 64)}"
-    elif given == LAST:  # when the notebook is run again, this would approve a call that nobody has looked at
+    elif given == LAST:  # running the notebook again would approve a call that nobody has seen
         raise AskError("Name the call or its run; nothing was sent.", _LISTS)
     else:
         run_id = the_run(session, given)

@@ -1,4 +1,4 @@
-"""The question of a cell or chat: its options, its chat and key, or the earlier run that is shown instead."""
+"""Prepare the question of a cell or chat: its options, chat and key, or the earlier run to show instead."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _CODE_NOT_RUN: Final = "Code that the agent had run in the kernel is not run aga
 
 @dataclass(frozen=True)
 class AskRequest:
-    """A message, the options of asking it, and what `prepare` finds out. Raises `AskError` for conflicting options.
+    """A message, its options, and the results of `prepare`. Raises `AskError` for conflicting options.
 
     Attributes:
-        typed: the cell as typed, before its `{{names}}` were replaced by their values.
+        typed: the cell as typed, before values replaced its `{{names}}`.
         wait: wait while the chat is busy, instead of failing.
-        fresh: ask anew, even if an earlier run could be shown or an unanswered start be sent again.
-        reuse: show an earlier run again, the first time that its cell runs in this kernel.
+        fresh: ask anew, even if an earlier run could be shown or an unanswered start could be repeated.
+        reuse: show an earlier run again when the cell runs in this kernel for the first time.
         timeout: in seconds.
         shape: the shape of the answer's data (`--schema`).
         model: one of `GET /models`; None for the default.
-        max_cents: what the run may cost; None for the service's limit.
+        max_cents: the limit of the run's cost; None for the service's limit.
         notes: lines for the output, above the answer.
         kernel: what the agent may do in the user's kernel; None for nothing.
-        address: the chat that it goes to.
-        key: the idempotency key of its start; empty until it is prepared.
-        fingerprint: the hash of all that the answer depends on; empty outside a notebook.
-        uploads: the files that the chat has before it, staged ones included.
+        address: the chat to ask in.
+        key: the idempotency key of the start; empty until the request is prepared.
+        fingerprint: a hash of everything that the answer depends on; empty outside a notebook.
+        uploads: the files that are in the chat before the question, including staged ones.
         shown: the id of the run to show instead of asking.
     """
 
@@ -97,7 +97,7 @@ class AskRequest:
 
     @property
     def again(self) -> bool:
-        """Whether an earlier run of the same cell is shown instead of asking."""
+        """Whether the cell shows an earlier run instead of asking."""
         return bool(self.shown and self.key)
 
     @property
@@ -105,14 +105,14 @@ class AskRequest:
         return frozenset((file.path.name, file.sha256) for file in self.files)
 
     def start_arguments(self, staged: Iterable[StagedFile]) -> dict[str, Any]:
-        """Return the arguments of `runs.start_and_stream`, with the uploads staged for its chat."""
+        """Return the arguments of `runs.start_and_stream`, including the uploads staged for its chat."""
         return {
             "message": self.message,
             "chat": self.address.chat,
             "session": self.address.session,
             "project": self.address.project,
             "files": [file.sent for file in self.files],
-            # Without a staged file that the cell attaches as well: the chat would have it twice.
+            # Omit staged files that the cell attaches as well: the chat would have them twice.
             "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.attached],
             "output_config": self.shape.schema if self.shape else None,
             "model": self.model,
@@ -129,10 +129,10 @@ def address(session: Session, request: AskRequest) -> AskRequest:
 
 
 def prepare(session: Session, request: AskRequest) -> AskRequest:
-    """Return the request with its chat and key, or with the earlier run to show instead; starts no run.
+    """Return the request with its chat and key, or with the earlier run to show instead. Starts no run.
 
-    An earlier run is shown only if this kernel has not run such a cell yet, and all that its answer depends on is as it
-    was. Raises `AskError` when the service fails.
+    An earlier run is shown only if this kernel has not run such a cell yet, and nothing that its answer depends on has
+    changed. Raises `AskError` when the service fails.
     """
     client, request = session.client(), address(session, request)
     if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
@@ -155,17 +155,18 @@ def prepare(session: Session, request: AskRequest) -> AskRequest:
                 return replace(request, key=entry.idempotency_key, shown=entry.run_id, notes=notes)
         if chat and (earlier := session.take_replaced(chat, {name for name, _ in request.attached})):
             client.files.upload(*(file.sent for file in earlier), chat=chat)
-    # A start without a response is sent with its own key, so that it cannot start a second run. A key is valid within
+    # Repeat a start without a response with its own key, so that it cannot start a second run. A key is valid within
     # one UTC day (docs/api/runs.md "Idempotency keys").
     unanswered = [entry for entry in known if entry.run_id is None and entry.created_at[:10] == now()[:10]]
     return replace(request, key=unanswered[0].idempotency_key) if unanswered else request
 
 
 def _fingerprint(session: Session, request: AskRequest) -> str:
-    """Return the SHA-256 of all that the answer depends on, except uploads that no cell made (see `_earlier_starts`).
+    """Return the SHA-256 of everything that the answer depends on, except uploads not made by cells (see
+    `_earlier_starts`).
 
-    The account is not part of it, because nothing derived from the key is stored. For a run of another account the
-    service answers 404, and then the question is asked.
+    The account is not part of it, because we store nothing that is derived from the API key. If the run belongs to
+    another account, the service answers 404, and the question is asked.
     """
     put = session.staged_uploads if request.new_chat else session.put_before(request.address)
     whole: list[object] = [
@@ -184,7 +185,8 @@ def _fingerprint(session: Session, request: AskRequest) -> str:
     history = session.execution_history
     if not request.new_chat:
         return _digest([*whole, history.before(request.place, str(request.address))])
-    # No turn precedes one in a new chat, but cells that ask the same, and the turns of a loop, have runs of their own.
+    # No turn comes before one in a new chat. Cells with the same question, and the turns of a loop, still need runs of
+    # their own.
     return next(print_ for n in count() if not history.asked(print_ := _digest([*whole, n]), request.place))
 
 
@@ -193,11 +195,11 @@ def _digest(whole: list[object]) -> str:
 
 
 def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> list[JournalEntry]:
-    """Return earlier starts of the question, newest first, that had the same uploads before them.
+    """Return earlier starts of the question that had the same uploads before them, newest first.
 
-    Uploads count only if neither a question nor `%files put` of a cell has made them: those of cells above are part of
-    the fingerprint, and those of cells below are no news to this one. They are known by their content, because the
-    service renames one of two attachments of the same name.
+    Ignores uploads that questions or `%files put` of a cell made: the fingerprint includes those of cells above, and
+    those of cells below do not matter here. Compares content, because the service renames one of two attachments with
+    the same name.
     """
     made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
     made |= session.journal.attachments(session.base_url, chat) if chat else set()
@@ -207,7 +209,7 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
 
 
 def _can_be_shown(session: Session, client: AgentService, run_id: str) -> bool:
-    """Whether the run exists for this account, and has not failed, been cancelled or been undone."""
+    """Return True if the run exists for this account and was not failed, cancelled or undone."""
     try:
         run = client.runs.get(run_id)
     except StefanBrainError as error:

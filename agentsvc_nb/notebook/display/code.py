@@ -1,4 +1,4 @@
-"""Code in the colours of JupyterLab's editor, which follow the theme: light, dark, or of high contrast."""
+"""Highlight code in the colours of JupyterLab's editor, which follow the theme: light, dark or high contrast."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _NAMES: Final = (
     " julia ruby rb php swift scala perl lua diff docker dockerfile make makefile graphql http powershell"
 )
 LANGUAGES: Final = frozenset(_NAMES.split())
-"""What Pygments colours here. It knows hundreds more, and what an agent names may be chosen to take its time."""
+"""The languages that we highlight. Pygments knows hundreds more, and an agent could name a slow one on purpose."""
 _COLORS: Final = (
     ("Keyword", "color:var(--jp-mirror-editor-keyword-color,#008000);font-weight:bold"),
     ("Name.Tag", "color:var(--jp-mirror-editor-keyword-color,#008000)"),
     ("Literal.String", "color:var(--jp-mirror-editor-string-color,#ba2121)"),
     ("Literal.Number", "color:var(--jp-mirror-editor-number-color,#080)"),
-    # The editor's own has a contrast of 4.15 in JupyterLab's dark theme.
+    # The editor's own colour has a contrast of only 4.15 in JupyterLab's dark theme.
     ("Comment", "color:var(--jp-ui-font-color2,#767676);font-style:italic"),
     ("Operator.Word", "color:var(--jp-mirror-editor-operator-color,#aa22ff)"),
     ("Name.Builtin", "color:var(--jp-mirror-editor-builtin-color,#008000)"),
     ("Name.Function", "color:var(--jp-mirror-editor-def-color,#00f)"),
 )
-"""The beginnings of a token's type, and how JupyterLab's own editor shows it in the theme in use."""
+"""The beginnings of token types, with the style of JupyterLab's editor in the current theme."""
 
 
 def highlighted(code: str, language: str = "python") -> str:
-    """The code as escaped HTML, some ten times as long; without colours if its language is not known here."""
+    """Return the code as escaped HTML, about ten times as long; without colours for unknown languages."""
     text, lexer = plain(code), _lexer(language.lower())
     if lexer is None:
         return html.escape(text)
@@ -62,7 +62,7 @@ def _style(kind: str) -> str:
 
 
 def _joined(parts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """The parts, blanks in the style of what is before them: fewer changes of style are less HTML."""
+    """Yield the parts. Whitespace takes the style of the part before it, which saves HTML."""
     last = ""
     for style, value in parts:
         last = last if value.isspace() else style

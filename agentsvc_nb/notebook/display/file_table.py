@@ -1,4 +1,4 @@
-"""The table of files, with thumbnails as data URIs: small, checked by content, never fetched by the browser."""
+"""The table of files. Thumbnails are small data URIs that we check by content and that the browser never fetches."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from agentsvc_nb.wire.files import FileFacts, StagedFile, WorkspaceFile
 from agentsvc_nb.wire.text import escape, label
 
 EDGE_PIXELS: Final = 256
-"""The longest edge of a thumbnail."""
+"""The longest edge of a thumbnail, in pixels."""
 PER_OUTPUT: Final = 12
-"""The most thumbnails in one output."""
+"""The maximum number of thumbnails in one output."""
 OUTPUT_BYTES: Final = 300_000
-"""The most characters of thumbnails in one output, as data URIs."""
+"""The maximum size of all thumbnails in one output, in characters of data URIs."""
 CHART: Final = "chart"
 CHART_PIXELS: Final = 960
-"""The longest edge of a chart that is shown with its answer."""
+"""The longest edge of a chart shown with its answer, in pixels."""
 SOURCE_BYTES: Final = 20_000_000
-"""The largest picture that a thumbnail is made of."""
+"""The size of the largest picture that gets a thumbnail, in bytes."""
 _PIXELS_MAX: Final = 40_000_000
 _PILLOW_FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
@@ -43,7 +43,7 @@ def _as_uri(data: bytes, edge: int, how: Mapping[str, Any]) -> str | None:
         return None
     try:
         made = _webp(data, edge, how)
-    except Exception:  # Pillow raises many types of errors on hostile bytes, and a missing thumbnail is no failure
+    except Exception:  # Pillow raises many types of errors on hostile bytes, and a missing thumbnail is not a failure
         return None
     return "data:image/webp;base64," + base64.b64encode(made).decode("ascii")
 
@@ -66,16 +66,17 @@ def _webp(data: bytes, edge: int, how: Mapping[str, Any]) -> bytes:
 
 
 Fetch = Callable[[WorkspaceFile], bytes | None]
-"""Returns the bytes of a file, or None if they cannot be read."""
+"""Returns the bytes of a file, or None if it cannot be read."""
 
 ROWS: Final = 50
 _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """Return files: pictures side by side if there is `fetch` (at most 12, 300 kB in all), the others as chips.
+    """Return an output that lists files. With `fetch`, pictures are side by side (at most 12, 300 kB in all), other
+    files as chips.
 
-    The schema of a table is left out, as its table is there.
+    Omits the schema file of a table, because the table is shown itself.
     """
     files = [file for file in files if not _is_schema(file)]
     shown = files[:ROWS]
@@ -97,7 +98,7 @@ def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, cap
 
 
 def _chip(file: WorkspaceFile) -> str:
-    """A file's path and size; its kind is the tooltip. Of one that can't be read, the reason."""
+    """Return a chip with a file's path and size, or the reason why it can't be read. The tooltip names its kind."""
     facts = f"{size(file.size_bytes)}{_version(file)}"
     reason = f'<div style="{SMALL}">{escape(file.unreadable, 300)}</div>' if file.unreadable else ""
     return (
@@ -114,7 +115,7 @@ def _is_schema(file: WorkspaceFile) -> bool:
     return file.output is not None and file.output.type == TABLE and file.path.endswith(SCHEMA_ENDING)
 
 
-# Two in a line where it is narrow, at most four where it is wide.
+# Two in a row on narrow screens, at most four on wide ones.
 _FIGURES: Final = (
     "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,max(100px,21%)),1fr));margin:8px 0"
 )
@@ -122,7 +123,9 @@ FIGURE: Final = "display:inline-block;vertical-align:top;max-width:100%;margin:4
 
 
 def figure(shown: str, caption: str, fact: str = "") -> str:
-    """A picture with its caption, to stand beside others, and a `fact` below that; `shown` is safe HTML."""
+    """Return HTML of a picture with its caption and a `fact` below; several flow side by side. `shown` must be safe
+    HTML.
+    """
     apart = f"<div>{escape(fact)}</div>" if fact else ""
     style = f"{SMALL};margin-top:4px;max-width:{EDGE_PIXELS}px"
     said = f'<figcaption style="{style}">{escape(caption, 400)}{apart}</figcaption>'
@@ -135,7 +138,7 @@ def _thumbnail_figure(file: WorkspaceFile, thumb: str) -> str:
 
 
 def charts_bundle(files: Sequence[WorkspaceFile], fetch: Fetch) -> Bundle | None:
-    """The charts among the files as pictures, on white in any theme; None if none can be shown."""
+    """Return the charts among the files as pictures, on white in any theme; None if none can be shown."""
     shown: list[tuple[WorkspaceFile, str]] = []
     room = OUTPUT_BYTES
     for file in files:
@@ -163,18 +166,18 @@ def _called(file: WorkspaceFile) -> str:
 
 
 def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) -> Bundle:
-    """A table of an answer's first records; fields that the schema does not name are the last columns."""
+    """Return a table of an answer's first records. Fields that the schema does not name are the last columns."""
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     return cards.table("Records", names, rows, len(rows))
 
 
 def kind_of(file: FileFacts | StagedFile) -> str:
-    """What kind of file it is, as people say it."""
+    """Return the kind of file in everyday words."""
     return called(file.media_type, file.file_name)
 
 
 def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
-    """Return thumbnails as data URIs, by path, within the limits of an output."""
+    """Return thumbnails as data URIs, by path, within the limits of one output."""
     made: dict[str, str] = {}
     spent = 0
     for file in files:
@@ -188,7 +191,7 @@ def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
 
 
 def _thumbnail(file: WorkspaceFile, fetch: Fetch) -> str | None:
-    if _is_chart(file):  # it is shown with the answer
+    if _is_chart(file):  # the answer shows it
         return None
     if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= SOURCE_BYTES:
         return None

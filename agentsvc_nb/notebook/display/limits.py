@@ -1,4 +1,4 @@
-"""A run that has spent most of its `max_cents`: what its output says, and how to raise the limit."""
+"""The warning of a run that has spent most of its `max_cents`, and how to raise the limit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _RAISED: Final = "This run may cost {most:,.2f} cents now."
 
 
 def spent_line(near: NearLimit) -> str:
-    """Return what a run near its limit has spent, as a sentence."""
+    """Return a sentence that says how much a run near its limit has spent."""
     return _SPENT.format(spent=near.spent_cents, most=near.max_cents)
 
 
 def limit_bundle(view: RunView) -> Bundle:
-    """Return the warning of a run near its limit, or, once the limit was raised, what it is now.
+    """Return the warning of a run near its limit, or the new limit once it was raised.
 
     The warning names no command for this notebook, because the run's cell keeps it busy.
     """

@@ -35,7 +35,7 @@ def settled(text: str) -> int:
     """
     ends = [match.end() for match in _LINE_END.finditer(text)]
     if ends and text.endswith("\r"):
-        ends.pop()  # the \n of a \r\n may still come
+        ends.pop()  # the \n of a \r\n may follow
     if not ends:
         return 0
     start = _last_block(text[: ends[-1]])
@@ -43,34 +43,34 @@ def settled(text: str) -> int:
 
 
 def _last_block(complete: str) -> int:
-    """The line on which the last top-level block begins."""
+    """Return the line on which the last top-level block begins."""
     tokens = _block_parser().parse(complete)
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     lines = _LINE_END.split(complete)[:-1]
-    # From the line of an unclosed formula on, everything may still become part of it.
+    # From the line of an unclosed formula on, any text may still become part of the formula.
     return max((start for start in starts if start <= unclosed(lines)), default=0)
 
 
 @functools.cache
 def _block_parser() -> MarkdownIt:
-    """A parser for the block structure only, which takes a quarter of the time of a whole parse."""
+    """Return a parser for the block structure only. It takes a quarter of the time of a full parse."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").use(mathematics)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
 
 CODE_CHARS: Final = 8_000
-"""A longer block of code is not coloured, as the notebook keeps its HTML."""
+"""A longer block of code gets no colours, because the notebook stores its HTML."""
 LINE_CHARS: Final = 400
-"""Of a line of our own text."""
+"""The maximum length of a line of our own text."""
 HEADER_CHARS: Final = 16
-"""The longest name of a column that stays on one line."""
+"""The length up to which a column name stays on one line."""
 LINK: Final = '<a style="text-decoration:underline" href="'
 """The start of a link, underlined: JupyterLab distinguishes links by their colour alone."""
 WRAPPED: Final = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
-"""The style of text whose lines are kept, and broken between words where they are too long."""
+"""The style of text that keeps its lines. Long lines break between words."""
 PRE: Final = '<pre style="word-break:normal;overflow-wrap:anywhere">'
-"""The start of a block of code, broken between words: JupyterLab breaks it within them."""
+"""The start of a block of code that breaks between words. JupyterLab would break within words."""
 CHIPS: Final = '<ul class="asvc-chips" style="list-style:none;margin:6px 0;padding:0"'
 CHIP: Final = (
     "display:inline-block;max-width:100%;margin:0 6px 6px 0;padding:1px 10px;font-size:92%;"
@@ -84,7 +84,7 @@ _ASK: Final = f"{CHIP};font-family:inherit;background:none"
 
 
 def folded(summary: str, body: str, kind: str = "asvc-fold") -> str:
-    """Return HTML that a summary unfolds; both are safe HTML."""
+    """Return HTML that unfolds `body` below `summary`; both must be safe HTML."""
     head = f'<summary style="{SMALL};cursor:pointer">{summary}</summary>'
     return f'<details class="{kind}" style="margin:6px 0">{head}<div>{body}</div></details>\n'
 
@@ -95,7 +95,7 @@ class _Renderer(SafeRenderer):
     def paragraph_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Open a paragraph. An answer's first one is its headline if all of it is bold."""
+        """Open a paragraph. An answer's first paragraph is its headline if it is all bold."""
         said = [child.type for child in tokens[1].children or []] if idx == 0 and len(tokens) > 1 else []
         if said[:1] == ["strong_open"] and said.index("strong_close") == len(said) - 1:
             return '<p class="asvc-lead" style="font-size:110%;margin:4px 0 8px">'
@@ -120,14 +120,14 @@ class _Renderer(SafeRenderer):
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         said = tokens[idx + 1].content
         side = edge(tokens, idx)
-        is_word = "-" in said and " " not in said  # a date or an id, which would break at its hyphens
+        is_word = "-" in said and " " not in said  # a date or an id would break at its hyphens
         wraps = f";{wrapping(said)}" if len(said) > SHORT_CHARS or side == "right" or is_word else ""
         return f'<td style="{cell_style(side)}{wraps}">'
 
     def bullet_list_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Open a list. Of an answer that suggests questions, a list of nothing but code is one of chips."""
+        """Open a list. In an answer that suggests questions, a list that consists of code only becomes chips."""
         if "suggests" in env:
             later = range(idx + 1, len(tokens))
             end = next(at for at in later if tokens[at].level == tokens[idx].level and tokens[at].nesting < 0)
@@ -152,7 +152,7 @@ class _Renderer(SafeRenderer):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         if env.get("chips"):
-            # A click asks the whole text; the backticks around its names of columns are not seen.
+            # A click asks the whole text, but the backticks around column names are not shown.
             shown = _NAME.sub(rf"{_TICK}<em>\1</em>{_TICK}", html.escape(tokens[idx].content))
             return f'<code class="asvc-ask" style="{_ASK}">{shown}</code>'
         return super().code_inline(tokens, idx, options, env)
@@ -177,7 +177,7 @@ class _ColouringRenderer(_Renderer):
 
 @functools.cache
 def parser(coloured: bool = True) -> MarkdownIt:
-    """The parser of an agent's Markdown, without raw HTML."""
+    """Return the parser of an agent's Markdown, which drops raw HTML."""
     return parser_with(_ColouringRenderer if coloured else _Renderer)
 
 
@@ -191,10 +191,10 @@ def to_html(
 ) -> str:
     """Convert Markdown to safe HTML, with tables, links and code styled for notebooks.
 
-    Code is not `coloured` in a text that will be sent again and again, as it makes much HTML.
+    Pass `coloured=False` for text that is sent repeatedly, because coloured code makes much HTML.
 
-    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to that line of the file. Of an
-    answer that `suggests` questions, a list of them is shown as chips. The `numbers` of the text are underlined.
+    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) links to that line of the file. With
+    `suggests`, lists of suggested questions become chips. The `numbers` in the text are underlined.
     """
     known: dict[str, Any] = {"numbers": numbers}
     if linkable(app_url):
@@ -202,7 +202,7 @@ def to_html(
     if suggests:
         known["suggests"] = "questions"
     shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
-    return shown.replace('<a href="', LINK)  # safe: in text of others every < is escaped
+    return shown.replace('<a href="', LINK)  # safe: every < in text from others is escaped
 
 
 def line_html(line: str) -> str:

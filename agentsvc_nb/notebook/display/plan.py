@@ -1,4 +1,4 @@
-"""The plan that an agent shows in a longer run: one list, whose steps are ticked off."""
+"""The plan that an agent shows in a longer run: one list whose steps are ticked off."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def plan_html(plan: Sequence[PlanStep]) -> str:
 
 
 def plan_summary(plan: Sequence[PlanStep]) -> str:
-    """Return how much of a plan is done, such as `2 of 5 planned steps done`."""
+    """Return the progress of a plan, such as `2 of 5 planned steps done`."""
     return f"{sum(step.state == 'done' for step in plan)} of {len(plan)} planned steps done"

@@ -1,4 +1,4 @@
-"""The progress bar of work in the running cell: static HTML in the look of the front end's bars."""
+"""The progress bar of work in the running cell: static HTML that looks like the front end's bars."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def progress_html(name: str, state: str, amounts: str = "", percent: str = "") -
     """Return a panel with a bar.
 
     Args:
-        name: what is done, also for screen readers.
-        state: what it is doing now; screen readers announce changes.
-        amounts: what changes all the time, such as seconds.
-        percent: how much is done, such as `42 %`; if it is not known, the bar only moves.
+        name: the name of the work, also for screen readers.
+        state: the current activity; screen readers announce changes.
+        amounts: values that change constantly, such as seconds.
+        percent: the progress, such as `42 %`; if empty, the bar only moves.
     """
     value = f' value="{percent[:-2]}"' if percent else ""
     quiet = f'<span style="{SMALL}">{escape(amounts, 400)}</span>' if amounts else ""

@@ -1,6 +1,6 @@
 """Render runs as static mime bundles: safe HTML and plain text, without scripts or remote content.
 
-A run is its status line, its answer and its steps.
+A run has a status line, an answer and steps.
 """
 
 from __future__ import annotations
@@ -40,21 +40,22 @@ FREE: Final = "free"
 
 
 def price(microcents: int, model: str | None, own: bool) -> str:
-    """`cost`, or `free` of the offline agent on this machine's `own` service, and of a recorded conversation: nobody is
-    charged for them."""
+    """Return `cost`, or `free` if nobody pays: for the offline agent on the embedded service (`own`), and for recorded
+    conversations.
+    """
     free = (own and model == "offline") or (model or "").startswith("scripted:")
     return FREE if free else cost(microcents)
 
 
 def percent(done: object, total: object) -> str:
-    """Format progress as `42 %`; empty if it is not known."""
+    """Format progress as `42 %`; empty if unknown."""
     if not isinstance(done, int | float) or not isinstance(total, int | float) or total <= 0:
         return ""
     return f"{min(100, max(0, round(100 * done / total)))} %"
 
 
 def moment(time: str | None) -> str:
-    """Format a time of the service in this machine's time zone: `21 Nov 13:05`; empty if it is not a time."""
+    """Format a time from the service in the local time zone: `21 Nov 13:05`; empty for an invalid time."""
     try:
         return f"{datetime.fromisoformat(time or '').astimezone():%d %b %H:%M}"
     except ValueError:
@@ -83,7 +84,7 @@ _DOTS: Final = {
     "cancelled": _QUIET,
     "queued": _QUIET,
 }
-"""The look of a state: its class in our style sheet, and its colour without that."""
+"""The look of a state: its class in our style sheet, and its colour without the style sheet."""
 _ACTIVE: Final = ("active", "var(--jp-brand-color1,#1976d2)")
 _DOT: Final = (
     "display:inline-block;width:8px;height:8px;border-radius:50%;overflow:hidden;font-size:0px;"
@@ -91,27 +92,27 @@ _DOT: Final = (
 )
 _FAILURE: Final = "margin:6px 0;padding:4px 10px;border-left:3px solid var(--jp-error-color1,#d32f2f)"
 _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
-"""What an answer rests on if it is no answer, but says why, and what else to ask."""
+"""The bases of texts that do not answer the question, but say why and what else to ask."""
 
 
 def mark(status: str) -> str:
-    """Return a state with its symbol: `✓ completed`."""
+    """Return a state with its symbol, such as `✓ completed`."""
     return f"{_MARKS.get(status, '●')} {label(status, 30)}"
 
 
 def seconds_of(run: Run | Job) -> float | None:
-    """Return how long a run or job took by the service's clock, in seconds; None if it has not ended."""
+    """Return the duration of a run or job by the service's clock, in seconds; None if it has not ended."""
     return seconds_between(run.started_at or run.created_at, run.ended_at)
 
 
 def facts(view: RunView) -> list[str]:
-    """Return the pieces of a run's status line: state, seconds, model and cost, current activity, and last its id."""
+    """Return the parts of a run's status line: state, seconds, model and cost, current activity, and finally its id."""
     state, *now = doing(view)
     return [state, *amounts(view), *now, *([f"run {label(view.run_id, 64)}"] if view.run_id else [])]
 
 
 def doing(view: RunView) -> list[str]:
-    """Return a run's state, and what it is doing now or waiting for."""
+    """Return a run's state and its current activity, or what it waits for."""
     state = mark(_status(view))
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
@@ -125,7 +126,7 @@ def _status(view: RunView) -> str:
 
 
 def amounts(view: RunView) -> list[str]:
-    """Return a run's seconds, its step until it has ended, and its model with the cost once that is known."""
+    """Return a run's seconds, its step until it ends, and its model with the cost once known."""
     run = view.run
     seconds = seconds_of(run) if run is not None else None
     pieces = [f"{view.elapsed if seconds is None else seconds:.1f} s"]
@@ -149,12 +150,12 @@ def _doing(view: RunView) -> list[str]:
 
 
 RUN_CHARS: Final = 8
-"""Of a run's id as people read it."""
+"""The number of characters of a run's id that people see."""
 _RUN: Final = re.compile(r"run [0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 def status_bundle(view: RunView, advice: str = "") -> Bundle:
-    """The status line of a run, and a line of our own below it."""
+    """Return the status line of a run, with a line of our own below it."""
     pieces, below = facts(view), [advice] if advice else []
     return {
         "text/plain": "\n".join([" · ".join(pieces), *below]),
@@ -165,7 +166,8 @@ def status_bundle(view: RunView, advice: str = "") -> Bundle:
 def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answered: bool = True) -> str:
     """Return a status line as HTML that screen readers announce: a dot in the colour of the state, then the pieces.
 
-    The word for success is only heard. `unfolded` is HTML that the line unfolds. Without `answered` the dot is grey.
+    Only screen readers get the word for success. The line unfolds the HTML `unfolded`. Without `answered` the dot is
+    grey.
     """
     symbol, _, word = mark(status).partition(" ")
     heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
@@ -178,14 +180,14 @@ def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answe
 
 
 def _piece(piece: str) -> str:
-    """A piece of a status line; a run's id by its beginning, which `%runs` takes."""
+    """Return a part of a status line. A run's id is shortened to its beginning, which `%runs` accepts."""
     if not _RUN.fullmatch(piece):
         return escape(piece)
     return f'<span title="{escape(piece)}">{escape(piece[: len("run ") + RUN_CHARS])}</span>'
 
 
 def _ended_status(view: RunView, run: Run) -> str:
-    """The status line of a run that has ended, which unfolds its whole id, its chat and its tokens."""
+    """Return the status line of an ended run. It unfolds the whole id, the chat and the tokens."""
     used, (_, *pieces) = run.usage, facts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
@@ -194,12 +196,14 @@ def _ended_status(view: RunView, run: Run) -> str:
 
 
 def headed(lines: Iterable[str]) -> str:
-    """Lines of HTML above what they are about."""
+    """Return lines of HTML with space below them."""
     return f'<div style="margin-bottom:6px">{"".join(lines)}</div>'
 
 
 def text_bundle(text: str, settled: bool = True) -> Bundle:
-    """A part of an answer that is still being written; what has not `settled` is soon sent again, without colours."""
+    """Return a part of an answer that is still being written. Unless `settled`, code has no colours: the text is sent
+    again soon.
+    """
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
 
@@ -217,7 +221,7 @@ def answer_bundle(
 
     Args:
         notes: lines of our own above the answer.
-        records: the answer's records as a table, instead of its text.
+        records: the answer's records as a table, which replaces its text.
         charts: the charts that the run drew.
         sources: the passages that the answer quotes, as HTML.
         files: the files that the run wrote.
@@ -258,22 +262,22 @@ def answer_bundle(
 
 
 def note_bundle(line: str) -> Bundle:
-    """A line of our own text as an output."""
+    """Return a line of our own text as an output."""
     return {"text/plain": label(line, LINE_CHARS), "text/html": line_html(line)}
 
 
 def undone_bundle(answer: Bundle) -> Bundle:
-    """An answer below a line that says that the changes of files of its run were undone."""
+    """Return an answer below a line that says that its run's file changes were undone."""
     return stacked([note_bundle("Undone: the files are as they were before this run."), answer])
 
 
 def standin_bundle(line: str) -> Bundle:
-    """A line that stands for a widget in a saved notebook. The style sheets of our widgets hide it above them."""
+    """Return a line that replaces a widget in a saved notebook. Our widgets' style sheets hide it above a live widget."""
     return {**note_bundle(line), "text/html": f'<div role="note">{line_html(line)}</div>'}
 
 
 def error_bundle(message: str, hint: str) -> Bundle:
-    """An error as an output, when there is no cell that could fail with it."""
+    """Return an error as an output, for errors that no cell can raise."""
     lines = [f"✗ {label(message, LINE_CHARS)}", *([label(hint, LINE_CHARS)] if hint else [])]
     return {"text/plain": "\n".join(lines), "text/html": "".join(map(line_html, lines))}
 
@@ -287,7 +291,7 @@ def _body_html(view: RunView) -> str:
 
 
 def _answered(view: RunView) -> bool:
-    """Whether the text answers the question; else it says why not, and what else to ask."""
+    """Return True if the text answers the question; otherwise it says why not, and what else to ask."""
     return view.run is None or view.run.basis is None or view.run.basis.basis not in _UNANSWERED
 
 
@@ -298,7 +302,7 @@ def _warnings(view: RunView) -> list[str]:
 
 
 def why_failed(run: Run) -> str:
-    """Return one line about a failed run: the code, its meaning, and what to do."""
+    """Return one line about a failed run: the code, its meaning, and the next step."""
     known = FAILURES.get(run.last_error or "")
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
     line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
@@ -308,7 +312,7 @@ def why_failed(run: Run) -> str:
 
 
 def stacked(bundles: Sequence[Bundle]) -> Bundle:
-    """Bundles stacked below each other."""
+    """Return one bundle of several, one below the other."""
     return {
         "text/plain": "\n\n".join(bundle["text/plain"] for bundle in bundles),
         "text/html": "".join(f'<div style="margin-bottom:10px">{bundle["text/html"]}</div>' for bundle in bundles),
@@ -316,6 +320,6 @@ def stacked(bundles: Sequence[Bundle]) -> Bundle:
 
 
 def watched_bundle(view: RunView) -> Bundle:
-    """The status line of a run, and its calls that wait for approval."""
+    """Return the status line of a run, and its calls that wait for approval."""
     line, asked = status_bundle(view), calls_bundle([*view.asked.values()])
     return {kind: "\n".join(part for part in (line[kind], asked[kind]) if part) for kind in line}

@@ -1,6 +1,6 @@
 """The types of cell values (`_`, `Out[n]`, `-o name`): text, tables, previews, results of runs and jobs.
 
-They are shown as escaped HTML with inline styles, and as aligned text.
+Notebooks show them as escaped HTML with inline styles, and terminals as aligned text.
 """
 
 from __future__ import annotations
@@ -71,14 +71,15 @@ JOBS: Final[Mapping[str, Any]] = {
 
 
 def code(text: object, limit: int = 200) -> Cell:
-    """Return a cell with a name to be typed, such as an id, in the style of code."""
+    """Return a table cell in the style of code, for text that users type, such as an id."""
     # JupyterLab breaks code at any character; `inherit` follows the cell instead.
     return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
 class PrintedText(str):
-    """Text that a magic prints, made harmless for a terminal; with `-o` the variable holds it, too. What stands between
-    backticks is printed in bold."""
+    """Text that a magic prints, escaped for terminals. With `-o`, the variable holds it as well. Text in backticks is
+    bold.
+    """
 
     __slots__ = ()
 
@@ -87,7 +88,7 @@ class PrintedText(str):
 
 
 class QuotedText(PrintedText):
-    """Printed text in which others are quoted: its backticks are theirs, and stay."""
+    """Printed text that quotes others. It prints backticks unchanged, because they belong to the quotes."""
 
     __slots__ = ()
 
@@ -108,7 +109,7 @@ class Preview(Showing):
 class ResultTable(Preview):
     """A table as the value of a cell. `table.df` is the DataFrame with all rows, `table["path"]` one of its columns.
 
-    `-o name` keeps the DataFrame itself.
+    `-o name` stores the DataFrame itself.
     """
 
     def __init__(self, bundle: Bundle, build: Callable[[], pd.DataFrame]) -> None:
@@ -128,14 +129,14 @@ class ResultTable(Preview):
 
 
 class DisplayedResult(Showing):
-    """A value that its own cell has already displayed; evaluated in another cell, it is shown again."""
+    """A value that its cell has already displayed. Evaluating it in another cell shows it again."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Display nothing while `shown()` is true, which is while the cell that made and displayed the value runs."""
+        """Display nothing while `shown()` is true, that is, while the cell that made and displayed the value runs."""
         self._hidden = shown
 
     @property
@@ -147,7 +148,7 @@ class DisplayedResult(Showing):
         return self.shown
 
     def _ipython_display_(self) -> None:
-        # `_` and `Out[n]` are set for whatever a cell returns; this keeps IPython from showing a second copy.
+        # IPython sets `_` and `Out[n]` for any value that a cell returns; this prevents a second copy.
         if not self._hidden():
             from IPython.display import display
 
@@ -187,5 +188,5 @@ class WorkResult(DisplayedResult):
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The `attrs` of the result's DataFrames, which tell their origin."""
+        """The `attrs` of the result's DataFrames, which record their origin."""
         return {"chat": self.chat}

@@ -1,7 +1,7 @@
-"""Screens that display a running run: live, as one static output, or as text in a terminal (docs/decisions/05).
+"""Screens that display an active run: live, as one static output, or as text in a terminal (docs/decisions/05).
 
-The live screen leaves each settled Markdown block as an output of its own and renders only the open tail again; at the
-end `clear_output(wait=True)` and ONE bundle replace them all. So the bytes sent grow linearly with the text rather than
+The live screen leaves each settled Markdown block as a separate output, and redraws only the open tail. At the end,
+`clear_output(wait=True)` and one bundle replace all of them. So the bytes sent grow linearly with the text, not
 quadratically, and the saved notebook holds one output and no widget.
 """
 
@@ -23,19 +23,19 @@ from agentsvc_nb.wire.runs import PlanStep
 from agentsvc_nb.wire.text import label, plain
 
 TICK_SECONDS: Final = 0.1
-"""The interval between two draws."""
+"""Seconds between two draws."""
 STATUS_SECONDS: Final = 1.0
-"""The interval between two updates of a status line."""
+"""Seconds between two updates of a status line."""
 PAUSE_SECONDS: Final = 0.5
-"""After a pause of this length in the stream, the text is drawn even beyond the byte budget."""
+"""After the stream pauses for this many seconds, the text is drawn even beyond the byte budget."""
 MESSAGE_BYTES: Final = 700
-"""The overhead of a message: headers, ids, signature."""
+"""The overhead of a message in bytes: headers, ids, signature."""
 BYTES_PER_CHAR: Final = 45
-"""The byte budget for each character of text; it keeps the cost linear even for one endless paragraph."""
+"""The byte budget per character of text; it keeps the cost linear even for one endless paragraph."""
 FREE_BYTES: Final = 20_000
 """The byte budget that does not depend on the text."""
 LONG_SECONDS: Final = 10.0
-"""From when on the status line of a run says what to do with it in a page that was loaded again."""
+"""The seconds after which the status line also advises readers who load the page again."""
 RELOADED: Final = (
     "Page loaded again? Run this cell again: it goes on with this run. `%runs attach last` follows it elsewhere."
 )
@@ -45,7 +45,7 @@ class Output(Protocol):
     """The output area of a cell."""
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        """Append an output; with a `display_id`, `update` can change it later."""
+        """Append an output. With a `display_id`, `update` can change it later."""
         ...
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None: ...
@@ -59,28 +59,28 @@ class SavedOutput(Output, Protocol):
     """The output area of a cell in a notebook that may be saved."""
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Append an output that stands for a widget when the saved notebook is opened again."""
+        """Append an output that replaces a widget when the saved notebook is opened again."""
         ...
 
 
 class Screen(Protocol):
-    """The display of one run: `draw` while it goes on, then `finish` or `clear`."""
+    """The display of one run: call `draw` while it is active, then `finish` or `clear`."""
 
     def draw(self, view: RunView) -> None:
-        """Show the current state of the run; called about ten times a second, even if nothing has changed."""
+        """Show the current state of the run. Called about ten times a second, even without changes."""
         ...
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Replace everything shown by this final output."""
+        """Replace everything shown with this final output."""
         ...
 
     def clear(self) -> None:
-        """Remove everything shown: the run was not started."""
+        """Remove everything shown, because the run did not start."""
         ...
 
 
 def answer_id(run_id: str) -> str:
-    """Return the display id of a run's answer: an undo of the run marks that output."""
+    """Return the display id of a run's answer. Undoing the run marks that output."""
     return f"agentsvc-answer-{run_id}"
 
 
@@ -88,7 +88,7 @@ class LiveScreen:
     """A ticking status line, and below it the settled blocks and the open tail of the answer.
 
     Args:
-        reloads: how often the page has been loaded again; it then knows nothing, and everything is shown anew.
+        reloads: returns how often the page was loaded again. A new page has no outputs, so all of them are shown anew.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class LiveScreen:
         self._restart()
 
     def _restart(self) -> None:
-        # Display ids of the outputs; empty until there is such an output.
+        # Display ids of the outputs; empty until the output exists.
         self._status = self._tail = self._panel = ""
         self._kernel: dict[int, str] = {}
-        # What they show: the text of the settled blocks, all text, the waiting calls, the calls for the kernel.
+        # Their contents: the text of the settled blocks, all text, the waiting calls, the calls for the kernel.
         self._frozen = self._shown = ""
         self._asked: list[str] = []
         self._plan: Sequence[PlanStep] = ()
@@ -120,7 +120,7 @@ class LiveScreen:
 
     def draw(self, view: RunView) -> None:
         now, text, reloads = self._clock(), plain(view.said), self._reloads()
-        # After `run.resumed`, some settled blocks or all of the tail were withdrawn.
+        # After `run.resumed`, some settled blocks or the whole tail were withdrawn.
         withdrawn = not text.startswith(self._frozen) or (self._tail and text == self._frozen)
         if withdrawn or reloads != self._reloaded:
             self._reloaded = reloads
@@ -156,19 +156,19 @@ class LiveScreen:
             self._status = self._put(status_bundle(view, self._advice(view)), self._status)
 
     def _draw_plan(self, view: RunView) -> None:
-        """Show the agent's plan in an output of its own, which changes as its steps are done."""
+        """Show the agent's plan in a separate output, which changes as steps are done."""
         if view.plan != self._plan:
             self._plan = view.plan
             self._plan_list = self._put(plan_bundle(view.plan), self._plan_list)
 
     def _advice(self, view: RunView) -> str:
-        """The run's notice, or what a reader needs who finds this as it was saved in the middle of a long run."""
+        """Return the run's notice, or in a long run advice for readers who open the notebook as saved during the run."""
         if view.notice:
             return label(view.notice, 300)
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _is_affordable(self, text: str, now: float) -> bool:
-        """Whether drawing the text keeps within the byte budget, or the stream pauses and the reader waits for it."""
+        """Return True if drawing the text keeps within the byte budget, or the stream pauses and the reader waits."""
         self._longest = max(self._longest, len(text))
         cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
         within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
@@ -187,29 +187,29 @@ class LiveScreen:
         self._shown = text
 
     def _draw_asked(self, view: RunView) -> None:
-        """Show waiting calls in an output of their own that does not tick, because the user copies ids from it."""
+        """Show waiting calls in a separate output that does not tick, because users copy ids from it."""
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
 
     def _draw_limit(self, view: RunView) -> None:
-        """Show that the run is near its limit, and what the limit is once it was raised, in an output of its own."""
+        """Show in a separate output that the run is near its limit, and the new limit once it was raised."""
         if self._limit != (state := (view.near, view.raised_to)) and not view.ended:
             self._limit = state
             self._limit_line = self._put(limit_bundle(view), self._limit_line)
 
     def _draw_kernel(self, view: RunView) -> None:
-        """Show each call for the user's kernel in an output of its own, anew when it has changed."""
+        """Show each call for the user's kernel in a separate output, and again when it changes."""
         for number, call in enumerate(view.kernel):
             if self._drawn.get(number) != call.signature:
                 self._drawn[number] = call.signature
                 self._kernel[number] = self._put(call.bundle(), self._kernel.get(number, ""))
 
     def _draw_buttons(self, view: RunView) -> None:
-        """Hook: show buttons for calls that wait for their approval."""
+        """Hook: show buttons for calls that wait for approval."""
 
     def _put(self, bundle: Bundle, display_id: str) -> str:
-        """Update the output of this id, or with an empty one append another. Return its id."""
+        """Update the output with this id, or append one if the id is empty. Return its id."""
         if display_id:
             self._output.update(bundle, display_id)
         else:
@@ -220,7 +220,7 @@ class LiveScreen:
 
 
 class StaticScreen:
-    """One output at the end, for hosts that show no updates: nbclient, papermill, nbconvert."""
+    """Show one output at the end, for hosts that show no updates: nbclient, papermill, nbconvert."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -228,7 +228,7 @@ class StaticScreen:
         self._near: object = None
 
     def draw(self, view: RunView) -> None:
-        """Show only what needs an answer: calls that wait for approval, and that the run is near its limit."""
+        """Show only what needs a decision: calls that wait for approval, and a run near its limit."""
         if view.near is not None and view.near != self._near:
             self._near = view.near
             self._output.show(limit_bundle(view))
@@ -250,7 +250,7 @@ class StaticScreen:
 
 
 class TerminalScreen:
-    """Text as it streams. A terminal cannot withdraw text, so a line announces when a resumed run replaces it."""
+    """Print text as it streams. A terminal cannot withdraw text, so a line announces that a resumed run replaces it."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -262,7 +262,7 @@ class TerminalScreen:
 
     def draw(self, view: RunView) -> None:
         said = view.said
-        # An escape sequence that is incomplete at the end may be completed by the next piece.
+        # The next piece may complete an escape sequence at the end.
         start = said.rfind("\x1b", max(0, len(said) - 64))
         text = plain(said if start < 0 or any(char.isalpha() for char in said[start:]) else said[:start])
         if not text.startswith(self._printed):
@@ -298,7 +298,7 @@ class TerminalScreen:
 
 
 class Bar:
-    """The output of a job: a progress line if the host is `live`, then its final output."""
+    """The output of a job: a progress line if the host is `live`, then the final output."""
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output = output

@@ -1,4 +1,4 @@
-"""The passages that an answer quotes, each with the lines around it, folded below the answer."""
+"""The passages that an answer quotes, each with the surrounding lines, folded below the answer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from agentsvc_nb.notebook.display.markdown import WRAPPED, folded
 from agentsvc_nb.wire.text import escape, plain
 
 Read = Callable[[str], bytes | None]
-"""Returns the beginning of the chat's file at a path; None if it can't be read."""
+"""Returns the beginning of the chat's file at a path; None if it cannot be read."""
 
 HEAD_BYTES: Final = 256_000
-"""How much of a file is read: a passage further down is not shown here."""
+"""The number of bytes read from a file. Passages further down are not shown."""
 SOURCES: Final = 8
-"""The most passages below one answer."""
+"""The maximum number of passages below one answer."""
 AROUND: Final = 3
-"""Lines before and after the quoted one."""
+"""The number of lines shown before and after the quoted one."""
 LINE_CHARS: Final = 400
 _CITED: Final = re.compile(r"— `([^`\n]{1,300})`, line (\d{1,6})\b")
 _PRE: Final = f'<pre style="{WRAPPED};margin:2px 0 6px 12px">'
 
 
 def sources_html(answer: str, read: Read) -> str:
-    """HTML that unfolds the passages that an answer quotes as `— file, line 12`; empty if none can be shown."""
+    """Return HTML that unfolds the passages that an answer quotes as `— file, line 12`; empty if none can be shown."""
     cited = list(dict.fromkeys((found[1], int(found[2])) for found in _CITED.finditer(answer)))[:SOURCES]
     files = {path: _lines(read(path)) for path in dict.fromkeys(path for path, _ in cited)}
     shown = [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]

@@ -1,4 +1,4 @@
-"""The steps and tool calls of a run, with their times and what they changed in files, folded below its answer."""
+"""The timeline of a run: its steps and tool calls with times and file changes, folded below the answer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from agentsvc_nb.wire.text import escape, plain
 ROWS: Final = 100
 _GIVEN_CHARS: Final = 160
 _LOOKS: Final = {None: "asvc-going", False: "asvc-good", True: "asvc-wrong"}
-"""The classes of a call's row, by whether it failed; the front end draws an icon for each."""
+"""The CSS classes of a call's row, by whether it failed. The front end draws an icon for each."""
 _WRONG: Final = "color:var(--jp-error-color1,#dd3333)"
 _GOOD: Final = "color:var(--jp-success-color1,#2e7d32)"
 _UNFOLDED_LINES: Final = 12
 
 
 def timeline_html(view: RunView, *, planned: bool = True) -> str:
-    """Return the folded list of a run's steps and tool calls; empty for one step without calls. `planned`: with the
-    agent's plan above them."""
+    """Return the folded list of a run's steps and tool calls; empty for one step without calls.
+
+    With `planned`, the agent's plan is above the list.
+    """
     plan = plan_html(view.plan) if planned else ""
     if len(view.marks) <= 1 and not view.calls:
         return folded(_summary(view), plan) if plan else ""
@@ -60,9 +62,9 @@ def _call(call: ToolCall) -> str:
 
 
 def _diff_html(diff: str) -> str:
-    """Return a unified diff as HTML: unfolded if it is short."""
+    """Return a unified diff as HTML, unfolded if it is short."""
     lines = plain(diff).splitlines()
-    changed = lines[2:]  # without the names of the file
+    changed = lines[2:]  # without the file names
     counts = [sum(line.startswith(sign) for line in changed) for sign in "+-"]
     styles = {"+": _GOOD, "-": _WRONG}
     shown = "\n".join(
@@ -79,7 +81,7 @@ def _offset(began: str, at: str) -> str:
 
 
 def seconds_between(start: str | None, end: str | None) -> float | None:
-    """Return the seconds between two times of the service; None if one of them is missing or no time."""
+    """Return the seconds between two times from the service; None if one is missing or invalid."""
     try:
         return max(0.0, (datetime.fromisoformat(end or "") - datetime.fromisoformat(start or "")).total_seconds())
     except (ValueError, TypeError):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 MARKS: Final = 200
-"""The most marks that are kept; a run may have 1,500 steps."""
+"""The maximum number of marks kept; a run may have 1,500 steps."""
 _GIVEN_CHARS: Final = 400
 
 
@@ -23,9 +23,13 @@ _GIVEN_CHARS: Final = 400
 class ToolCall:
     """A tool call; `failed` is None while it runs.
 
-    `event` is the id of the event that reported it, `given` the beginning of its input as JSON, `at` and `until` are
-    the service's times of its start and end, `diff` is what it changed in a file. `changed`: `given` is what
-    somebody made of the agent's input before approving the call.
+    Attributes:
+        event: the id of the event that reported the call.
+        given: the beginning of its input as JSON.
+        at, until: when it started and ended, by the service's clock.
+        diff: its change of a file.
+        changed: whether a person changed the agent's input before approving the call. Then `given` is the changed
+            input.
     """
 
     event: int
@@ -41,7 +45,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A line of the timeline that is not a tool call, such as a step; `text` is in our own words."""
+    """A line of the timeline that is not a tool call, such as a step. `text` is our own wording."""
 
     event: int
     at: str
@@ -50,7 +54,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class NearLimit:
-    """What a run that is near its `max_cents` has spent of it, and what it could be raised to; in cents."""
+    """The spent cents of a run near its `max_cents`, and the suggested higher limit in cents."""
 
     max_cents: float
     spent_cents: float
@@ -59,13 +63,13 @@ class NearLimit:
 
 @dataclass
 class RunView:
-    """The view of one run. `apply` takes its events in order, and skips ids that were applied before."""
+    """The view of one run. `apply` takes its events in order, and skips events that it has already applied."""
 
     run_id: str = ""
     own: bool = False
-    """Whether this machine's own service answers."""
+    """Whether the embedded service answers."""
     model: str = ""
-    """The model that answers, once that is known."""
+    """The model that answers; empty until known."""
     chat: str | None = None
     status: str = "queued"
     step: int = 0
@@ -76,27 +80,27 @@ class RunView:
     progress: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
     notice: str = ""
-    """A warning to be shown while the run goes on, before there is an answer."""
+    """A warning to show before there is an answer."""
     asked: dict[str, WaitingCall] = field(default_factory=dict)
     """Calls that wait for approval, by id."""
     verdict: str = ""
     """The last decision on a waiting call, in words."""
     plans: list[tuple[int, Sequence[PlanStep]]] = field(default_factory=list)
-    """The plans that the agent has shown, with the ids of their events; the last one counts."""
+    """The plans that the agent has shown, with their event ids. The last plan counts."""
     near: NearLimit | None = None
-    """Of a run that is near its limit, which was not raised yet."""
+    """Set while the run is near a limit that was not raised yet."""
     raised_to: float | None = None
-    """The limit in cents since it was raised."""
+    """The new limit in cents, after it was raised."""
     page: str = ""
     """The address of the chat's page."""
     last: int = 0
     """The id of the last event applied."""
     stopping: bool = False
-    """Whether its cancellation was requested here."""
+    """Whether this kernel requested the cancellation."""
     waiting: str = ""
     """The id of the run that holds the chat while this one waits for it."""
     kernel: Sequence[KernelCall] = ()
-    """Its calls for the user's kernel, where it was offered that."""
+    """The run's calls for the user's kernel, if the question offered it."""
     elapsed: float = 0.0
     """Seconds for which the run has been watched."""
     _said: list[tuple[int, str]] = field(default_factory=list)
@@ -136,18 +140,18 @@ class RunView:
 
     @property
     def record(self) -> Run:
-        """The run's final record; before its end, a record with what is known."""
+        """The run's final record; before its end, a record of what is known so far."""
         return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat or "")
 
     @property
     def said(self) -> str:
-        """The text streamed so far, without what `run.resumed` withdrew."""
+        """The text streamed so far, without text that `run.resumed` withdrew."""
         if self._text is None:
             self._text = "".join(text for _, text in self._said)
         return self._text
 
     def tail(self, characters: int) -> str:
-        """Return at least the last `characters` of `said`; the cost does not grow with the whole text."""
+        """Return at least the last `characters` of `said`. The cost does not grow with the whole text."""
         kept: list[str] = []
         for _, text in reversed(self._said):
             kept.append(text[-characters:])
@@ -158,17 +162,17 @@ class RunView:
 
     @property
     def text(self) -> str:
-        """The answer: the final output if there is one, else the text streamed so far."""
+        """The answer: the final output if there is one, otherwise the text streamed so far."""
         return self.run.output if self.run is not None and self.run.output is not None else self.said
 
     @property
     def plan(self) -> Sequence[PlanStep]:
-        """The plan that the agent shows; empty without one."""
+        """The agent's current plan; empty if it has none."""
         return self.plans[-1][1] if self.plans else ()
 
     @property
     def last_plan(self) -> int:
-        """The id of the event of the plan; 0 without one."""
+        """The event id of the current plan; 0 without a plan."""
         return self.plans[-1][0] if self.plans else 0
 
     @property
@@ -202,7 +206,7 @@ class RunView:
         self._change(str(given.get("call_id", "")), failed=failed, until=event.created_at, diff=diff)
 
     def _change(self, call_id: str, **fields: Any) -> None:
-        """Change the fields of the call of this id that has not ended."""
+        """Change the fields of the call with this id if it has not ended."""
         self.calls = [
             replace(call, **fields) if call.call_id == call_id and call.failed is None else call for call in self.calls
         ]
@@ -240,7 +244,7 @@ class RunView:
         call, reason = self.asked.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
         said = "refused" if not given.get("approved") else "approved as changed" if "input" in given else "approved"
         tool = call.tool if call else "a call"
-        if isinstance(standing := given.get("standing"), dict):  # approved in advance, so nobody was asked
+        if isinstance(standing := given.get("standing"), dict):  # approved in advance, without asking
             tool, said = str(standing.get("tool")), "approved in advance (`%approve --standing`)"
         if "input" in given:
             self._change(str(given.get("call_id", "")), given=_beginning(given["input"]), changed=True)
@@ -260,7 +264,7 @@ class RunView:
 
 
 def _diff(content: Any) -> str:
-    """Return the diff among a result's content blocks; empty without one."""
+    """Return the diff in a result's content blocks; empty without one."""
     blocks = [block for block in content or () if isinstance(block, dict) and block.get("format") == "diff"]
     return str(blocks[0].get("text") or "") if blocks else ""
 
@@ -270,7 +274,7 @@ def _number(given: Any) -> float:
 
 
 def _beginning(given: Any) -> str:
-    """Return the beginning of a tool's input as JSON; it may be a whole document."""
+    """Return the beginning of a tool's input as JSON, because the input may be a whole document."""
     return "" if given in (None, {}) else json.dumps(given, ensure_ascii=False)[:_GIVEN_CHARS]
 
 

@@ -1,4 +1,4 @@
-"""Calls of tools that wait for the user's approval, as outputs, and in words."""
+"""Tool calls that wait for the user's approval, as outputs and as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentsvc_nb.wire.ids import CALL_BEGINNING, RUN_BEGINNING
 from agentsvc_nb.wire.text import escape, exact, excerpt, label, reveal
 
 INPUT_CHARS: Final = 4_000
-"""How much of a call's input is shown; `%approve -o calls` has all of it."""
+"""The number of characters shown of a call's input; `%approve -o calls` has all of it."""
 CALLS_SHOWN: Final = 20
 _HOW: Final = (
     "`%approve {call}` lets it go on; `%approve {call} --input NAME` with the arguments of that dict;"
@@ -30,26 +30,26 @@ _INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin
 
 
 def calls_bundle(calls: Sequence[WaitingCall]) -> Bundle:
-    """The waiting calls of runs in the background, which can be answered from the next cell."""
+    """Return the waiting calls of background runs, which the user can decide from the next cell."""
     return _asked_bundle(calls, _HOW)
 
 
 def asked_bundle(view: RunView) -> Bundle:
-    """The waiting calls of a run in the foreground, whose cell blocks the notebook; once decided, the decision."""
+    """Return the waiting calls of a foreground run, whose cell blocks the notebook, or the decision once made."""
     if not view.asked:
         return {"text/plain": label(view.verdict, LINE_CHARS), "text/html": line_html(view.verdict)}
     return _asked_bundle([*view.asked.values()], _ELSEWHERE, view.page)
 
 
 def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
-    """Print waiting calls, each once, for a cell without a live output. Adds their ids to `printed`."""
+    """Print each waiting call once, for a cell without a live output. Adds their ids to `printed`."""
     if new := [call for call in calls if call.call_id not in printed]:
         printed.update(call.call_id for call in new)
         print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
 
 
 def why_late(calls: Iterable[WaitingCall]) -> str:
-    """Return the sentences of a timeout's message about calls that wait for approval; empty if there are none."""
+    """Return sentences for a timeout's message about calls that wait for approval; empty if there are none."""
     waiting = [*calls][:3]
     return "".join(
         f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`." for c in waiting
@@ -66,7 +66,7 @@ def _asked_bundle(calls: Sequence[WaitingCall], how: str, page: str = "") -> Bun
 
 
 def call_bundle(call: WaitingCall) -> Bundle:
-    """One call with its exact input, without the hint how to answer it."""
+    """Return one call with its exact input, without the hint how to decide it."""
     head = f"{label(call.tool, 60)} waits for your approval"
     given = exact(call.input, 2, INPUT_CHARS)
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
@@ -77,7 +77,7 @@ def call_bundle(call: WaitingCall) -> Bundle:
 
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
-    """The call, and how it is answered: with the address of the `page` in text, and a link to it in HTML."""
+    """Return the call and how to decide it: text with the address of the `page`, and HTML with a link to it."""
     shown = call_bundle(call)
     ids = {"call": label(call.call_id[:CALL_BEGINNING], 64), "run": label(call.run_id[:RUN_BEGINNING], 64)}
     hint = line_html(how.format(**ids, page=f"; {_ON_PAGE}" if linkable(page) else ""))
