@@ -1,5 +1,7 @@
-"""Where the service stores data: a database (SQLite or PostgreSQL) with its full-text index, and blobs (a folder or a
-bucket). Which ones, the settings say."""
+"""Storage of the service: a database (SQLite or PostgreSQL) with its full-text index, and blobs (a folder or a bucket).
+
+The settings choose which.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def database_of(folder: DataFolder) -> DatabaseEngine:
-    """Return the folder's database, not open yet. Raises `StoreUnusable`."""
+    """Return the folder's database, not yet open. Raises `StoreUnusable`."""
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -31,13 +33,16 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
 
 
 def contents_place(settings: Settings) -> str:
-    """Return where the contents of files are stored: the same text for processes that have the same contents."""
+    """Return where the contents of files are stored. Processes with the same contents get the same text."""
     return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 
 def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
-    """Return the blob store. With a folder `scratch`, local copies of what lies in S3 are there while they are in use,
-    and not in the service's cache. Raises `BlobsUnavailable`, with what to do, for one that no later try can use."""
+    """Return the blob store.
+
+    With a folder `scratch`, local copies of objects in S3 are there while in use, not in the service's cache. Raises
+    `BlobsUnavailable`, with advice, for a store that no later try can use.
+    """
     folder = DataFolder(settings.data)
     if settings.blobs is None:
         return LocalBlobs(folder.blobs)

@@ -1,7 +1,7 @@
 """File contents, content-addressed in a folder: `ab/cd/<sha256>`.
 
 A blob is written to a temporary file on the same file system and renamed when its hash is known, so that nobody finds a
-half-written blob. The row that names it is committed afterwards.
+half-written blob. The row that refers to it is committed afterwards.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import IO, Final
 from agentsvc_nb.documents.media_types import HEAD_BYTES
 
 PIECE_MAX_BYTES: Final = 1024 * 1024
-"""The most that is read at once: each read is a call in a thread."""
+"""The most bytes of one read. Each read is a call in a thread."""
 PIECES_MAX_BYTES: Final = 4 * PIECE_MAX_BYTES
-"""What the pieces of all reads may take, down to `PIECE_MIN_BYTES` each: a slow client leaves its piece in memory."""
+"""The memory for the pieces of all reads, down to `PIECE_MIN_BYTES` each. A slow client leaves its piece in memory."""
 PIECE_MIN_BYTES: Final = 64 * 1024
 
 
@@ -34,7 +34,7 @@ class LocalBlobs:
         self._root = root
         self.incoming = root / "incoming"
         self.incoming.mkdir(parents=True, exist_ok=True)
-        # `remove` and `put_aside` look at a file and then act: no content may be placed there in between.
+        # `remove` and `put_aside` check a file and then act: no content may be placed there in between.
         self._placing = threading.Lock()
         self._reads = 0
 
@@ -88,8 +88,10 @@ class LocalBlobs:
         return found
 
     def place(self, written: Path, sha256: str) -> None:
-        """Move a written file to the path of the blob with this hash. It replaces an existing blob, whose time of
-        storing is then new, so that garbage collection spares it."""
+        """Move a written file to the path of the blob with this hash.
+
+        It replaces an existing blob, which so gets a new time of storing and survives garbage collection.
+        """
         target = self.path(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
         with self._placing:
@@ -111,7 +113,7 @@ class LocalBlobs:
                     yield name
 
     def remove(self, sha256: str, before: int) -> bool:
-        """Remove a blob; return False if it stays because it was stored again since the time `before` (ms)."""
+        """Remove a blob. Return False if it was stored again since the time `before` (ms)."""
         path = self.path(sha256)
         with self._placing:
             if _stored_at(path) >= before:
@@ -120,8 +122,11 @@ class LocalBlobs:
         return True
 
     def put_aside(self, sha256: str, checked: os.stat_result) -> bool:
-        """Rename an altered blob to `<sha256>.altered`, where nothing finds it; return False if the file that was
-        `checked` is no longer the blob, which was stored anew or removed. On Windows the file must be closed."""
+        """Rename an altered blob to `<sha256>.altered`, where nothing finds it.
+
+        Return False if the file that was `checked` is no longer the blob, which was stored again or removed. On Windows
+        the file must be closed.
+        """
         path = self.path(sha256)
         with self._placing:
             if not path.exists() or not os.path.samestat(checked, path.stat()):
@@ -142,7 +147,7 @@ class SpooledBlob:
         self._path = Path(name)
         self._file: IO[bytes] = os.fdopen(handle, "wb")
         self._digest = hashlib.sha256()
-        self.head = b""  # enough of the beginning to recognise the content
+        self.head = b""  # the first bytes, enough to recognise the content
         self.size_bytes = 0
 
     def write(self, data: bytes | memoryview) -> None:
@@ -178,8 +183,8 @@ class NewBlob(SpooledBlob):
         await asyncio.to_thread(self.keep)
 
     def keep(self) -> None:
-        """Finish the blob and put it in place. Blocks (fsync): call it in a thread for large files."""
-        # On the disk before its name is: after a power cut there is a whole blob or none.
+        """Finish the blob and put it in place. It blocks (fsync): call it in a thread for large files."""
+        # Write the content before the name: after a power cut there is a whole blob or none.
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -187,7 +192,7 @@ class NewBlob(SpooledBlob):
 
 
 def is_intact(path: Path) -> bool:
-    """Return whether a blob can be read and has the content of its name. Reads all of it."""
+    """Return whether a blob can be read and its content matches its name. Reads all of it."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == path.name
@@ -205,7 +210,7 @@ def _is_hash(name: str) -> bool:
 
 
 def _stored_at(path: Path) -> float:
-    """Return when the file was stored, in ms since 1970; infinity for a missing file."""
+    """Return when the file was stored, in ms since 1970, or infinity for a missing file."""
     try:
         return path.stat().st_mtime_ns / 1_000_000
     except FileNotFoundError:

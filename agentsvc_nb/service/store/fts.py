@@ -1,5 +1,7 @@
-"""Full-text search on FTS5 (`ports.Index`): one row of one table for each file, with the tags of `ranking`, so that one
-FTS5 query finds the matches of one chat."""
+"""Full-text search on FTS5 (`ports.Index`).
+
+Each file has one row of one table, with the tags of `ranking`, so that one FTS5 query finds the matches of one chat.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,19 @@ from agentsvc_nb.service.store.ranking import (
 
 
 def by_words(bucket: str, query: Query) -> str:
-    """The FTS5 query for files whose contents match."""
+    """Return the FTS5 query for files whose contents match."""
     return _but(bucket, query, _all(bucket + WORD, query))
 
 
 def by_name(bucket: str, query: Query) -> str:
-    """The FTS5 query for files of which one name alone matches."""
+    """Return the FTS5 query for files that match with one name alone."""
     return _but(bucket, query, f"{_all(bucket + FILE_NAME, query)} OR {_all(bucket + OWN_NAME, query)}")
 
 
 def by_level(bucket: str, query: Query, floor: int) -> str:
-    """The FTS5 query for files whose contents match and have one of the query's words at the level `floor` or above.
+    """Return the FTS5 query for matching files that have a query word at the level `floor` or above.
 
-    The levels, which match fewer files, stand first: FTS5 iterates over the leftmost operand and looks the others up.
+    The levels, which match fewer files, come first: FTS5 iterates over the leftmost operand and looks up the others.
     """
     levels = range(floor, TOP_LEVEL + 1)
     strong = " OR ".join(f'"{bucket}{level}{token}"{star}' for level in levels for token, star in starred(query))
@@ -44,7 +46,7 @@ def by_level(bucket: str, query: Query, floor: int) -> str:
 
 
 def _but(bucket: str, query: Query, wanted: str) -> str:
-    """The query `wanted` without files that match an exclusion, in their contents or in a name."""
+    """Exclude from the query `wanted` the files that match an exclusion, in their contents or in a name."""
     if not query.exclusions:
         return wanted
     return f"({wanted}) NOT {_any([bucket + tag for tag in (WORD, FILE_NAME, OWN_NAME)], query.exclusions)}"
@@ -87,10 +89,10 @@ _BEST = """
 
 @dataclass(frozen=True, slots=True)
 class FtsIndex(RankedIndex[str]):
-    """`ports.Index`. `query` is what `documents.search_query.parse` returned, a match an FTS5 query."""
+    """`ports.Index`. `query` is a result of `documents.search_query.parse`, a match is an FTS5 query."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
+        self.drop(tx, chat, path)  # gives the file a new id: results are ordered by it, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         self.index(tx, row["id"], chat, path, names, indexed_text)

@@ -1,8 +1,8 @@
-"""Group commit under asyncio, for any database: all writes that are requested in one turn of the event loop share one
-transaction, each in a savepoint of its own.
+"""Group commit under asyncio, for any database.
 
-So a burst of small writes costs one commit, and no write waits for a timer. A long write (it indexes texts, or touches
-many rows) is made in the writer's thread: requests go on, and further writes wait for its end.
+All writes that are requested in one turn of the event loop share one transaction, each in a savepoint of its own. So a
+burst of small writes costs one commit, and no write waits for a timer. A long write (it indexes texts, or changes many
+rows) runs in the writer's thread: requests go on, and further writes wait for its end.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from agentsvc_nb.service.ports import Tx
 
 T = TypeVar("T")
 LONG_SECONDS: Final = 0.02
-"""A transaction of long writes begins no further one after this: short writes wait for its end."""
+"""After this time, a transaction of long writes begins no further one: short writes wait for its end."""
 LONG_MAX: Final = 16
 """The most long writes of one transaction."""
 
 
 class PendingWrite(Generic[T]):
-    """A requested write. `done` receives its result or exception; None for a write that blocks."""
+    """A requested write. `done` receives its result or exception. It is None for a write that blocks."""
 
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
@@ -35,8 +35,10 @@ class PendingWrite(Generic[T]):
         self._result: T
 
     def attempt(self, tx: Tx) -> bool:
-        """Run within the group's transaction. If it fails, keep the failure and return False: the caller must undo
-        what it has written."""
+        """Run within the group's transaction.
+
+        If it fails, keep the failure and return False: the caller must undo what it has written.
+        """
         self.failure = None
         try:
             self._result = self._use(tx)
@@ -68,25 +70,25 @@ class GroupCommit(ABC):
         self._short: list[PendingWrite[Any]] = []
         self._long: deque[PendingWrite[Any]] = deque()
         self._flush_is_due = False
-        # a Future, not a Task, so loop shutdown cannot cancel it
+        # a Future, not a Task, so that loop shutdown can't cancel it
         self._in_thread: asyncio.Future[list[PendingWrite[Any]]] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name)  # the default pool may be busy with files for long
 
     @abstractmethod
     def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
-        """Run writes in one transaction; a write's own failure undoes only that write and is not raised. Return the
-        long ones that were not begun because `seconds` were over.
+        """Run writes in one transaction. A failure of one write undoes only that write and is not raised.
 
-        Raises `StoreBusy`, and any error that keeps the transaction from being committed, such as a full disk: nothing
-        is written then.
+        Return the long writes that did not begin within `seconds`.
+
+        Raises `StoreBusy`, and any error that prevents the commit, such as a full disk. Then nothing is written.
         """
 
     def _commit_in_loop(self) -> None:  # noqa: B027 - a database on a server does not
-        """Commit the short writes in the event loop's thread, where that is quick."""
+        """Commit the short writes in the event loop's thread, if that is quick."""
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # nobody waits for the writes of an earlier, ended loop
+        if loop is not self._loop:  # nobody waits for the writes of an earlier loop, which has ended
             self._loop, self._short, self._long, self._in_thread = loop, [], deque(), None
             self._flush_is_due = False
         if not self._flush_is_due and self._in_thread is None:
@@ -97,13 +99,13 @@ class GroupCommit(ABC):
         return await done
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """Write, and block: for the command line and tests. Needs no event loop."""
+        """Write and block, for the command line and tests. Needs no event loop."""
         write = PendingWrite(use)
         self._commit([write])
         return write.result()
 
     def finish_writes(self) -> None:
-        """Make the requested writes in this thread, which must be the event loop's, before closing."""
+        """Make the requested writes before closing. Call this in the event loop's thread."""
         self._thread.shutdown()
         while writes := self._short or self._next_long():
             self._short = []
@@ -132,7 +134,7 @@ class GroupCommit(ABC):
         return [self._long.popleft() for _ in range(min(LONG_MAX, len(self._long)))]
 
     def _settle_in_loop(self, writes: list[PendingWrite[Any]], done: asyncio.Future[list[PendingWrite[Any]]]) -> None:
-        """Settle what the writer's thread has done, then commit what was requested meanwhile."""
+        """Settle the writes of the writer's thread, then commit those that were requested since."""
         self._in_thread = None
         failure = done.exception()
         left = [] if failure else done.result()

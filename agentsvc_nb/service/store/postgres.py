@@ -1,8 +1,8 @@
 """PostgreSQL under asyncio: one writer at a time among all processes, as on SQLite.
 
-Each write transaction takes one advisory lock, since use cases read a wallet, a limit or a chat's active run and write
-by what they have read. SERIALIZABLE would be no faster: writes meet in the account's rows. A write whose COMMIT was cut
-off is not tried again, for it may be stored.
+Each write transaction takes one advisory lock, because use cases read a wallet, a limit or a chat's active run and then
+write accordingly. SERIALIZABLE would be no faster: writes conflict in the account's rows. A write whose COMMIT was cut
+off is not retried, because it may be stored.
 """
 
 from __future__ import annotations
@@ -35,20 +35,24 @@ T = TypeVar("T")
 Connection = psycopg.Connection[Row]
 
 READERS: Final = 8
-"""The threads of quick reads; each has a connection while it reads."""
+"""The threads of quick reads. Each has a connection while it reads."""
 LOCK_SECONDS: Final = 5
 IDLE_SECONDS: Final = 3
-"""The server ends a writer's connection that is silent for so long within a transaction: one that is frozen or cut off
-would keep all others from writing, until they are refused (`LOCK_SECONDS`) or count as dead."""
+"""The server ends a writer's connection that is silent for this time within a transaction.
+
+A frozen or disconnected writer would block all others, until they are refused (`LOCK_SECONDS`) or count as dead.
+"""
 RETRY_SECONDS: Final = 10.0
-"""How long a read or write is tried again while the server does not answer: a restart takes some seconds."""
+"""How long a read or write is retried while the server does not answer. A restart takes some seconds."""
 RETRY_PAUSE_SECONDS: Final = 0.2
 WRITING: Final = 0x6167656E74737663  # "agentsvc"
 PREPARE_AFTER: Final = 1
-"""How often a connection executes a statement before it prepares it: its plan is then reused, which saves a third of
-the server's processor time."""
+"""How often a connection executes a statement before it prepares it.
 
-# The lock is asked for in the transaction, and each later statement sees what its holders before have committed.
+A prepared plan is reused, which saves a third of the server's CPU time.
+"""
+
+# The transaction requests the lock, and each later statement sees the commits of its previous holders.
 _BEGIN_WRITE: Final = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
     SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'; SELECT pg_advisory_xact_lock({WRITING})
@@ -58,7 +62,7 @@ _STATUS: Final = """
     SELECT current_setting('server_version') AS server,
            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS clock
 """
-_END_READ: Final = "COMMIT"  # after a ROLLBACK psycopg would prepare all statements anew
+_END_READ: Final = "COMMIT"  # after a ROLLBACK psycopg would prepare all statements again
 _DEFAULTS: Final = {
     "connect_timeout": 5,
     "application_name": "agentsvc",
@@ -77,8 +81,10 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The server's version and its clock (ms). Of the schema: its version (0: none), whether it is too new, and the
-    newest version that is known."""
+    """The server's version and clock (ms), and the state of the schema.
+
+    `schema` is its version (0 for none). `newest` is the newest version that this program knows.
+    """
 
     server: str
     clock: int
@@ -99,8 +105,8 @@ class PostgresDatabase(GroupCommit):
             self._given: dict[str, Any] = {**_DEFAULTS, **conninfo_to_dict(address)}
         except psycopg.Error:  # it would quote the address, which may have a password
             raise StoreUnusable(_UNREADABLE) from None
-        # Not psycopg_pool: its threads make and check connections by themselves, and a write must know whether what it
-        # sent may have been stored.
+        # Don't use psycopg_pool: its threads make and check connections by themselves, and a write must know whether it
+        # may have been stored.
         self._idle: list[Connection] = []
         self._guard = threading.Lock()
         self._closed = False
@@ -123,12 +129,13 @@ class PostgresDatabase(GroupCommit):
             schema.migrate(connection)
 
     def queue(self) -> Queue:
-        from agentsvc_nb.service.store.postgres_queue import PostgresQueue  # not for a command that only reads
+        # A command that only reads does not need this import.
+        from agentsvc_nb.service.store.postgres_queue import PostgresQueue
 
         return PostgresQueue(self._given)
 
     def status(self) -> ServerStatus:
-        """Return what `agentsvc doctor` shows. Changes nothing."""
+        """Return the status that `agentsvc doctor` shows. Change nothing."""
         return self._retry(self._status)
 
     def _status(self) -> ServerStatus:
@@ -145,7 +152,7 @@ class PostgresDatabase(GroupCommit):
         self._close_idle()
 
     def read(self, use: Callable[[Tx], T], seconds: float | None = None) -> T:
-        # `seconds` are of processor time, and the server counts time on the wall.
+        # `seconds` are CPU time, but the server measures wall-clock time.
         time = ReadTime(seconds)
         begin = _BEGIN_READ
         if seconds is not None:
@@ -198,7 +205,7 @@ class PostgresDatabase(GroupCommit):
         return writes[done:]
 
     def _retry(self, work: Callable[[], T]) -> T:
-        """Do the work, again if the server was lost or asks for it. Raises `StoreBusy` and `StoreAway`."""
+        """Do the work, and retry if the server was lost or requests it. Raises `StoreBusy` and `StoreAway`."""
         until = clock.monotonic() + self.patience
         while True:
             try:
@@ -206,7 +213,7 @@ class PostgresDatabase(GroupCommit):
             except psycopg.errors.LockNotAvailable as error:
                 raise StoreBusy("another process is writing to the database") from error
             except _Unavailable as unavailable:
-                self._close_idle()  # a restart ended all of them
+                self._close_idle()  # a restart has ended all of them
                 if clock.monotonic() > until or self._closed:
                     raise StoreAway(f"The database {unavailable}") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
@@ -216,13 +223,13 @@ class PostgresDatabase(GroupCommit):
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """Yield a connection for one use. Raises `_Unavailable` when there is none, or when it is lost."""
+        """Yield a connection for one use. Raises `_Unavailable` if there is none, or if it is lost."""
         connection = self._acquire()
         try:
             yield connection
         except psycopg.Error as error:
             if isinstance(error, psycopg.errors.FeatureNotSupported):
-                # A prepared statement whose result has another column since a newer process has migrated.
+                # A prepared statement whose result has another column, because a newer process has migrated.
                 connection.close()
                 self._close_idle()
             if _is_lost(error, connection):
@@ -264,12 +271,12 @@ class PostgresDatabase(GroupCommit):
 
 
 class _Unavailable(Exception):
-    """The server was not reached, refused the connection, or lost it; the message continues "The database"."""
+    """The server was not reached, refused the connection, or lost it. The message continues "The database"."""
 
 
 @contextlib.contextmanager
 def _usable() -> Iterator[None]:
-    """Raise `StoreUnusable` for a database that has tables of others, or in which the user may make none."""
+    """Raise `StoreUnusable` for a database that has foreign tables, or where the user may create none."""
     try:
         yield
     except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
@@ -280,8 +287,11 @@ def _usable() -> Iterator[None]:
 
 
 def _is_direct(connection: Connection) -> bool:
-    """Return False if there may be a pooler between. It gives each transaction another connection to the server, which
-    has not prepared the same statements. A pooler's connection names another process id than the server does."""
+    """Return False if there may be a pooler in between.
+
+    A pooler gives each transaction another connection, on which the statements are not prepared. Its connection has
+    another process id than the server's.
+    """
     row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
 
@@ -291,12 +301,12 @@ def _is_lost(error: psycopg.Error, connection: Connection) -> bool:
 
 
 def _one_line(error: psycopg.Error) -> str:
-    """Return the error in one line; those of psycopg never have the password."""
+    """Return the error in one line. Errors of psycopg never contain the password."""
     return " ".join(str(error).split())
 
 
 def _run(connection: Connection, writes: list[PendingWrite[Any]], seconds: float) -> int:
-    """Run the writes in the transaction, each in a savepoint unless it is the only one; return how many were run."""
+    """Run the writes in the transaction, each in a savepoint unless it is the only one. Return how many ran."""
     until = clock.monotonic() + seconds
     for count, write in enumerate(writes):
         if count and write.long and clock.monotonic() > until:
@@ -322,9 +332,9 @@ def _ends_transaction(error: psycopg.Error, connection: Connection) -> bool:
     return isinstance(error, again) or _is_lost(error, connection)
 
 
-# A transaction: named SQL is translated, and values are as SQLite gives them.
+# A transaction translates named SQL, and returns values as SQLite does.
 
-psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, as all columns of integers have
+psycopg.adapters.register_dumper(int, Int8Dumper)  # one type for all integers, like all columns of integers
 
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _NUMBERED: Final = """
@@ -332,11 +342,11 @@ _NUMBERED: Final = """
     WHERE table_schema = current_schema() AND table_name = :table AND is_identity = 'YES'
 """
 _OUR_ORDER: Final = "rowid"
-"""The column that stands for SQLite's own, which `SELECT *` does not show either."""
+"""The column that replaces SQLite's own, which `SELECT *` does not show either."""
 
 
 class PostgresTx:
-    """`ports.Tx` over one connection. `replan`: plan each statement for its values."""
+    """`ports.Tx` over one connection. With `replan`, plan each statement for its values."""
 
     def __init__(
         self, connection: psycopg.Connection[Row], time: ReadTime | None = None, *, replan: bool = False
@@ -381,13 +391,13 @@ class PostgresTx:
         given = {name: _stored(value) if type(value) is str else value for name, value in params.items()}
         try:
             return self._connection.execute(translated(sql), given, prepare=self._prepare)
-        except psycopg.DataError as error:  # as a value that SQLite cannot store
+        except psycopg.DataError as error:  # like a value that SQLite can't store
             raise ValueError(f"a value that the database can't store ({error.sqlstate})") from error
 
 
 @functools.cache
 def translated(sql: str) -> bytes:
-    """A named statement as psycopg takes it.
+    """Translate a named statement for psycopg.
 
     >>> translated("SELECT * FROM run WHERE run_id = :run_id")
     b'SELECT * FROM run WHERE run_id = %(run_id)s'
@@ -396,7 +406,7 @@ def translated(sql: str) -> bytes:
 
 
 def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, Any]]:
-    """Makes the rows of a cursor (psycopg's `row_factory`)."""
+    """Make the rows of a cursor (psycopg's `row_factory`)."""
     names = [column.name for column in cursor.description or ()]
     hidden = _OUR_ORDER in names
 
@@ -410,10 +420,10 @@ def as_dict(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], dict[str, 
     return row
 
 
-# PostgreSQL's texts hold no NUL, which messages and answers may have: it is written as two characters.
+# PostgreSQL's texts can't contain NUL, but messages and answers may: store it as two characters.
 
 _MARK: Final = "\uffff"
-"""No character, and not used in texts; where it is, it is written as two, too."""
+"""A noncharacter that texts do not use. If one does, it is also stored as two."""
 
 
 def _stored(text: str) -> str:

@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 2.0
-"""How often a worker looks for jobs by itself."""
+"""How often a worker polls for jobs."""
 POOLED_LOOK_SECONDS: Final = 0.5
-"""The same behind a pooler, which swallows LISTEN."""
+"""How often it polls behind a pooler, which drops LISTEN."""
 AGAIN_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 5.0
 AT_ONCE: Final = 1_000_000
-"""The most runs and jobs of a process: no limit, as they wait for models, for people and for each other."""
+"""The most runs and jobs of a process. In effect no limit, because they wait for models, people and each other."""
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3_600
 _QUEUE_CHARS: Final = 128
@@ -34,19 +34,20 @@ Execute = Callable[[str, int, int], Awaitable[None]]
 
 
 class PostgresQueue:
-    """`ports.Queue` by procrastinate."""
+    """`ports.Queue` with procrastinate."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = given
-        # What it reports is that the database is away, at length; the runs go on, and what matters is logged here.
+        # It only reports, at length, that the database is unavailable. The runs go on, and this module logs what
+        # matters.
         for name in ("procrastinate", "psycopg.pool"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
     async def work(self, models: Sequence[str], execute: Execute) -> None:
-        """Take jobs until it is cancelled, then return when those that were taken have ended.
+        """Take jobs until cancelled, then return when the taken jobs have ended.
 
-        procrastinate's worker ends when it loses the database, and cancels its jobs. They go on here, another worker
-        takes the new ones, and the old one ends with the last of its jobs.
+        procrastinate's worker ends when it loses the database, and cancels its jobs. The jobs go on here, another
+        worker takes new ones, and the old worker ends with the last of its jobs.
         """
         queues = [f"model:{model}"[:_QUEUE_CHARS] for model in models] + [_EVERYBODY]
         workers: set[asyncio.Task[None]] = set()
@@ -81,9 +82,9 @@ class PostgresQueue:
                     concurrency=AT_ONCE,
                     listen_notify=direct,
                     fetch_job_polling_interval=LOOK_SECONDS if direct else POOLED_LOOK_SECONDS,
-                    abort_job_polling_interval=HOUR_SECONDS,  # runs are stopped by their own rows
+                    abort_job_polling_interval=HOUR_SECONDS,  # runs stop by their own rows
                     update_heartbeat_interval=HEARTBEAT_SECONDS,
-                    # A worker that was frozen may wake: what it had is taken over long before.
+                    # A frozen worker may wake up: others have taken over its work long before.
                     stalled_worker_timeout=DAY_SECONDS,
                     shutdown_graceful_timeout=0,
                     delete_jobs="always",
@@ -114,11 +115,11 @@ class PostgresQueue:
                     lost.set()
             work.result()
 
-        # procrastinate only sees that its heartbeat has failed while it has something periodic.
+        # procrastinate notices a failed heartbeat only while it has a periodic task.
         @app.periodic(cron="17 * * * *")
         @app.task(name="forget", queue=_EVERYBODY, queueing_lock="forget")
         async def forget(timestamp: int) -> None:
-            """Remove the jobs of workers that died: other jobs carry what they carried."""
+            """Remove the jobs of dead workers, whose work other jobs carry."""
             for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=HOUR_SECONDS):
                 assert job.id is not None
                 await app.job_manager.finish_job_by_id_async(job.id, jobs.Status.FAILED, delete_job=True)
@@ -129,12 +130,12 @@ class PostgresQueue:
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
     if await _is_direct(connection):  # a pooler would give the setting to others
-        # A job that is taken or ended need not be on the disk by itself: the claim of its run, which follows, is, and
-        # that is written after it.
+        # The start and end of a queue job need not be on the disk. The claim of its run is, and it is written
+        # afterwards.
         await connection.execute("SET synchronous_commit = off")
 
 
 async def _is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """True without a pooler between (as in `postgres`): one tells another process id than the server does."""
+    """Return True without a pooler in between (as in `postgres`): a pooler has another process id than the server."""
     row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
     return row is not None and row[0] == connection.info.backend_pid

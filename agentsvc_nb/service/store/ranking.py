@@ -1,12 +1,12 @@
-"""What the full-text indexes of both databases share: the tags of tokens, and the ranking of very many matches.
+"""Parts that the full-text indexes of both databases share: tags of tokens, and ranking of very many matches.
 
-Each token is indexed with a tag of five characters: four for the chat, so that a word of one chat has a list of its
-own, and one that says what the token is: a word, a word of a name, or a level. A level says how much a word stands out
-in a file, from 1 to 9: how often it occurs, by the length of the text. Most words have none.
+Each token is indexed with a tag of five characters. Four are for the chat, so that each word has its own list in each
+chat. One says what the token is: a word, a word of a name, or a level. A level, from 1 to 9, says how prominent a word
+is in a file: how often it occurs, by the length of the text. Most words have none.
 
-Ranking is slow: FTS5 finds a match in 0.1 µs and ranks it in 2. So at most `ranked_max` matches are ranked. When there
-are more, those with one of the query's words at level 9 are looked up, then at 8 or above, until there are as many as
-are needed. Which files are found is always exact; only the order among more than `ranked_max` is approximate.
+Ranking is slow: FTS5 finds a match in 0.1 µs and ranks it in 2 µs. So at most `ranked_max` matches are ranked. If there
+are more, those with a query word at level 9 are looked up, then at 8 or above, until there are enough. The set of found
+files is always exact. Only the order among more than `ranked_max` is approximate.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ M = TypeVar("M")
 WORD: Final = "w"
 FILE_NAME: Final = "f"
 OWN_NAME: Final = "m"
-"""The tag of the member's own name for the file. The tags of levels are digits."""
+"""The tag of the name that a user gave the file. The tags of levels are digits."""
 TOKENS_VERSION: Final = "1"
-"""Raise it when the tokens of a text change (folding, levels, tags): the next start then indexes all files again, for
-SQL cannot make the tokens."""
+"""Raise it when the tokens of a text change (folding, levels, tags).
+
+The next start then indexes all files again, because SQL can't make the tokens.
+"""
 
 LATEST: Final = 2**63 - 1
 _TEXT = "SELECT text FROM file_text WHERE chat = :chat AND path = :path"
@@ -46,16 +48,16 @@ _SET_VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class RankedIndex(ABC, Generic[M]):
-    """The reading half of `ports.Index`. `M` is a query as the database's index takes it."""
+    """The reading half of `ports.Index`. `M` is the type of a query for the database's index."""
 
     ranked_max: int = 1_000
     """The most matches that are ranked."""
     page: int = 200
-    """The matches that are fetched at first. More are needed when many of them belong to one typed output."""
+    """The number of matches to fetch at first. A search needs more when many belong to one typed output."""
 
     @abstractmethod
     def match_names(self, chat: str, query: Query) -> M:
-        """Return the query for files of which one name alone matches."""
+        """Return the query for files that match with one name alone."""
 
     @abstractmethod
     def match_words(self, chat: str, query: Query) -> M:
@@ -71,8 +73,10 @@ class RankedIndex(ABC, Generic[M]):
 
     @abstractmethod
     def reach(self, tx: Tx, chat: str, match: M, limit: int) -> tuple[int, int]:
-        """Return the number of matches, counted up to `limit`, and the id of the oldest of the newest `limit`; (0, 0)
-        without any."""
+        """Count the matches up to `limit`. Return the count and the id of the oldest of the newest `limit`.
+
+        Return (0, 0) without matches.
+        """
 
     def count(self, tx: Tx, chat: str, match: M, limit: int) -> int:
         """Return the number of matches, counted up to `limit`."""
@@ -98,7 +102,7 @@ class RankedIndex(ABC, Generic[M]):
             if len(found) < limit:
                 return
             yielded.update(found)
-            # Matches of one typed output count once, so more are needed: they are ranked anew, in larger steps.
+            # Matches of one typed output count once, so more are needed: rank again, in larger steps.
             limit *= 4
 
     def text(self, tx: Tx, chat: str, path: str) -> str:
@@ -117,8 +121,11 @@ class RankedIndex(ABC, Generic[M]):
         tx.run(_SET_VERSION, version=TOKENS_VERSION)
 
     def _best(self, tx: Tx, chat: str, query: Query, limit: int) -> list[str]:
-        """Return the `limit` best matches. Of more matches than can be ranked, only those with a word at the highest
-        levels are ranked, and followed by the newest of the others if they are too few."""
+        """Return the `limit` best matches.
+
+        If there are too many to rank, rank only those with a word at the highest levels. Add the newest of the others
+        if they are too few.
+        """
         most = max(self.ranked_max, limit)
         match = self.match_words(chat, query)
         if self.count(tx, chat, match, most + 1) <= most:
@@ -135,7 +142,7 @@ class RankedIndex(ABC, Generic[M]):
 
 
 def starred(query: Query) -> Iterator[tuple[str, str]]:
-    """Yield the query's tokens, each with a star if it is a prefix, else an empty text."""
+    """Yield the query's tokens, each with a star if it is a prefix, otherwise with an empty text."""
     for phrase in chain.from_iterable(query.groups):
         *whole, last = phrase.tokens
         yield from ((token, "") for token in whole)
@@ -143,11 +150,13 @@ def starred(query: Query) -> Iterator[tuple[str, str]]:
 
 
 def bucket_of(chat: str) -> str:
-    """Return the four characters of a chat's tags. There are a million; the SQL condition on `t.chat` separates chats
-    that share one."""
+    """Return the four characters of a chat's tags.
+
+    There are a million. The SQL condition on `t.chat` separates chats that share one.
+    """
     return base64.b32encode(blake2b(chat.encode(), digest_size=5).digest())[:4].decode().lower()
 
 
 def tagged(tag: str, words: str) -> str:
-    """Return the words, which are one blank apart, each with the tag before it."""
+    """Put the tag before each of the words, which are separated by single blanks."""
     return tag + words.replace(" ", f" {tag}") if words else ""

@@ -1,13 +1,13 @@
-"""Blobs in a bucket that speaks S3: the bucket's objects, a local cache, and `ports.Blobs` made of both.
+"""Blobs in an S3 bucket: the bucket's objects, a local cache, and `ports.Blobs` made of both.
 
-A blob is received into a local file, because its key is its hash, which is known at its end: a local file is sent
-faster than a bucket copies an object to another key. It stays in the cache, for most files are read right after they
-came. Downloads are read from the bucket by range and put nothing into the cache; what needs a path (documents, tables,
-tools) reads a copy from there.
+A blob is first received into a local file, because its key is its hash, which is known only at its end. To send a local
+file is faster than to copy an object to another key. The file stays in the cache, because most files are read soon
+after they arrive. Downloads are read from the bucket by range and do not fill the cache. Documents, tables and tools
+need a path, so they read a copy from the cache.
 
-No lock spans the processes that share a bucket. So a blob that no row names is not deleted: it is moved from
-`contents/SHA256` to `removed/SHA256/ID`, and deleted a day later. A process that found it before may name it meanwhile;
-whoever misses a blob looks for it there and puts it back.
+No lock spans the processes that share a bucket. So a blob without a row is not deleted at once: it is moved from
+`contents/SHA256` to `removed/SHA256/ID`, and deleted a day later. Another process may refer to it in that time. A
+reader that misses a blob looks for it there and puts it back.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ log = logging.getLogger(__name__)
 CONTENTS: Final = "contents/"
 REMOVED: Final = "removed/"
 COPY_MAX_BYTES: Final = 5_000_000_000
-"""The most that S3 copies in one request: a larger blob is never moved aside."""
+"""The most that S3 copies in one request. A larger blob is never moved aside."""
 PART_BYTES: Final = 5 * 1024 * 1024
-"""The size of a part of an upload, S3's least. A smaller object is sent in one request."""
+"""The size of a part of an upload, the smallest that S3 allows. A smaller object is sent in one request."""
 PARTS_AT_ONCE: Final = 4
 PIECE_BYTES: Final = 1024 * 1024
 REQUEST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 10.0
-"""How long a request is sent again while the server does not answer."""
+"""How long a request is retried while the server does not answer."""
 COPY_SECONDS: Final = 600.0
 READ_TRIES: Final = 3
 """How often a read is resumed without receiving a single piece."""
@@ -68,7 +68,7 @@ _ALTERED: Final = "A content in the store (S3) is not what was stored there: its
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """An object of a listing; `stored_at` in ms since 1970."""
+    """An object of a listing. `stored_at` is in ms since 1970."""
 
     key: str
     size_bytes: int
@@ -76,17 +76,17 @@ class StoredObject:
 
 
 class Bucket:
-    """The objects whose keys begin with the prefix of `address` (`s3://BUCKET/PREFIX`); keys are given without it.
+    """The objects whose keys begin with the prefix of `address` (`s3://BUCKET/PREFIX`). Keys are given without it.
 
-    Endpoint, region and keys are read from the `AWS_*` variables. Each request ends: within `REQUEST_SECONDS`, or when
-    no piece of a long answer comes for so long. Its methods raise `BlobsUnavailable`, or `FileNotFoundError` for a
+    Endpoint, region and keys come from the `AWS_*` variables. Each request ends within `REQUEST_SECONDS`, or when no
+    piece of a long answer comes for that time. The methods raise `BlobsUnavailable`, or `FileNotFoundError` for a
     missing object.
     """
 
     def __init__(self, address: str) -> None:
         name, _, prefix = address.removeprefix("s3://").partition("/")
         self.store = _connect(name, prefix, timedelta(seconds=REQUEST_SECONDS))
-        # obstore's time-out is for a whole answer, and a client may read a large one for hours.
+        # obstore's time-out is for a whole answer, but a client may read a large one for hours.
         self._patient_store = _connect(name, prefix, timedelta(days=1))
 
     def check(self) -> None:
@@ -95,12 +95,12 @@ class Bucket:
             next(iter(obstore.list(self.store, prefix="none/", chunk_size=1)), None)
 
     async def create(self, key: str, data: bytes) -> None:
-        """Store an object, unless there is one already."""
+        """Store an object, unless it already exists."""
         with contextlib.suppress(AlreadyExistsError):
             await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
-        """Store the file as an object in parts, of which a few are in memory. It appears when it is whole."""
+        """Store the file as an object in parts, a few of them in memory at a time. It appears when it is whole."""
         with _translated_errors():
             await obstore.put_async(
                 self.store, key, file, use_multipart=True, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE
@@ -117,15 +117,17 @@ class Bucket:
         return _stored_object(await _timed(obstore.head_async(self.store, key)))
 
     async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
-        """Yield all objects below a prefix, which ends with `/`."""
+        """Yield all objects below a prefix, which must end with `/`."""
         pages = aiter(obstore.list(self.store, prefix=prefix))
         while page := await _timed(_next(pages)):
             for found in page:
                 yield _stored_object(found)
 
     async def read(self, key: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end`, in pieces. Errors of the first request are raised at once;
-        an object that is too short is a `FileNotFoundError`, too."""
+        """Return the bytes from `start` to before `end`, in pieces.
+
+        Raise errors of the first request at once, and `FileNotFoundError` for an object that is too short.
+        """
         pieces = await self._request_range(key, start, end) if start < end else None
         return self._resumed(key, pieces, start, end)
 
@@ -136,7 +138,7 @@ class Bucket:
         return aiter(found.stream(min_chunk_size=PIECE_BYTES))
 
     async def _resumed(self, key: str, pieces: AsyncIterator[bytes] | None, at: int, end: int) -> AsyncGenerator[bytes]:
-        """Yield the pieces, and request the rest when they are cut off."""
+        """Yield the pieces, and request the rest when the connection breaks."""
         tries_left = READ_TRIES
         while at < end:
             if pieces is None:
@@ -157,8 +159,10 @@ class Bucket:
 
 
 class LocalCache:
-    """Local copies of blobs: at most `max_bytes` in all, least recently used ones are removed first. Copies in use are
-    never removed. For one event loop."""
+    """Local copies of blobs, at most `max_bytes` in total. The least recently used copies are removed first.
+
+    Copies in use are never removed. For one event loop.
+    """
 
     def __init__(
         self, folder: Path, max_bytes: int, download: Callable[[str], Awaitable[AsyncGenerator[bytes]]]
@@ -166,7 +170,7 @@ class LocalCache:
         self._folder = folder
         self._max_bytes = max_bytes
         self._download = download
-        self._sizes: OrderedDict[str, int] = OrderedDict()  # the last used one is last
+        self._sizes: OrderedDict[str, int] = OrderedDict()  # the most recently used one is last
         self._bytes = 0
         self._users: Counter[str] = Counter()
         self._downloads: dict[str, asyncio.Task[None]] = {}
@@ -182,8 +186,10 @@ class LocalCache:
 
     @contextlib.asynccontextmanager
     async def file(self, sha256: str) -> AsyncGenerator[Path]:
-        """Yield the path of the blob's copy, which stays while it is in use; nothing is there if the blob is missing.
-        Raises `BlobsUnavailable`, also for a blob with another hash, and `OSError`."""
+        """Yield the path of the blob's copy, which remains while in use. It does not exist if the blob is missing.
+
+        Raises `BlobsUnavailable`, also for a blob with another hash, and `OSError`.
+        """
         self._users[sha256] += 1
         try:
             with contextlib.suppress(FileNotFoundError):
@@ -198,8 +204,7 @@ class LocalCache:
                 self._shrink()
 
     def has(self, sha256: str, size_bytes: int) -> bool:
-        """Return whether so many bytes of the blob can be read from its copy. A copy that somebody cut or removed is
-        forgotten."""
+        """Return whether the blob's copy has `size_bytes`. Forget a copy that was cut or removed."""
         size = self._sizes.get(sha256)
         if size is None or size < size_bytes:
             return False
@@ -211,8 +216,10 @@ class LocalCache:
         return False
 
     async def read(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Return the bytes from `start` to before `end` of the copy, or as many of them as there are. Once the first
-        piece is there the file is open, and read to its end whoever removes it. Raises `OSError`."""
+        """Return the bytes from `start` to before `end` of the copy, or as many of them as it has.
+
+        After the first piece, the file is open and can be read to its end even if it is removed. Raises `OSError`.
+        """
         return await self._files.read(sha256, start, end)
 
     def adopt(self, sha256: str, file: Path, size_bytes: int) -> None:
@@ -228,7 +235,7 @@ class LocalCache:
         self._shrink()
 
     async def _wait_for_download(self, sha256: str) -> None:
-        """Wait for the blob's download, which all who wait share; it is cancelled with the last of them."""
+        """Wait for the blob's download, which all callers share. It is cancelled with the last of them."""
         task = self._downloads.get(sha256)
         if task is None:
             task = self._downloads[sha256] = asyncio.create_task(self._fetch(sha256), name="download of a content")
@@ -310,7 +317,7 @@ class S3Blobs:
         return await self._read_bucket(sha256, start, end)
 
     async def _read_cached(self, sha256: str, start: int, end: int) -> AsyncGenerator[bytes]:
-        """Yield the bytes of the cached copy, and from the bucket those that its file turns out not to have."""
+        """Yield the bytes of the cached copy, and the missing ones from the bucket."""
         with contextlib.suppress(OSError):
             async with contextlib.aclosing(await self._cache.read(sha256, start, end)) as pieces:
                 async for piece in pieces:
@@ -349,7 +356,7 @@ class S3Blobs:
         return None
 
     async def place(self, file: Path, sha256: str, size_bytes: int) -> None:
-        """Store a file, whose content has this hash, unless it is there already, and keep it in the cache."""
+        """Store a file with this hash, unless the bucket has it, and keep it in the cache."""
         key = CONTENTS + sha256
         if size_bytes <= PART_BYTES:
             await self._bucket.create(key, await asyncio.to_thread(file.read_bytes))
@@ -381,7 +388,7 @@ class S3Blobs:
         return len(unnamed)
 
     async def _put_back(self, sha256: str) -> bool:
-        """Put back a missing blob that was moved aside; False if there is none."""
+        """Put back a missing blob that was moved aside. Return False if there is none."""
         async for found in self._bucket.list(f"{REMOVED}{sha256}/"):
             await self._bucket.copy(found.key, CONTENTS + sha256)
             log.info("a content that was being removed is named again: it is put back", extra=fields(sha256=sha256))
@@ -408,7 +415,7 @@ class NewS3Blob(SpooledBlob):
         await self._blobs.place(await asyncio.to_thread(self.close), self.sha256, self.size_bytes)
 
 
-# obstore: how it is set up, and its errors.
+# The set-up of obstore, and its errors.
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _ENDPOINT: Final = re.compile(r"https?://([\w.-]+|\[[0-9a-f:]+\])(:\d+)?(/[\w./~-]*)?", re.I | re.ASCII)
@@ -433,7 +440,7 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
             prefix=prefix or None,
             client_options={"allow_http": endpoint.lower().startswith("http://"), "timeout": timeout},
             retry_config={
-                "max_retries": 1_000,  # the time is the limit: ten of them are over after three seconds
+                "max_retries": 1_000,  # the time is the limit: ten retries are over after three seconds
                 "retry_timeout": timedelta(seconds=RETRY_SECONDS),
                 "backoff": backoff,
             },
@@ -444,8 +451,10 @@ def _connect(name: str, prefix: str, timeout: timedelta) -> S3Store:
 
 
 def _endpoint() -> str:
-    """Return the endpoint that the variables name, or "". Raises `BlobsUnavailable` for values at which the library
-    panics."""
+    """Return the endpoint that the variables name, or "".
+
+    Raises `BlobsUnavailable` for values that make the library panic.
+    """
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     in_headers = "".join(os.environ.get(name, "") for name in _IN_HEADERS)
     try:
@@ -463,11 +472,11 @@ def _stored_object(found: Any) -> StoredObject:
 
 
 async def _next(items: AsyncIterator[T]) -> T | None:
-    return await anext(items, None)  # obstore gives awaitables, and a time-out takes coroutines
+    return await anext(items, None)  # obstore returns awaitables, but a time-out needs coroutines
 
 
 async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
-    """Return the request's result. Raises as `_translated_errors` does, also when there is none within `seconds`."""
+    """Return the request's result. Raises as `_translated_errors`, also if there is no result within `seconds`."""
     with _translated_errors():
         async with asyncio.timeout(REQUEST_SECONDS + RETRY_SECONDS if seconds is None else seconds):
             return await request
@@ -475,8 +484,11 @@ async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
 
 @contextlib.contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Raise the library's errors as ours. Theirs have the address and the key's id: they are neither shown nor logged,
-    except for the code of S3 or the status of HTTP."""
+    """Raise the library's errors as `BlobsUnavailable` or `FileNotFoundError`.
+
+    The library's own contain the address and the key's id, so only the code of S3 or the status of HTTP is shown and
+    logged.
+    """
     try:
         yield
     except AlreadyExistsError:

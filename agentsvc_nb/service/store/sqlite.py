@@ -1,8 +1,8 @@
-"""SQLite under asyncio: one connection writes, and each thread reads on a connection of its own.
+"""SQLite under asyncio: one connection writes, and each thread reads on its own connection.
 
-Short writes are committed in the event loop's thread. One takes 10 to 100 µs, most of it with the interpreter's lock:
-handing it to a thread and back costs more. Write transactions begin with `BEGIN IMMEDIATE`, for one that turns from
-reading to writing fails when another process wrote in between.
+The event loop's thread commits short writes. One takes 10 to 100 µs, most of it with the interpreter's lock, so a
+hand-over to another thread costs more. Write transactions begin with `BEGIN IMMEDIATE`, because a transaction that
+turns from reading to writing fails if another process wrote in between.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SqliteTx:
     def one(self, sql: str, /, **params: Any) -> Row | None:
         cursor = self._connection.execute(sql, params)
         row: Row | None = cursor.fetchone()
-        cursor.close()  # an UPDATE ... RETURNING left open would keep its statement busy at COMMIT
+        cursor.close()  # an open UPDATE ... RETURNING would keep its statement busy at COMMIT
         return row
 
     def run(self, sql: str, /, **params: Any) -> int:
@@ -80,7 +80,7 @@ class SqliteDatabase(GroupCommit):
         self._file: tuple[int, int] | None = None  # known once it is open
 
     def open(self) -> SqliteDatabase:
-        """Open the file and bring its schema up to date. Raises `migrations.SchemaTooNew`."""
+        """Open the file and upgrade its schema. Raises `migrations.SchemaTooNew`."""
         self._writer = self._connect()
         try:
             migrate(self._writer)
@@ -91,10 +91,10 @@ class SqliteDatabase(GroupCommit):
         return self
 
     def queue(self) -> None:
-        """The data folder's lock keeps others away."""
+        """Return None: the lock of the data folder excludes other processes."""
 
     def close(self) -> None:
-        """Finish requested writes, then close all connections. To be called in the event loop's thread."""
+        """Finish requested writes, then close all connections. Call this in the event loop's thread."""
         self.finish_writes()
         for connection in self._connections:
             connection.close()
@@ -164,22 +164,22 @@ class SqliteDatabase(GroupCommit):
         return found
 
     def _reader(self) -> sqlite3.Connection:
-        """The connection with which this thread reads."""
+        """Return the connection with which this thread reads."""
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
-            if self._file not in (None, inode(self._path)):  # a connection would open, or make, another database
+            if self._file not in (None, inode(self._path)):  # a connection would open, or create, another database
                 raise StoreBusy("the database was removed or replaced")
             connection = self._readers.connection = self._connect()
         return connection
 
     def _connect(self) -> sqlite3.Connection:
-        # Transactions are begun by hand, and `close` closes the connections of all threads.
+        # This class begins transactions itself, and `close` closes the connections of all threads.
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         try:
             connection.row_factory = _as_dict
             connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             connection.execute("PRAGMA journal_mode = WAL")
-            # Nothing is lost when the process dies; a power cut may lose the last moments.
+            # If the process dies, nothing is lost. A power cut may lose the last moments.
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
@@ -190,8 +190,11 @@ class SqliteDatabase(GroupCommit):
 
 @contextlib.contextmanager
 def _interrupted(connection: sqlite3.Connection, time: ReadTime) -> Iterator[None]:
-    """Interrupt the connection when the time is over. It takes another thread: the full-text index can be at work for
-    long within one step of SQLite's virtual machine, and a progress handler is called between steps only."""
+    """Interrupt the connection when the time is over.
+
+    This takes another thread: the full-text index can work for long within one step of SQLite's virtual machine, and a
+    progress handler is only called between steps.
+    """
     done = threading.Event()
 
     def watch() -> None:
@@ -215,13 +218,13 @@ def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
 def copy(source: Path, target: Path) -> None:
     """Write a consistent copy of the database to `target`. Raises `sqlite3.DatabaseError`."""
     with beside(source) as original, contextlib.closing(sqlite3.connect(target)) as snapshot:
-        # In one step, which reads one snapshot while the server goes on writing. In several steps, each write of the
-        # server would restart the copy.
+        # Copy in one step, which reads one snapshot while the server goes on writing. With several steps, each write of
+        # the server would restart the copy.
         original.backup(snapshot)
 
 
 def damage(path: Path) -> str | None:
-    """The first fault that SQLite's quick check finds; None for an undamaged file. Raises `sqlite3.DatabaseError`."""
+    """Return the first fault that SQLite's quick check finds, or None. Raises `sqlite3.DatabaseError`."""
     return DamageSearch(path).run()
 
 
@@ -233,13 +236,13 @@ class DamageSearch:
         self._connection: sqlite3.Connection | None = None
 
     def run(self) -> str | None:
-        """The first fault; None for an undamaged file. Raises `sqlite3.DatabaseError`."""
+        """Return the first fault, or None for an undamaged file. Raises `sqlite3.DatabaseError`."""
         with beside(self._path) as self._connection:
             found: str = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         return None if found == "ok" else found
 
     def fault(self) -> str | None:
-        """`run`, in which a file that is no database is damaged, and one that can't be opened now is not."""
+        """Do `run`. Treat a file that is not a database as damaged, and one that can't be opened now as undamaged."""
         try:
             return self.run()
         except sqlite3.OperationalError:
@@ -254,7 +257,7 @@ class DamageSearch:
 
 @contextlib.contextmanager
 def beside(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to an existing database, without migrating it. Raises `sqlite3.OperationalError` without one."""
+    """Connect to an existing database without migrating it. Raises `sqlite3.OperationalError` if there is none."""
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         yield connection

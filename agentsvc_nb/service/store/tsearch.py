@@ -1,9 +1,10 @@
 """Full-text search on PostgreSQL (`ports.Index`).
 
-The tokens are those of FTS5, with the same tags, as lexemes of a `tsvector` without positions, whose GIN index finds
-the files that have all words. Phrases are looked for in the text of these files: GIN has no positions, so those of the
-`tsvector` would be read as a whole, too. For a phrase of common words these are most files of a chat. So each row has a
-Bloom filter of the pairs of neighbouring words in its text, and the text is read only if the filter has the pairs.
+It has the same tokens and tags as FTS5, as lexemes of a `tsvector` without positions. Its GIN index finds the files
+that have all words. Phrases are then searched in the text of these files. GIN has no positions, so PostgreSQL would
+have to read the whole `tsvector` for them as well. For a phrase of common words these are most files of a chat. So each
+row has a Bloom filter of the pairs of neighbouring words in its text, and the text is read only if the filter has the
+pairs.
 """
 
 from __future__ import annotations
@@ -32,9 +33,12 @@ from agentsvc_nb.service.store.ranking import (
 )
 
 LEXEME_CHARS: Final = 200
-"""A longer word is indexed by its beginning: a lexeme holds 2,046 bytes."""
+"""A longer word is indexed by its beginning, because a lexeme is limited to 2,046 bytes."""
 LEXEMES_BYTES: Final = 900_000
-"""What is indexed of one file: a `tsvector` holds a megabyte. A file that has more is not `whole`."""
+"""The most that is indexed of one file, because a `tsvector` is limited to 1 MB.
+
+A file that has more is not `whole`.
+"""
 
 _INSERT = "INSERT INTO file_text (chat, path, text) VALUES (:chat, :path, :text) RETURNING id"
 _DELETE = "DELETE FROM file_text WHERE chat = :chat AND path = :path"
@@ -58,8 +62,11 @@ _RENAME = """
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions on a row of `file_words`: `indexed`, which the index answers, and `exact`; for files whose tokens are
-    not all in the index, `otherwise` in place of both. `rank` is a tsquery of levels."""
+    """Conditions on a row of `file_words`. `rank` is a tsquery of levels.
+
+    The index answers `indexed`, and `exact` checks the rows. `otherwise` replaces both for files whose tokens are not
+    all in the index.
+    """
 
     indexed: str
     exact: str
@@ -68,8 +75,11 @@ class Match:
     params: dict[str, Any] = field(default_factory=dict)
 
     def rows(self, columns: str, more: str = "") -> str:
-        """SQL for the rows that match. All are found before they are ordered: ordered by the primary key, rows of
-        other chats would be passed over one by one."""
+        """Return SQL for the rows that match.
+
+        It finds all rows before it orders them. In the order of the primary key, it would skip the rows of other chats
+        one by one.
+        """
         found = f"SELECT {columns} FROM file_words WHERE chat = :chat {more} AND"
         parts = [f"{found} whole AND {self.indexed} AND {self.exact}", f"{found} NOT whole AND {self.otherwise}"]
         return f"WITH found AS MATERIALIZED ({' UNION ALL '.join(parts)})"
@@ -80,7 +90,7 @@ class TsvectorIndex(RankedIndex[Match]):
     """`ports.Index`."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # so that the file gets a new id: results are ordered by it, newest first
+        self.drop(tx, chat, path)  # gives the file a new id: results are ordered by it, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         self.index(tx, row["id"], chat, path, names, indexed_text)
@@ -116,16 +126,17 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in starred(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Files whose contents match, and have one of the lexemes `strong`, if there are any."""
+        """Match files by their contents. With `strong`, they must also have one of these lexemes."""
         made = _Conditions()
-        unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]  # the others' words may stand apart
+        # The words of other phrases need not be neighbours.
+        unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]
         but = "".join(f" & !{_of_phrase(bucket_of(chat) + WORD, phrase)}" for phrase in unwanted)
         loose = _tsquery(bucket_of(chat) + WORD, query) + but
         level = f"tokens @@ {made.tsquery(' | '.join(strong))}" if strong else "TRUE"
         has_words = made.all("words", query)
         indexed = f"tokens @@ {made.tsquery(loose)} AND {level}"
         exact = "TRUE" if _is_exact(query) else has_words
-        # Of the words of a whole file the index has answered for those.
+        # For a whole file, the index has already answered these.
         exact += made.without(query.exclusions, ["first_name", "own_name"])
         exact += made.without([phrase for phrase in query.exclusions if not _is_one(phrase)], ["words"])
         rank = " | ".join(dict.fromkeys(_lexeme(token, star) for token, star in starred(query)))
@@ -144,7 +155,7 @@ class TsvectorIndex(RankedIndex[Match]):
         return row["count"], row["oldest"] or 0
 
     def count(self, tx: Tx, chat: str, match: Match, limit: int) -> int:
-        # In whatever order they come: `reach` has to find all to know the newest.
+        # In any order: `reach` has to find all rows to know the newest.
         sql = f"{match.rows('id')} SELECT COUNT(*) AS count FROM (SELECT id FROM found LIMIT :limit) AS counted"
         row = tx.one(sql, chat=chat, limit=limit, **match.params)
         assert row is not None
@@ -168,26 +179,26 @@ class _Conditions:
         return f"CAST({self._given(text)} AS tsquery)"
 
     def all(self, column: str, query: Query) -> str:
-        """True of a row whose `column` has one phrase of each group."""
+        """Return a condition: `column` has one phrase of each group."""
         return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
 
     def without(self, phrases: Sequence[Phrase], columns: Sequence[str] = ("words", "first_name", "own_name")) -> str:
-        """True of a row that has none of the phrases in these columns."""
+        """Return a condition: none of these columns has any of the phrases."""
         return f" AND NOT {self._any(columns, phrases)}" if phrases else ""
 
     def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:
         return "(" + " OR ".join(self._has(c, phrase) for phrase in phrases for c in columns) + ")"
 
     def _has(self, column: str, phrase: Phrase) -> str:
-        # In these columns each token stands between blanks.
+        # In these columns, each token is between blanks.
         text = f" {' '.join(phrase.tokens)}{'' if phrase.open else ' '}"
         found = f"strpos({column}, {self._given(text)}) > 0"
         bits = self._bits(phrase) if column == "words" else []
-        # The planner would look into the words first: of what stands beside AND it takes the shorter.
+        # The planner would check the words first: of the operands of AND it takes the shorter one.
         return f"CASE WHEN {' AND '.join(bits)} THEN {found} ELSE FALSE END" if bits else found
 
     def _bits(self, phrase: Phrase) -> list[str]:
-        """True of a row whose filter has the phrase's pairs, or which has no filter."""
+        """Return conditions: the row's filter has the phrase's pairs, or the row has no filter."""
         whole = phrase.tokens[:-1] if phrase.open else phrase.tokens
         last = "(8 * octet_length(pairs) - 1)"
         found = [f"get_bit(pairs, {self._given(place)} & {last})" for pair in pair_bits(whole) for place in pair]
@@ -203,7 +214,7 @@ class _Conditions:
 
 
 def _tsquery(tag: str, query: Query) -> str:
-    """Which files may match: those that have the words of the phrases, wherever they stand."""
+    """Return the tsquery for files that may match: they have the words of the phrases, at any place."""
     return " & ".join(f"({' | '.join(_of_phrase(tag, phrase) for phrase in group)})" for group in query.groups)
 
 
@@ -214,18 +225,18 @@ def _of_phrase(tag: str, phrase: Phrase) -> str:
 
 
 def _is_exact(query: Query) -> bool:
-    """True if a whole file that has the query's lexemes matches it."""
+    """Return whether each whole file that has the query's lexemes matches it."""
     phrases = chain.from_iterable(query.groups)
     return all(map(_is_one, phrases))
 
 
 def _is_one(phrase: Phrase) -> bool:
-    """True if the phrase is a word that is in the index as it is."""
+    """Return whether the phrase is a single word that is indexed unchanged."""
     return len(phrase.tokens) == 1 and len(phrase.tokens[0]) < LEXEME_CHARS - 10
 
 
 def _lexeme(token: str, star: str = "") -> str:
-    """A word in a tsvector or tsquery."""
+    """Return a word for a tsvector or tsquery."""
     cut = token[:LEXEME_CHARS].replace("\\", "\\\\").replace("'", "''")
     return f"'{cut}'" + (":*" if star else "")
 
@@ -238,7 +249,7 @@ def _name_values(bucket: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
-    # Levels first: a level that is missing would pass over the file among very many, a word is looked for in `words`.
+    # Levels first: without its level a file may be missed among very many, but words are searched in `words` as well.
     words = text.words.split()
     found = chain(tagged(bucket, text.levels).split(), (f"{bucket}{WORD}{word}" for word in dict.fromkeys(words)))
     indexed, whole = _fitting(map(_lexeme, found))
@@ -248,12 +259,12 @@ def _word_values(bucket: str, text: IndexedText) -> dict[str, Any]:
 
 
 def _with_positions(word: str) -> str:
-    """A word with its level (`IndexedText.levels`) as a lexeme that has so many positions, for `ts_rank`."""
+    """Return a word with its level (`IndexedText.levels`) as a lexeme with that many positions, for `ts_rank`."""
     return f"{_lexeme(word[1:])}:{','.join(map(str, range(1, int(word[0]) + 1)))}"
 
 
 def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
-    """As many of the lexemes as fit in a tsvector, each once; whether that is all."""
+    """Return the distinct lexemes that fit in a tsvector, and whether these are all."""
     every = list(dict.fromkeys(lexemes))
     text = " ".join(every)
     if len(text.encode()) <= LEXEMES_BYTES:
@@ -262,18 +273,18 @@ def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
     return " ".join(every[: bisect(list(ends), LEXEMES_BYTES)]), False
 
 
-# The Bloom filter of a text's pairs of neighbouring words. Two bits are set for each pair. Their number is a power of
-# two, and bits are counted as by PostgreSQL's `get_bit`: the first is the lowest of the first byte.
+# The Bloom filter of a text's pairs of neighbouring words. Each pair sets two bits. The number of bits is a power of
+# two, and they are numbered as in PostgreSQL's `get_bit`: the first is the lowest of the first byte.
 
 PAIR_BITS: Final = 8
-"""A filter has 8 to 16 bits for each pair: of the files without a pair, one in 20 to 70 looks as if it had it."""
+"""A filter has 8 to 16 bits for each pair. Of the files without a pair, 1 in 20 to 70 seems to have it."""
 _HALF_BITS: Final = 30
 _HASH_FACTOR: Final = 0x9E3779B97F4A7C15
 _HASH_MASK: Final = 2 ** (2 * _HALF_BITS) - 1
 
 
 def pair_filter(words: Sequence[str]) -> bytes | None:
-    """Return the filter of a text's words; None without any pair.
+    """Return the filter of a text's words, or None without any pair.
 
     >>> pair_filter(["summer", "sale"]).hex(), pair_filter(["sale"])
     ('0801', None)
@@ -283,7 +294,7 @@ def pair_filter(words: Sequence[str]) -> bytes | None:
         return None
     size = 1 << (len(found) * PAIR_BITS // 8).bit_length()
     last = 8 * size - 1
-    ones = bytearray(b"0") * (8 * size)  # a text of digits: setting bits in bytes takes twice as long
+    ones = bytearray(b"0") * (8 * size)  # a text of digits, because setting bits in bytes takes twice as long
     for pair in found:
         ones[pair & last] = ones[pair >> _HALF_BITS & last] = 0x31
     ones.reverse()

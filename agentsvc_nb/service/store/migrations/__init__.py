@@ -1,6 +1,6 @@
 """The database's schema, as migration steps: `0001-first.sql` and so on, each applied once, in order.
 
-A step that has landed is never edited; a change is a new file with the next number.
+Never edit a step that has landed. Add a new file with the next number.
 """
 
 from __future__ import annotations
@@ -12,29 +12,31 @@ from importlib.resources.abc import Traversable
 
 
 class SchemaTooNew(Exception):
-    """The data folder was written by a newer version."""
+    """A newer version wrote the data folder."""
 
 
 def steps() -> list[str]:
-    """The SQL of all steps. A database's schema version is the number of steps applied to it."""
+    """Return the SQL of all steps. A database's schema version is the number of steps applied to it."""
     return [file.read_text(encoding="utf-8") for file in files()]
 
 
 def files() -> list[Traversable]:
-    """The files of the steps, in order."""
+    """Return the files of the steps, in order."""
     found = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")]
     return sorted(found, key=lambda file: file.name)
 
 
 def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
-    """Apply all missing steps to a database, or those up to the version `to`; none if one fails. Raises
-    `SchemaTooNew`."""
+    """Apply all missing steps to a database, or those up to the version `to`. Apply none if one fails.
+
+    Raises `SchemaTooNew`.
+    """
     known = steps()[:to]
     if version(connection) == len(known):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        applied = version(connection)  # again, under the lock: another process may have migrated meanwhile
+        applied = version(connection)  # again, under the lock: another process may have migrated in between
         if applied > len(known):
             raise SchemaTooNew(
                 f"The data folder has schema {applied}, and this version knows {len(known)}: "
@@ -52,7 +54,7 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """The number of steps applied to the database."""
+    """Return the number of steps applied to the database."""
     cursor = connection.cursor()
     cursor.row_factory = None
     applied: int = cursor.execute("PRAGMA user_version").fetchone()[0]
@@ -60,7 +62,7 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script. They are executed one by one because `executescript` would commit the transaction."""
+    """Yield the statements of a script, one by one, because `executescript` would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

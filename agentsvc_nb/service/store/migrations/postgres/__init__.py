@@ -1,5 +1,7 @@
-"""The schema in PostgreSQL: one step for all that SQLite's first had made by then, and from there on the same steps. A
-step that is not portable stands here again, under the same name. The tables of the queue are procrastinate's own."""
+"""The schema in PostgreSQL: one step for SQLite's first 15, and then the same steps.
+
+A step that is not portable has a second file here, with the same name. Procrastinate creates the tables of the queue.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +18,37 @@ from agentsvc_nb.service.store.migrations import SchemaTooNew
 FIRST: Final = 15
 """The number of the step with which a database in PostgreSQL begins."""
 CHANGES: Final = "-- Changes what earlier versions read or write.\n"
-"""The first line of a step that does more than add tables, columns with a default and indexes: with that in it, only
-versions that know it serve the database."""
+"""The first line of a step that does more than add tables, columns with a default and indexes.
+
+After such a step, only versions that know it can use the database.
+"""
 _MIGRATING: Final = 0x6167656E74737664
 
 
 def steps() -> list[str]:
-    """The SQL of the steps from `FIRST` on."""
+    """Return the SQL of the steps from `FIRST` on."""
     own = {file.name: file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")}
     later = {file.name: file for file in migrations.files() if int(file.name[:4]) > FIRST}
     return [file.read_text(encoding="utf-8") for _, file in sorted({**later, **own}.items())]
 
 
 def newest() -> int:
-    """The number of the last step that is known."""
+    """Return the number of the last known step."""
     return FIRST + len(steps()) - 1
 
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
-    """Apply all missing steps; none if one fails. The schema's version before. Raises `SchemaTooNew` for one that does
-    more than add to what is known."""
+    """Apply all missing steps, or none if one fails. Return the schema's version before.
+
+    Raises `SchemaTooNew` for a schema whose unknown steps do more than add.
+    """
     known = steps()
     if _is_served(connection):
         return version(connection)
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         found = version(connection)
-        if _is_served(connection):  # again, under the lock: another process may have migrated meanwhile
+        if _is_served(connection):  # again, under the lock: another process may have migrated in between
             return found
         if not found:
             _check_encoding(connection)
@@ -62,29 +68,29 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
 
 
 def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
-    """Create procrastinate's tables and functions, or bring those of an earlier version up to date.
+    """Create procrastinate's tables and functions, or upgrade those of an earlier version.
 
-    They have names of their own, not a schema of their own: it would have to be on the search path, which a pooler that
-    gives each transaction another connection does not keep.
+    They have their own names, not their own schema. A schema would have to be on the search path, which a pooler that
+    changes the connection for each transaction does not keep.
     """
-    from procrastinate.schema import SchemaManager  # not imported to look at a database that is up to date
+    from procrastinate.schema import SchemaManager  # an up-to-date database does not need this import
 
     if _only(connection, "SELECT to_regclass('procrastinate_jobs') IS NULL AS found"):
         connection.execute(SchemaManager.get_schema())
     elif (before := _text(connection, "schema_queue")) is not None:
         for file in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
-            # A file is named by the version that it leads to, such as 03.04.00_01_pre_add_retry.sql.
+            # A file's name begins with the version that it leads to, such as 03.04.00_01_pre_add_retry.sql.
             if _parts(file.name.partition("_")[0]) > _parts(before):
                 connection.execute(file.read_bytes())
 
 
 def _queue_version() -> str:
-    """The version of procrastinate that is installed."""
+    """Return the installed version of procrastinate."""
     return metadata.version("procrastinate")
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """The numbers of a version.
+    """Return the numbers of a version.
 
     >>> _parts("03.04.00") < _parts("3.10.0")
     True
@@ -93,12 +99,12 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
-    """The number of the last step that was applied; 0 for a database without ours."""
+    """Return the number of the last applied step, or 0 for a database without this schema."""
     return _number(connection, "schema") or 0
 
 
 def _is_served(connection: psycopg.Connection[Any]) -> bool:
-    """True if the schema is the newest that is known, or one that only adds to it. Raises `SchemaTooNew`."""
+    """Return whether the schema is the newest known one, or one that only adds to it. Raises `SchemaTooNew`."""
     found = version(connection)
     if is_too_new(connection):
         raise SchemaTooNew(
@@ -110,7 +116,7 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
 
 
 def is_too_new(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the schema is a newer one that does more than add to what is known."""
+    """Return whether the schema is a newer one that does more than add to the known one."""
     return (found := version(connection)) > newest() and (_number(connection, "schema_changed") or found) > newest()
 
 
