@@ -1,12 +1,12 @@
-"""The agent in the user's kernel: what it may look at and have run there, and who says yes (docs/decisions/17).
+"""Let the agent see and run code in the user's kernel, with the user's approval (docs/decisions/17).
 
-access    the shell: its variables, running a cell, whether it is idle, whether buttons are heard
-running   code run on the main thread, and what came of it
-variables  what a variable is, in a few lines, and the rules for what goes out
-pages     the pages of the notebook that have our extension: asked for its cells, and to change one
-edits     the cells that are told, and a change of one: what it becomes, as a diff, and as a call of the agent
-calls     a call of the agent, from asked to answered, and how it is shown
-databases  connections that the agent may ask, by database_port: duckdb_database and sqlalchemy_databases (SQLite,
-           PostgreSQL), whose engines judge what a query reads (docs/decisions/17)
-desk      the calls of one run: taken in by the thread that reads, done on the main thread
+access     the shell: its variables, running a cell, whether it is idle, whether it hears buttons
+running    run code on the main thread and record its outcome
+variables  describe a variable in a few lines, and the rules for what may leave the kernel
+pages      the notebook's pages that have our extension: read its cells, change one
+edits      list cells and show a proposed change of one as a diff
+calls      a call of the agent from request to answer, and its display
+databases  connections that the agent may query, through database_port: duckdb_database and sqlalchemy_databases
+           (SQLite, PostgreSQL), whose engines judge what a query reads
+desk       the calls of one run: the reading thread accepts them, the main thread serves them
 """

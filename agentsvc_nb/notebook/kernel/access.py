@@ -1,4 +1,4 @@
-"""The shell whose kernel the agent may work in: its variables, whether it is idle, who can be asked there."""
+"""The shell of the kernel that the agent may use: its variables, whether it is idle, and whether it hears buttons."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Final
 from agentsvc_nb import clock
 
 IDLE_SECONDS: Final = 1.0
-"""How long no cell must have run before code runs beside them: the cells of a Run All follow each other sooner."""
+"""Seconds without a running cell before code runs between cells. The cells of a Run All follow each other sooner."""
 _CONFIRM_SECONDS: Final = 0.05
 
 
 class KernelAccess:
-    """A shell. `watch` begins to note when cells run; the rest may be used from any thread."""
+    """A shell. `watch` starts to note when cells run. Any thread may use the other methods."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self._busy = 1  # the cell that makes this one runs
+        self._busy = 1  # the cell that creates this object is running
         self._rested = clock.monotonic()
         self._scheduled = False
         self._lock = threading.Lock()
@@ -41,18 +41,18 @@ class KernelAccess:
 
     @property
     def has_subshells(self) -> bool:
-        """Whether the kernel can hear buttons while a cell runs, if the front end makes use of it."""
+        """Whether the kernel can hear buttons while a cell runs, if the front end supports it."""
         return getattr(getattr(self.shell, "kernel", None), "shell_channel_thread", None) is not None
 
     @property
     def hears_buttons(self) -> bool:
-        """Whether the front end has a subshell: it makes one for the first widget that it shows."""
+        """Whether the front end has a subshell. It creates one for the first widget that it shows."""
         return self.has_subshells and bool(self.shell.kernel.shell_channel_thread.manager.list_subshell())
 
     def when_idle(self, work: Callable[[], object]) -> None:
-        """Have `work` done on the main thread if no cell has run for a second; else nothing is done: ask again later.
+        """Schedule `work` on the main thread if no cell has run for a second. Otherwise do nothing: call again later.
 
-        At most one is on its way; `work` must not raise.
+        At most one call is scheduled at a time; `work` must not raise.
         """
         with self._lock:
             if self._scheduled or not self._is_idle():
@@ -67,19 +67,19 @@ class KernelAccess:
         return not self._busy and clock.monotonic() - self._rested >= IDLE_SECONDS
 
     def _do(self, work: Callable[[], object], rested: float) -> None:
-        # On the main loop. Once more, after cells that were queued at the kernel have had their turn.
+        # On the main loop. Check again after cells that were queued at the kernel have run.
         try:
             if self._is_idle() and self._rested == rested:
                 with self._interruptible():
                     work()
         except KeyboardInterrupt:
-            pass  # it came between two calls, and there is no cell to fail
+            pass  # the interrupt came between two calls, so no cell can fail
         finally:
             self._scheduled = False
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Take interrupts as a cell does; between cells a kernel ignores them."""
+        """Handle interrupts as a cell does; between cells a kernel ignores them."""
         kernel = self.shell.kernel
         kernel.pre_handler_hook()
         try:

@@ -1,7 +1,7 @@
-"""Comms whose messages arrive in the subshell that a page addressed.
+"""Comms that receive messages in the subshell that a page addressed.
 
-ipykernel 7.4 asks each comm of its own for the subshell of the last message that was sent through it. After a reload
-that one may be gone, and each click would be lost (docs/decisions/18).
+ipykernel 7.4 remembers, for each comm, the subshell of the last message sent through it. After a reload that subshell
+may be gone, and the kernel would lose each click (docs/decisions/18).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import comm
 
 
 def hear_as_addressed(own: Any) -> None:
-    """Have a stand-in, which remembers no subshell, take the messages to this comm."""
+    """Register a proxy for this comm, which remembers no subshell."""
     stand_in: Any = _StandIn(own)
     comm.get_comm_manager().register_comm(stand_in)
 
 
 class _StandIn:
-    """Passes the messages of a page on to a comm."""
+    """Forward a page's messages to a comm."""
 
     def __init__(self, own: Any) -> None:
         self.comm_id: str = own.comm_id
@@ -28,4 +28,4 @@ class _StandIn:
 
     def handle_close(self, message: Mapping[str, Any]) -> None:
         self._own.handle_close(message)
-        self._own.close(deleting=True)  # the manager has removed it
+        self._own.close(deleting=True)  # the manager has already removed it

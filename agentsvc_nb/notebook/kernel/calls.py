@@ -1,4 +1,4 @@
-"""A call of the agent for code in the user's kernel: from asked to answered, and how a cell shows it."""
+"""The agent's calls for code in the user's kernel: from request to answer, and their display in a cell."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 State = Literal["asked", "approved", "running", "done", "failed", "refused", "stopped"]
 CODE_CHARS: Final = 20_000
-"""The longest code that may be asked for: all of it is shown."""
+"""The maximum length of requested code in characters. The user sees all of it."""
 ERROR_CHARS: Final = 6_000
 TOLD_CHARS: Final = 9_000
-"""How much of what failed code said the agent is told; the end of it."""
+"""The number of characters at the end of failed code's output that the agent gets."""
 INVISIBLE: Final = (
     "The {} has invisible characters ({}), and was not shown to the user. Write it without them; in a text, as escapes."
 )
@@ -50,12 +50,12 @@ _OUTPUT_EDGE: Final = "var(--jp-border-color2,#8884)"
 
 @dataclass(eq=False)
 class KernelCall:
-    """A call. Decided in any thread, run in the main thread, awaited in the one that reads the run's events.
+    """A call. Any thread may decide it, the main thread runs it, and the thread that reads the run's events awaits it.
 
     Attributes:
-        by_prompt: whether the user is asked with a prompt, so that buttons would not be heard.
+        by_prompt: whether a prompt asks the user, so that buttons would not be heard.
         edited: whether the user changed the code before approving it.
-        unable: why it was not run, where nobody refused it; the agent is told.
+        unable: why it did not run although nobody refused it. The agent gets this reason.
     """
 
     call_id: str
@@ -74,7 +74,7 @@ class KernelCall:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     on_main_thread: ClassVar[bool] = True
-    """Whether it is done there once it is approved."""
+    """Whether an approved call runs on the main thread."""
     tool: ClassVar[str] = "run_in_kernel"
     yes: ClassVar[tuple[str, str]] = ("Approve", "Run this code in your kernel")
     no_tip: ClassVar[str] = "The code is not run; the agent is told and goes on"
@@ -87,7 +87,7 @@ class KernelCall:
     heads: ClassVar[Mapping[State, str]] = _HEADS
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
-        """Approve, maybe with other code, or refuse; the first decision counts. Returns whether it was this one."""
+        """Approve, optionally with other code, or refuse. The first decision counts; return True if this was it."""
         with self._lock:
             if self.state != "asked":
                 return False
@@ -100,7 +100,7 @@ class KernelCall:
         return True
 
     def begin(self) -> bool:
-        """Whether it is to be run now: it was approved, and neither stopped nor run."""
+        """Start the call if it was approved and neither stopped nor run. Return whether it started."""
         with self._lock:
             if self.state != "approved":
                 return False
@@ -108,30 +108,30 @@ class KernelCall:
             return True
 
     def give_up(self, unable: str) -> None:
-        """End it if it does not run yet."""
+        """End the call unless it is running."""
         with self._lock:
             if self.state in ("asked", "approved"):
                 self.state, self.unable = "stopped", unable
                 self._ended.set()
 
     def end(self, state: State, unable: str = "") -> None:
-        """End what `begin` has begun."""
+        """End a call that `begin` started."""
         with self._lock:
             self.state, self.unable = state, unable
             self._ended.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time."""
+        """Wait up to `seconds`. Return True if the call has ended."""
         return self._ended.wait(seconds)
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """Changes whenever it is to be drawn anew."""
+        """A value that changes whenever the call must be drawn again."""
         done = self.outcome
         return (self.call_id, self.state, len(done.text) if done else 0, len(done.pictures) if done else 0)
 
     def answer(self) -> CallAnswer:
-        """What the agent is told, without pictures: they go through the chat's files."""
+        """The answer for the agent, without pictures, which go into the chat's files."""
         if self.outcome is None:
             why = self.unable or self.refusal
             return failed(f"{why}{f' Their reason: {self.reason}' if self.reason else ''}")
@@ -143,7 +143,7 @@ class KernelCall:
         return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
 
     def bundle(self) -> Bundle:
-        """The code, and what came of it, as a safe output."""
+        """Return the code and its outcome as a safe output."""
         head = self.heads[self.state] + (", as you changed it" if self.edited else "")
         said = label(self.unable or self.reason or self.why, 400)
         line = f"{head}: {said}" if said else f"{head}."
@@ -159,7 +159,7 @@ class KernelCall:
         return {"text/plain": "\n".join(text) + "\n", "text/html": "".join(body)}
 
     def asking_bundle(self) -> Bundle:
-        """The same, and how it is answered from another cell."""
+        """Return the same output, with how to decide the call from another cell."""
         shown, call = self.bundle(), label(self.call_id[:CALL_BEGINNING], 64)
         how = self.how.format(call=call)
         return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}
@@ -170,19 +170,19 @@ class KernelCall:
 
 
 def failed(why: str) -> CallAnswer:
-    """The answer to a call that came to nothing; as content, too, for those who look at the run."""
+    """Return the answer for a failed call. Its content repeats the reason for people who view the run."""
     return CallAnswer([{"type": "text", "text": why}], why)
 
 
 def picture_kind(raw: bytes) -> str:
-    """Return `png` or `jpeg`, the two kinds that are kept."""
+    """Return `png` or `jpeg`, the only two formats that we keep."""
     return "png" if raw.startswith(b"\x89PNG") else "jpeg"
 
 
 def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
-    """The HTML and the text of what came of code."""
+    """Return the HTML and the text parts of an outcome."""
     printed, error = plain(outcome.text).rstrip(), _error(outcome)
-    rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown as one
+    rest = printed.removesuffix(plain(outcome.table_text).rstrip()).rstrip()  # the table is shown separately
     shown = [_PRE.format(_OUTPUT_EDGE, html.escape(rest))] if rest else []
     shown += [f'<div style="overflow-x:auto">{outcome.table}</div>'] if outcome.table else []
     for number, raw in enumerate(outcome.pictures, 1):
@@ -194,5 +194,5 @@ def _outcome_parts(outcome: Outcome) -> tuple[list[str], list[str]]:
 
 
 def _error(outcome: Outcome) -> str:
-    """The end of the traceback, without the line of dashes that IPython begins it with."""
+    """Return the end of the traceback, without IPython's leading line of dashes."""
     return plain(outcome.error).lstrip("-\n")[-ERROR_CHARS:]

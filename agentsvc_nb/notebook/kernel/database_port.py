@@ -1,4 +1,4 @@
-"""What a database of the kernel is asked through, and what its connections share. The docstrings are the contract."""
+"""The interface to databases of the kernel, and helpers that all connections share. The docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.notebook.redaction import is_secret_name
 
 QUERY_SECONDS: Final = 30.0
-"""How long a query may take: it keeps the kernel busy."""
+"""The time limit of a query in seconds, because a query keeps the kernel busy."""
 ONE_SELECT: Final = "Only one SELECT that reads is run."
 _STOPPED: Final = "The user stopped the query."
 _TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
 
 Tables = Mapping[str, Sequence[tuple[str, str]]]
-"""The columns of each table, with their types; a table's name has its schema before it, unless that is the default."""
+"""The columns of each table, with their types. A table's name includes its schema unless that is the default."""
 
 
 class ApprovalNeeded(Exception):
-    """The database can't guarantee that a query reads only what is offered. The text tells the user why."""
+    """The database can't guarantee that a query reads only offered data. The message tells the user why."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Selected:
 
     Attributes:
         more: whether the query has more rows.
-        nulled: whether the database put NULL in the place of withheld values.
+        nulled: whether the database replaced withheld values with NULL.
     """
 
     columns: Sequence[str]
@@ -42,41 +42,41 @@ class Selected:
 
 
 class Database(Protocol):
-    """A connection. For the main thread. Its methods raise `LookupError` with a sentence for the agent."""
+    """A connection, used on the main thread. Its methods raise `LookupError` with a sentence for the agent."""
 
     @property
     def product(self) -> str:
-        """What it is, such as `PostgreSQL`."""
+        """The database product, such as `PostgreSQL`."""
         ...
 
     def tables(self) -> Tables: ...
 
     def select(self, sql: str, rows: int, rules: Rules, *, approved: bool = False) -> Selected:
-        """Return the first rows of a query. The database refuses to change anything meanwhile.
+        """Return the first rows of a query. The database refuses changes while the query runs.
 
         Args:
-            approved: the user has read and allowed this query.
+            approved: whether the user has read and approved this query.
 
-        Raises `ApprovalNeeded` if the user has to read the query first; then nothing was run.
+        Raises `ApprovalNeeded` if the user must read the query first; then nothing has run.
         """
         ...
 
 
 @dataclass(frozen=True)
 class OfferedDatabase:
-    """A connection, and the variable that it is in."""
+    """A connection, and the name of its variable."""
 
     name: str
     database: Database
 
 
 def hides_table(table: str, rules: Rules) -> bool:
-    """Return True if the rules hide a table, by its name or the name of its schema."""
+    """Return True if the rules hide a table by its name or its schema's name."""
     return any(map(rules.hides, {table, *table.split(".")}))
 
 
 def is_withheld(column: str, rules: Rules) -> bool:
-    """Return True if the agent gets no values of a column of this name."""
+    """Return True if the rules withhold the values of a column with this name."""
     return rules.hides(column) or is_secret_name(column)
 
 
@@ -92,7 +92,7 @@ def plan_nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
-    """Call `stop`, in another thread, when a query takes too long."""
+    """Call `stop` in another thread when a query exceeds its time limit."""
     timer = threading.Timer(QUERY_SECONDS, stop)
     timer.daemon = True
     timer.start()
@@ -104,14 +104,16 @@ def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def errors_told(*errors: type[Exception]) -> Iterator[None]:
-    """Turn errors of a database into `LookupError` with a sentence. What ends a long query has no error of its own."""
+    """Turn database errors into `LookupError` with a sentence. An interrupt that ends a long query raises none of its
+    own.
+    """
     begun = clock.monotonic()
     try:
         yield
     except KeyboardInterrupt:
         raise LookupError(_STOPPED) from None
     except errors as error:
-        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's has the driver's
+        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's error wraps the driver's
         if clock.monotonic() - begun > QUERY_SECONDS:
             reason = _TOO_LONG
         elif "interrupted" in reason:

@@ -1,4 +1,4 @@
-"""A database connection of the kernel, as `%%ask --connection` offers it: its tables, and queries that only read."""
+"""The database connection that `%%ask --connection` offers: its tables, and read-only queries."""
 
 from __future__ import annotations
 
@@ -62,10 +62,11 @@ def database_tools(
     on_main_thread: Callable[[Callable[[], Any]], Any],
     after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
-    """Return the functions that the run is offered. With `rules.rows` 0 no query: what it counts would tell of values.
+    """Return the functions to offer to the run. With `rules.rows` 0 there is no query function, because even counts
+    would reveal values.
 
     Args:
-        after_approval: shows a query and the reason to the user, and calls the function with what they approve.
+        after_approval: shows a query and its reason to the user, and calls the function with the approved query.
     """
     rows, database = min(ROWS, rules.rows), offered.database
 
@@ -95,7 +96,9 @@ def database_tools(
 
 
 def schema(database: Database, rules: Rules, table: str = "") -> Described:
-    """The tables that are not hidden, with their columns; without these where they would be too much."""
+    """Return the tables that are not hidden, with their columns, or without columns if the description would be too
+    long.
+    """
     found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}
@@ -124,7 +127,7 @@ def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
 
 
 def query(database: Database, sql: str, rules: Rules, *, approved: bool = False) -> Described:
-    """Return the first rows of a query, masked as those of a variable.
+    """Return the first rows of a query, masked like the rows of a variable.
 
     Raises `LookupError` with a sentence for the agent, and `ApprovalNeeded`.
     """
@@ -151,7 +154,7 @@ def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules:
 
 @dataclass(eq=False)
 class QueryCall(KernelCall):
-    """A query that the user has to approve, because the database can't guarantee what it reads."""
+    """A query that the user must approve, because the database can't guarantee what it reads."""
 
     on_main_thread: ClassVar[bool] = False
     tool: ClassVar[str] = "query_database"

@@ -1,7 +1,8 @@
-"""The calls of one run for the user's kernel: taken in where the run's events are read, done on the main thread.
+"""The calls of one run for the user's kernel. The thread that reads the run's events accepts them, the main thread
+serves them.
 
-The thread that reads the events calls a tool and waits; `serve`, on the main thread, looks, asks and runs. Code runs
-once: a call that was begun, here or by a kernel that is gone, is not begun again.
+The reading thread calls a tool and waits. On the main thread, `serve` inspects variables, asks the user and runs code.
+Code runs at most once: no kernel starts a call again that this or an earlier kernel started.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 KernelMode = Literal["off", "look", "ask"]
 BUTTONS_SECONDS: Final = 5.0
-"""How long a front end may take to have its buttons heard while a cell runs; after that it is asked with a prompt."""
+"""Seconds that a front end may take to make its buttons work while a cell runs. After that, a prompt asks instead."""
 _TICK_SECONDS: Final = 0.25
 _LOOK_SECONDS: Final = 5.0
 _NOBODY: Final = "Nobody can approve this here: this notebook is run without anyone to ask. Go on without it."
@@ -59,13 +60,13 @@ _AWAITS: Final = "Code with `await` outside a function can't be run here: write 
 
 @dataclass(frozen=True)
 class KernelOffer:
-    """What a question lets the agent do in the kernel.
+    """The permissions of the agent in the kernel for one question.
 
     Attributes:
-        between: whether it is served between cells, because its own cell has ended, and not while that cell runs.
+        between: whether calls are served between cells, because the question's cell has ended.
         buttons: whether calls are shown with buttons.
-        database: the connection that the agent may ask.
-        page: the page of the notebook, which may be able to change its cells.
+        database: the connection that the agent may query.
+        page: the notebook's page, which may be able to change cells.
     """
 
     access: KernelAccess
@@ -78,7 +79,7 @@ class KernelOffer:
 
     @property
     def signature(self) -> str:
-        """What the agent can do, for telling questions apart."""
+        """The permissions as text, to distinguish questions."""
         return f"{self.mode} {self.database.name}" if self.database else self.mode
 
 
@@ -102,11 +103,11 @@ class KernelToolExecutor:
     # -- in the thread that reads the run's events ---------------------------------------------------------------
 
     def opened(self, run: Run) -> None:
-        """Note the run as started, before its events are read."""
+        """Note that the run has started, before its events are read."""
         self.run_id, self.chat = run.run_id, run.chat
 
     def tools(self) -> list[ClientTool]:
-        """Return the functions that the run is offered."""
+        """Return the functions to offer to the run."""
         offer, functions = self.offer, list[Callable[..., Any]]()
         if offer.mode != "off":
             functions += self._variable_functions()
@@ -114,7 +115,7 @@ class KernelToolExecutor:
             functions.append(self._code_function())
             if offer.page is not None and offer.page.is_there(while_busy=not offer.between):
                 functions += self._cell_functions(offer.page)
-        # Not an effect for the service: the user approves each call here, and would be asked twice.
+        # Not declared as an effect to the service: the user approves each call here, and would be asked twice.
         tools = [ClientTool(function, effect=False) for function in functions]
         if offer.database is not None:
             from agentsvc_nb.notebook.kernel.databases import database_tools
@@ -195,7 +196,7 @@ class KernelToolExecutor:
         return call.answer()
 
     def _query(self, sql: str, why: str, run: Callable[[str], Any]) -> Any:
-        """Show a query to the user, and run what they approve."""
+        """Show a query to the user, and run the version that they approve."""
         from agentsvc_nb.notebook.kernel.databases import QueryCall
 
         asked = current_call.get()
@@ -228,13 +229,13 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Close when the run was cancelled elsewhere: its events are not read while a call waits."""
+        """Close if the run was cancelled elsewhere: nobody reads its events while a call waits."""
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()
 
     def _sent_pictures(self, call: KernelCall) -> list[dict[str, Any]]:
-        """Put the pictures into the chat's files; what can't be put there is not sent."""
+        """Upload the pictures to the chat's files. Omit pictures that fail to upload."""
         blocks: list[dict[str, Any]] = []
         for raw in call.outcome.pictures if call.outcome and self.chat else ():
             self._pictures += 1
@@ -251,9 +252,9 @@ class KernelToolExecutor:
     # -- in the thread that follows the run ----------------------------------------------------------------------
 
     def tick(self, draw: Callable[[], object]) -> None:
-        """Do what is to be done: at once if the cell has the main thread, else as soon as no cell runs there.
+        """Serve waiting calls: at once if the cell has the main thread, otherwise as soon as no cell runs there.
 
-        Raises `KeyboardInterrupt` of a prompt.
+        Raises `KeyboardInterrupt` from a prompt.
         """
         if not self.has_work:
             return
@@ -263,9 +264,9 @@ class KernelToolExecutor:
             self._serve(draw)
 
     def help_out(self) -> None:
-        """Do what is to be done in a cell that waits for the run: it keeps the kernel busy. Only on the main thread.
+        """Serve waiting calls in a cell that waits for the run and keeps the kernel busy. Only on the main thread.
 
-        Raises `KeyboardInterrupt` of a prompt.
+        Raises `KeyboardInterrupt` from a prompt.
         """
         if threading.current_thread() is threading.main_thread() and (self.calls or not self._looks.empty()):
             self._serve(lambda: None, asks=True)
@@ -280,7 +281,7 @@ class KernelToolExecutor:
         )
 
     def close(self) -> None:
-        """Answer what waits, and what comes: nothing is looked at or run any more. Code that runs goes on."""
+        """Refuse waiting and later calls: nothing is inspected or started any more. Running code continues."""
         self._closed.set()
 
     # -- on the main thread --------------------------------------------------------------------------------------
@@ -307,7 +308,7 @@ class KernelToolExecutor:
         if host.asker(access.shell):
             call.by_prompt = True
             draw()
-            if not told:  # the code stands in another cell
+            if not told:  # another cell shows the code
                 print(call.bundle()["text/plain"])
             _decide_by_prompt(call)
         else:
@@ -338,14 +339,14 @@ def _answered(act: Callable[[], Any]) -> Any:
 def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
     try:
         future.set_result(look())
-    except Exception as error:  # a class of the user's may raise anything
+    except Exception as error:  # a user's class may raise anything
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
         said = redacted(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
 
 
 def _decide_by_prompt(call: KernelCall) -> None:
-    """Ask until there is an answer; an empty one asks again. Without more input it is refused.
+    """Ask until the user answers; an empty answer asks again. Without more input, refuse the call.
 
     Raises `KeyboardInterrupt`: then nothing is decided.
     """
@@ -356,7 +357,7 @@ def _decide_by_prompt(call: KernelCall) -> None:
             if said in ("y", "yes"):
                 call.decide(True)
             elif said in ("n", "no"):
-                # In the same line: what is typed before JupyterLab shows the next one are its commands, such as cut.
+                # Ask on the same line: JupyterLab takes keys typed before its next prompt for commands, such as cut.
                 call.decide(False, reason=label(why.strip(), REASON_CHARS))
             elif said in ("e", "edit") and call.on_main_thread:
                 print("The code to run instead; end it with a line that is just a dot:")

@@ -1,8 +1,8 @@
-"""A DuckDB connection of the kernel: DuckDB itself says what a query reads, in an empty copy of the tables.
+"""A DuckDB connection of the kernel. DuckDB reports what a query reads, in an empty copy of the tables.
 
-The copy has no data, no files, no network and no Python variables, and its settings are locked. A query that DuckDB can
-bind there names tables of the connection alone; its plan lists the columns that it reads. Then it runs in a transaction
-that can't write. The user's connection and its settings stay as they are.
+The copy has no data, files, network or Python variables, and its settings are locked. A query that DuckDB can bind
+there names only tables of the connection. Its plan lists the columns that it reads. Then the query runs in a
+transaction that can't write. The user's connection and its settings do not change.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _SETTINGS: Final = """
     SET enable_external_access = false;
 """
 _COLUMNS_READ: Final = "unused_columns"
-"""The one optimizer that stays on: it drops the columns that a query does not read, and no others."""
+"""The only optimizer that stays on: it drops exactly the columns that a query does not read."""
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 _LEAVES_NAMES = "COLUMN_DATA_SCAN CTE_SCAN DELIM_SCAN DUMMY_SCAN EMPTY_RESULT EXPRESSION_SCAN REC_CTE_SCAN"
 _LEAVES: Final = frozenset(_LEAVES_NAMES.split())
-"""Steps of a plan that read no table."""
+"""Plan steps that read no table."""
 
-# Which functions only compute is DuckDB's word, but for these.
+# DuckDB says which functions only compute, except for these.
 _PURE_FUNCTIONS: Final = """
     SELECT lower(function_name) FROM duckdb_functions()
     WHERE function_type IN ('scalar', 'aggregate', 'window') GROUP BY 1
@@ -74,13 +74,13 @@ _HARMLESS_NAMES = """
     json_group_object md5_number_lower md5_number_upper nullif regexp_split_to_table split_part wavg weighted_avg
 """
 _HARMLESS: Final = frozenset(_HARMLESS_NAMES.split())
-"""Functions and macros that depend on the clock, the time zone, chance or names, and on nothing else."""
+"""Functions and macros that depend only on the clock, the time zone, chance or names."""
 _HARMFUL_NAMES = """
     json_deserialize_sql json_serialize_plan json_serialize_sql
     array_resize bar format list_resize lpad printf repeat rpad
 """
 _HARMFUL: Final = frozenset(_HARMFUL_NAMES.split())
-"""They read SQL, or make large values: DuckDB does not stop within `repeat('x', 3000000000)`, which takes 6 GB."""
+"""Functions that read SQL or make large values. DuckDB cannot be stopped within `repeat('x', 3000000000)` (6 GB)."""
 
 
 class DuckDb:
@@ -133,7 +133,9 @@ class DuckDb:
 
     @contextmanager
     def _read_only(self) -> Iterator[None]:
-        """Begin a transaction that can't write. Within the user's it can't begin, and to try would end that."""
+        """Begin a transaction that can't write. It can't begin within the user's transaction, and trying would end that
+        one.
+        """
         now = "SELECT txid_current()"
         if self._connection.sql(now).fetchall() == self._connection.sql(now).fetchall():
             raise LookupError(_OPEN)
@@ -145,25 +147,25 @@ class DuckDb:
 
 
 def fetch(connection: Any, relation: Any) -> list[Any]:
-    """Return the rows, from another thread: the main one hears Ctrl-C only while it runs Python."""
+    """Fetch the rows in another thread, because the main thread hears Ctrl-C only while it runs Python."""
     with ThreadPoolExecutor(1) as thread:
         rows: Future[list[Any]] = thread.submit(relation.fetchall)
         try:
             return rows.result()
         finally:
-            # After Ctrl-C. DuckDB forgets an interrupt that comes before its query begins: one may not be enough.
+            # After Ctrl-C: DuckDB forgets an interrupt that comes before its query begins, so one may not be enough.
             while not wait([rows], 0.0).done:
                 connection.interrupt()
                 wait([rows], 0.05)
 
 
 def _errors_told() -> Any:
-    return errors_told(duckdb.Error, RuntimeError)  # the second is what DuckDB makes of an interrupt
+    return errors_told(duckdb.Error, RuntimeError)  # DuckDB raises RuntimeError after an interrupt
 
 
 @dataclass(frozen=True)
 class _Catalog:
-    """The tables of a connection, by database, schema and name, and where it looks names up."""
+    """The tables of a connection, by database, schema and name, and its search path."""
 
     database: str
     schema: str
@@ -180,7 +182,7 @@ class _Catalog:
 
 
 def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
-    """Make the tables that are offered, without data. Return the names of those that can't be made."""
+    """Create the offered tables without data. Return the names of those that can't be created."""
     for name in sorted({catalog.database, *(database for database, _, _ in catalog.tables)} - {"memory", "temp"}):
         copy.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
     copy.execute(_SETTINGS)

@@ -1,4 +1,4 @@
-"""Show a change of a cell that the agent proposes, and report its outcome. The page writes it (docs/decisions/17)."""
+"""Show the agent's proposed change of a cell and report its outcome. The page writes it (docs/decisions/17)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from agentsvc_nb.notebook.redaction import redacted
 from agentsvc_nb.wire.text import escape, label, plain, reveal
 
 LISTED: Final = 200
-"""How many cells a listing has."""
+"""The maximum number of cells in a listing."""
 BEGINNING_CHARS: Final = 120
 SOURCE_CHARS: Final = 20_000
-"""How much of a cell is told, and the longest that one may become."""
+"""The maximum number of characters of a cell that the agent sees, and of a changed cell."""
 _WRONG: Final = {
     "conflict": "The cell was changed meanwhile; nothing was written.",
     "gone": "The cell is not in the notebook any more; nothing was written.",
     "locked": "The cell can't be edited; nothing was written.",
 }
-"""What a page says that has written nothing."""
+"""Reasons that a page gives if it wrote nothing."""
 _UNWRITTEN: Final = "The page could not write it; the cell is as it was."
 _WRITTEN: Final = "The cell was changed, and not run."
 _RESTORE: Final = f"Leave each {HIDDEN} of the cell in its place: it stands for a value that is not told."
@@ -41,7 +41,7 @@ _PRE: Final = (
 
 
 def listing(cells: Iterable[Cell]) -> dict[str, Any]:
-    """The cells with their beginnings, for the agent."""
+    """Return the cells with their beginnings, for the agent."""
     found = list(cells)
     rows = [
         {"cell": cell.id, "number": cell.count, "begins": redacted(plain(cell.source[:SOURCE_CHARS]))[:BEGINNING_CHARS]}
@@ -51,7 +51,7 @@ def listing(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 def find(cells: Iterable[Cell], given: str) -> Cell:
-    """The cell of this id, or of this number. Raises `LookupError` with a sentence."""
+    """Return the cell with this id or number. Raises `LookupError` with a sentence."""
     number = given.strip("[] ")
     for cell in cells:
         if given == cell.id or (cell.count and number == str(cell.count)):
@@ -60,15 +60,15 @@ def find(cells: Iterable[Cell], given: str) -> Cell:
 
 
 def told(cell: Cell) -> dict[str, Any]:
-    """A cell with its source, for the agent."""
+    """Return a cell with its source, for the agent."""
     source = redacted(plain(cell.source))
     cut = {"cut": True} if len(source) > SOURCE_CHARS else {}
     return {"cell": cell.id, "number": cell.count, "source": source[:SOURCE_CHARS], **cut}
 
 
 def changed(source: str, old: str, new: str) -> str:
-    """The source with `new` in the place of `old`, or of everything; both are of what the agent was told, so what was
-    masked is put back. Raises `LookupError` with a sentence.
+    """Return the source with `old`, or all of it, replaced by `new`. Both texts refer to the masked source that the
+    agent saw, so restore masked values. Raises `LookupError` with a sentence.
 
     >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
@@ -85,7 +85,7 @@ def changed(source: str, old: str, new: str) -> str:
 
 
 def restored(text: str, source: str) -> str:
-    """A text with the values that masking takes out of `source`, in their order. Raises `LookupError`."""
+    """Return a text in which the values that masking removes from `source` are back, in order. Raises `LookupError`."""
     shown = redacted(source)
     if shown == source:
         return text
@@ -97,20 +97,20 @@ def restored(text: str, source: str) -> str:
 
 
 def wrong(told: Mapping[str, Any]) -> str:
-    """Why a page has not written a change; empty if it has."""
+    """Return why a page did not write a change; empty if it did."""
     return "" if told.get("outcome") == "done" else _WRONG.get(str(told.get("outcome")), _UNWRITTEN)
 
 
 def diff_bundle(before: str, after: str) -> Bundle:
-    """What changes, with three lines around it, as a safe output; the signs say it, the colours as well."""
+    """Return the change with three lines of context as a safe output. Signs and colours both mark changes."""
     lines = difflib.unified_diff(reveal(before).splitlines(), reveal(after).splitlines(), lineterm="", n=3)
-    # Places (`@@ -1,4 +1,4 @@`) are for programs: between two of them, that something is left out.
+    # Positions (`@@ -1,4 +1,4 @@`) are for programs. Show that lines are omitted between two of them.
     shown = ["…" if line.startswith("@@") else line for line in lines][3:]
     return {"text/plain": "\n".join(f"    {line}" for line in shown), "text/html": _PRE.format(_lines_html(shown))}
 
 
 def copy_html(source: str) -> str:
-    """The whole of a cell, folded; one click in it selects it all."""
+    """Return the whole cell, folded; one click in it selects all of it."""
     shown = _PRE.format(html.escape(plain(source))).replace('style="', 'style="user-select:all;', 1)
     return f"<details><summary>Copy the whole cell</summary>{shown}</details>"
 
@@ -126,7 +126,7 @@ def _lines_html(lines: Iterable[str]) -> str:
 
 @dataclass(eq=False)
 class EditCall(KernelCall):
-    """A call for a change of a cell; `code` is what it becomes. Written from the thread that reads the run's events."""
+    """A call to change a cell; `code` is the new source. The thread that reads the run's events writes it."""
 
     cell: Cell = field(default_factory=lambda: Cell("", ""))
 
@@ -155,7 +155,7 @@ class EditCall(KernelCall):
         return failed(f"{self.unable or self.refusal}{f' Their reason: {self.reason}' if self.reason else ''}")
 
     def bundle(self) -> Bundle:
-        """What changes, and what came of it, as a safe output."""
+        """Return the change and its outcome as a safe output."""
         said = label(self.unable or self.reason or self.why, 400)
         line = f"{self.heads[self.state]} {self.cell.name}{f': {said}' if said else '.'}"
         diff = diff_bundle(self.cell.source, self.code)

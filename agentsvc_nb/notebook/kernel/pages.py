@@ -1,7 +1,7 @@
-"""Talk to the pages of JupyterLab and Notebook that show this kernel's notebook with our extension (docs/decisions/18).
+"""Talk to JupyterLab and Notebook pages that show this notebook with our extension (docs/decisions/18).
 
-The kernel says by a message that the magics are there; a page with the extension answers by opening a comm. Where there
-is no extension, nobody answers, and nothing else happens.
+The kernel announces the magics in a message, and a page with the extension opens a comm. Pages without the extension
+ignore the message.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from agentsvc_nb.notebook import host
 from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 TARGET: Final = "agentsvc_nb"
-"""The name of the comm, and the id of the message to whoever knows it; a front end drops what it does not know."""
+"""The name of the comm, and the id of the announcement. Front ends drop messages with unknown ids."""
 ANSWER_SECONDS: Final = 10.0
-"""How long a page may take to answer."""
+"""Seconds that a page may take to answer."""
 _COMING_SECONDS: Final = 2.0
-"""How long after the magics were loaded a page may take to come."""
+"""Seconds that a page may take to connect after the magics were loaded."""
 _KEPT: Final = 8
 Told = dict[str, Any]
 
 
 class PageGone(Exception):
-    """The page did not answer: it was closed, or it can't be heard while a cell runs."""
+    """The page did not answer: it was closed, or cannot be heard while a cell runs."""
 
 
 @dataclass(eq=False)
 class _Opened:
-    """A page's comm; `names` are the page's connections to the kernel, those before it was loaded again included."""
+    """A page's comm; `names` are its connections to the kernel, including those before a reload."""
 
     comm: Any
     names: frozenset[str]
@@ -53,7 +53,7 @@ class Pages:
         self._lock = threading.Lock()
         self._announced = clock.monotonic()
         self.reloads = 0
-        """How many pages have come in the place of others: a new one knows nothing of what was shown before."""
+        """The number of pages that replaced others. A new page has no earlier outputs."""
         if self._manager is not None:
             self._manager.register_target(TARGET, self._on_open)
             self._announce()
@@ -68,17 +68,17 @@ class Pages:
             page.comm.close()
 
     def mark(self) -> Told:
-        """What an output of the running cell says besides: whose it is, for a page that was loaded again."""
+        """Return metadata for outputs of the running cell: their owner, for a page that is loaded again."""
         if self._manager is None:
             return {}
         return {
             "cell": host.cell_id(self._shell),
-            "count": self._shell.displayhook.prompt_count,  # newer IPython counts on before it runs a cell
+            "count": self._shell.displayhook.prompt_count,  # newer IPython increments its count before it runs a cell
             "subshells": self.have_subshells,
         }
 
     def here(self) -> Page:
-        """The page that runs the cell; it is not there if it has no extension."""
+        """Return the page that runs the cell. Its `is_there` is False without our extension."""
         return Page(self, host.page(self._shell))
 
     @property
@@ -87,7 +87,7 @@ class Pages:
 
     @property
     def have_subshells(self) -> bool:
-        """Whether the kernel can hear a page while a cell runs, if the page makes use of it."""
+        """Whether the kernel can hear a page while a cell runs, if the page supports it."""
         return getattr(self._kernel, "shell_channel_thread", None) is not None
 
     def _announce(self) -> None:
@@ -128,7 +128,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell as the page has it; `count` is the number beside one that has run."""
+    """A code cell as the page has it; `count` is the execution number of a cell that has run."""
 
     id: str
     source: str
@@ -141,20 +141,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Page:
-    """One of them, by the name that it had when its cell ran; after a reload it is the page that came in its place."""
+    """A page, by its name when its cell ran. After a reload, it is the page that replaced it."""
 
     pages: Pages
     name: str
 
     def is_there(self, *, while_busy: bool) -> bool:
-        """Whether it has the extension; `while_busy`: and is heard while a cell runs. Where the magics have just been
-        loaded, a page is waited for."""
+        """Return True if the page has the extension, and with `while_busy` if it is heard while a cell runs. Wait for
+        the page if the magics were loaded just now.
+        """
         while (page := self.pages._found(self.name)) is None and self.pages.may_come:
             clock.sleep(0.05)
         return page is not None and (page.subshell or not while_busy)
 
     def ask(self, do: str, **what: Any) -> Told:
-        """Have something done and wait for the answer. Not on the main thread. Raises `PageGone`."""
+        """Send a request and wait for the answer. Not on the main thread. Raises `PageGone`."""
         try:
             return self.pages._send(self.name, do, what).result(ANSWER_SECONDS)
         except TimeoutError:
@@ -165,7 +166,7 @@ class Page:
         return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]]
 
     def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
-        """Have something done; `then` gets the answer, in any thread, an empty one if there is no page."""
+        """Send a request; `then` gets the answer in any thread, or an empty answer if there is no page."""
 
         def done(future: Future[Told]) -> None:
             then({} if future.exception() else future.result())

@@ -1,7 +1,7 @@
-"""Code of the agent, run as a cell of the user's on the main thread, and what came of it.
+"""Run the agent's code as a cell on the main thread, and record its outcome.
 
-It is not in the history and not in `Out`. What it prints, shows and returns is kept, not sent; `input`, `exit` and what
-ends the kernel are answered with an error.
+The code does not enter the history or `Out`. The recorder stores its output and sends none of it. `input`, `exit` and
+calls that end the kernel raise an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentsvc_nb import clock
 from agentsvc_nb.notebook.kernel.variables import is_frame
 
 KEPT_CHARS: Final = 10_000
-"""How much of the beginning of what is printed is kept, and as much of its end."""
+"""The number of characters of printed text kept at the beginning, and again at the end."""
 PICTURES: Final = 8
 PICTURE_BYTES: Final = 3_000_000
 _SHOWN: Final = {"max_rows": 20, "max_cols": 20}
@@ -34,12 +34,12 @@ _TICK_SECONDS: Final = 0.5
 
 @dataclass
 class Outcome:
-    """What came of code so far.
+    """The outcome of code so far.
 
     Attributes:
-        text: what was printed and returned.
+        text: the printed text and the returned value.
         table: the value of the last line, if it is a DataFrame, as HTML that pandas has escaped.
-        table_text: the same in `text`.
+        table_text: the same table as it is in `text`.
     """
 
     pictures: list[bytes] = field(default_factory=list)
@@ -64,17 +64,17 @@ class Outcome:
 
 
 def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = lambda: None) -> None:
-    """Run the code to its end, or to an interrupt. For the main thread. `tick` is called first, and then now and then
-    while it prints.
+    """Run the code to its end, or to an interrupt, on the main thread. Call `tick` first, and repeatedly while the code
+    prints.
 
     Raises nothing that the code raises.
     """
     try:
-        tick()  # in here, because what it shows invites to stop the code
+        tick()  # inside the `try`, because the display invites users to stop the code
         with _captured(shell, _Recorder(shell, outcome, tick)):
             result = shell.run_cell(code, store_history=False)
         failed = result.error_before_exec or result.error_in_exec
-    except KeyboardInterrupt as error:  # it came where IPython catches none
+    except KeyboardInterrupt as error:  # the interrupt came where IPython catches none
         failed = error
     if isinstance(failed, KeyboardInterrupt):
         outcome.error = "KeyboardInterrupt: the user stopped the code."
@@ -83,15 +83,15 @@ def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = la
 
 
 def awaits(shell: Any, code: str) -> bool:
-    """Whether the code has an `await` outside functions, for which the loop of a kernel would have to be free."""
+    """Return True if the code has an `await` outside functions, which would need the kernel's loop."""
     try:
         return bool(shell.should_run_async(code, transformed_cell=shell.transform_cell(code)))
-    except SyntaxError:  # running it says so
+    except SyntaxError:  # running the code reports the error
         return False
 
 
 class _Recorder:
-    """Where everything goes while the code runs."""
+    """Record all output while the code runs."""
 
     def __init__(self, shell: Any, outcome: Outcome, tick: Callable[[], object]) -> None:
         self._shell = shell
@@ -106,7 +106,7 @@ class _Recorder:
             self._tick()
 
     def show(self, data: dict[str, Any]) -> None:
-        """Keep a picture, or else the text, of what is displayed."""
+        """Record the picture, or otherwise the text, of displayed data."""
         picture = data.get("image/png") or data.get("image/jpeg")
         if picture is not None:
             raw = base64.b64decode(picture) if isinstance(picture, str) else bytes(picture)
@@ -118,7 +118,7 @@ class _Recorder:
             self.write(f"{text}\n")
 
     def result(self, value: Any) -> None:
-        """Keep the value of the last expression: what `sys.displayhook` gets."""
+        """Record the value of the last expression, which `sys.displayhook` gets."""
         if value is None:
             return
         data, _ = self._shell.display_formatter.format(value)
@@ -127,12 +127,12 @@ class _Recorder:
         self.show(data)
 
     def traceback(self, *_: Any, **__: Any) -> None:
-        """Keep the traceback of an exception, as IPython formats it."""
+        """Record the traceback of an exception, as IPython formats it."""
         kind, error, trace = sys.exc_info()
         if isinstance(error, SyntaxError):
             lines = self._shell.SyntaxTB.structured_traceback(kind, error, [])
         elif isinstance(error, (UsageError, SystemExit)):
-            return  # its message says it all
+            return  # its message is enough
         else:
             lines = self._shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=1)
         self.outcome.error = "\n".join(lines)
@@ -145,7 +145,7 @@ class _Recorder:
 
 
 class _Writer(io.TextIOBase):
-    """Standard output and error while the code runs, and for threads of it that keep it, for ever."""
+    """Standard output and error while the code runs. Threads of the code that hold it may keep it forever."""
 
     def __init__(self, recorder: _Recorder) -> None:
         self._recorder = recorder
@@ -159,7 +159,7 @@ class _Writer(io.TextIOBase):
 
 
 class _Publisher(DisplayPublisher):
-    """What `display` publishes to while the code runs."""
+    """The target of `display` while the code runs."""
 
     def __init__(self, recorder: _Recorder) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -174,7 +174,7 @@ class _Publisher(DisplayPublisher):
 
 @contextmanager
 def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
-    """Everything that a cell sends elsewhere goes to the recorder meanwhile; listeners to cells are not told."""
+    """Redirect all output of a cell to the recorder, and do not notify listeners of cells."""
     writer = _Writer(recorder)
     with ExitStack() as stack:
         for place, name, stands_in in (
@@ -189,10 +189,10 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
             (shell, "showsyntaxerror", recorder.traceback),
             (shell, "ask_exit", recorder.refuse_exit),
             (shell, "system", shell.system_piped),
-            (shell.displayhook, "exec_result", None),  # what the value of the cell around it will go to
+            (shell.displayhook, "exec_result", None),  # the outer cell's value goes here
         ):
             stack.enter_context(_replaced(place, name, stands_in))
-        # In a cell IPython has set `sys.displayhook` already; between cells it does so by this.
+        # In a cell, IPython has already set `sys.displayhook`; between cells, this sets it.
         stack.enter_context(_replaced(shell.display_trap, "hook", recorder.result))
         for event in ("pre_run_cell", "post_run_cell"):
             callbacks = shell.events.callbacks
@@ -202,13 +202,13 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
 
 
 def _interrupt_again(ignored: Any) -> None:
-    """Interrupt once more when a finalizer has swallowed the interrupt.
+    """Interrupt again if a finalizer has swallowed the interrupt.
 
-    The cards that the code was approved with are garbage by now, and each widget of ipywidgets 8.1 has one: one stop
-    in three was lost there.
+    The approval cards of the code are garbage by now, and each ipywidgets 8.1 widget has a finalizer. They swallowed
+    one stop in three.
     """
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        threading.Timer(0.01, _thread.interrupt_main).start()  # here it would be swallowed again
+        threading.Timer(0.01, _thread.interrupt_main).start()  # raised here, it would be swallowed again
     else:
         sys.__unraisablehook__(ignored)
 
@@ -224,4 +224,4 @@ def _replaced(place: Any, name: str, stands_in: Any) -> Iterator[None]:
         if is_own:
             setattr(place, name, before)
         else:
-            delattr(place, name)  # it is of the class
+            delattr(place, name)  # the class has the attribute

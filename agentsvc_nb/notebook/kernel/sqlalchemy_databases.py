@@ -1,10 +1,10 @@
-"""An Engine or a Connection of SQLAlchemy: queries in a transaction that is rolled back.
+"""Query a SQLAlchemy Engine or Connection in a transaction that is rolled back.
 
-- SQLite: its authorizer judges each table, column and function of a query, on the driver's own connection. Meanwhile
-  its authorizer and its progress handler are ours; a user who has set some of their own has to set them again.
-- PostgreSQL: a read-only transaction, in which the server plans the query before it runs. The server then holds a lock
-  on each table and view that the query names or reaches: that list is judged, and with it what the role may do. It has
-  no list of the functions of a query, so any word of the query that is the name of a function counts as a call of it.
+- SQLite: its authorizer judges each table, column and function of a query, on the driver's connection. During a query
+  we replace its authorizer and progress handler, so users must set theirs again.
+- PostgreSQL: the server plans the query in a read-only transaction before it runs. The server then holds a lock on each
+  table and view that the query names or reaches. We judge that list and the role's permissions. The server lists no
+  functions, so any word of the query that names a function counts as a call of it.
 - Other databases: the user approves each query.
 """
 
@@ -84,7 +84,7 @@ class AnyDatabase:
             stopped_in_time(getattr(_driver_of(connection), "cancel", lambda: None)),
         ):
             self.check(connection, sql, rules, approved)
-            # Percent signs and colons are the statement's own; a server's cursor hands out no more than is asked for.
+            # Percent signs and colons belong to the statement. A server-side cursor returns only the requested rows.
             options = {"no_parameters": True, "stream_results": True, "max_row_buffer": rows + 1}
             result = connection.exec_driver_sql(sql, execution_options=options)
             try:
@@ -103,7 +103,7 @@ class AnyDatabase:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        """Begin a transaction, within the user's if there is one; what was done in it is taken back."""
+        """Begin a transaction, or a savepoint within the user's, and roll it back at the end."""
         with self._connected() as connection:
             driver = _driver_of(connection)
             asked = getattr(driver, "get_autocommit", None)  # most drivers have a flag, MySQL's a function
@@ -132,7 +132,7 @@ def _driver_of(connection: Connection) -> Any:
 # -- SQLite -------------------------------------------------------------------------------------------------------
 
 _INNOCUOUS: Final = 0x200000
-"""SQLITE_INNOCUOUS: by SQLite's word a function without side effects, which tells of its arguments alone."""
+"""SQLITE_INNOCUOUS marks a function without side effects, whose result depends only on its arguments."""
 _INNOCUOUS_FUNCTIONS: Final = f"""
     SELECT lower(name) FROM pragma_function_list GROUP BY 1
     HAVING min(builtin) AND (min((flags & {_INNOCUOUS}) <> 0) OR lower(name) LIKE 'json%')
@@ -140,7 +140,7 @@ _INNOCUOUS_FUNCTIONS: Final = f"""
 _OPERATORS: Final = frozenset({"->", "->>", "bm25", "highlight", "match", "snippet"})
 """Harmless functions of JSON and full-text search, which are not marked innocuous in each version."""
 _ENDLESS: Final = frozenset({"printf", "format"})
-"""`printf('%.*c', 900000000, 'x')` takes ten seconds, whatever the limits: nothing stops SQLite within a function."""
+"""`printf('%.*c', 900000000, 'x')` takes ten seconds despite the limits: nothing stops SQLite within a function."""
 _SQLITE_TABLES: Final = r"""
     SELECT schema, name, type FROM pragma_table_list WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'
 """
@@ -151,7 +151,7 @@ _LIMITS: Final = {sqlite3.SQLITE_LIMIT_LENGTH: 100_000, sqlite3.SQLITE_LIMIT_LIK
 """`replace`, `instr`, GLOB and LIKE take as long as both texts multiplied: at these lengths a fraction of a second."""
 _TOO_LARGE: Final = "A value has over 100,000 bytes, which is the most that a query may read or make here."
 _STEPS: Final = 100
-"""After how many steps of its machine SQLite asks whether to go on. A step with long texts takes long."""
+"""The number of SQLite's steps after which it asks whether to continue. A step with long texts takes long."""
 _JOINS: Final = re.compile(r"\b(?:natural|using)\b", re.IGNORECASE)
 _WRITE_ON: Final = "Write the join with ON: NATURAL and USING are not possible where some columns are not offered."
 
@@ -169,21 +169,22 @@ class Sqlite(AnyDatabase):
         with errors_told(SQLAlchemyError, sqlite3.Error), self._own() as own:
             judge = _SqliteJudge(own, rules)
             with _writing_nothing(own):
-                # The comment keeps the user's own statement of the same text from being the one that was judged.
+                # The comment ensures that SQLite judges this statement, not the user's cached one with the same text.
                 return _selected(own, f"/* approved */ {sql}", rows) if approved else judge.selected(sql, rows)
 
     @contextmanager
     def _own(self) -> Iterator[sqlite3.Connection]:
-        """Yield the driver's connection; SQLAlchemy begins no transaction for it, so there is none to roll back."""
+        """Yield the driver's connection. SQLAlchemy begins no transaction for it, so none must be rolled back."""
         with self._connected() as connection:
             yield _driver_of(connection)
 
 
 class _SqliteJudge:
-    """The tables of a connection, and the authorizer of one query: what it reads, and why it must not.
+    """The tables of a connection, and the authorizer of one query: what it reads, and why it must not run.
 
     Attributes:
-        tables: the columns of each table but shadow tables, in which virtual tables (full-text search) keep contents.
+        tables: the columns of each table, except shadow tables, in which virtual tables (full-text search) store
+            contents.
     """
 
     def __init__(self, own: sqlite3.Connection, rules: Rules) -> None:
@@ -209,11 +210,11 @@ class _SqliteJudge:
         self._known = tables | self._shadows | {name.casefold() for (name,) in _rows(own, _MODULES)}
         named = {name for (name,) in _rows(own, _INNOCUOUS_FUNCTIONS)} | _OPERATORS
         self._functions = {name for name in named - _ENDLESS if not name.startswith("sqlite_")}
-        for name in _JSON_TABLES:  # SQLite makes its entry now, which the authorizer would take for a write
+        for name in _JSON_TABLES:  # SQLite creates the entry now; the authorizer would take that for a write later
             _rows(own, f"SELECT 1 FROM {name}('[]')")
 
     def selected(self, sql: str, rows: int) -> Selected:
-        # SQLite does not tell its authorizer of columns that NATURAL and USING join.
+        # SQLite does not report to its authorizer the columns that NATURAL and USING join.
         if self._withholding and _JOINS.search(sql):
             raise LookupError(_WRITE_ON)
         self._own.set_authorizer(self._authorized)
@@ -239,7 +240,7 @@ class _SqliteJudge:
                 return sqlite3.SQLITE_OK
             self._doubt = f"The query uses the function {label(part or '', 80)}."
             return sqlite3.SQLITE_DENY
-        if action == sqlite3.SQLITE_PRAGMA and name == "data_version" and part is None:  # of full-text search
+        if action == sqlite3.SQLITE_PRAGMA and name == "data_version" and part is None:  # full-text search does this
             return sqlite3.SQLITE_OK
         self._refusal = ONE_SELECT
         return sqlite3.SQLITE_DENY
@@ -253,7 +254,7 @@ class _SqliteJudge:
                 self._nulled = True
                 return sqlite3.SQLITE_IGNORE
             return sqlite3.SQLITE_OK
-        # SQLite reports a common table expression without a column, and what the expression reads in calls of its own.
+        # SQLite reports a common table expression without a column, and reports separately what the expression reads.
         if not column and name not in self._known and not name.startswith("sqlite_"):
             return sqlite3.SQLITE_OK
         self._refusal = f"There is no table {label(table, 80)}: database_schema lists the tables."
@@ -261,7 +262,7 @@ class _SqliteJudge:
 
 
 def _rows(own: sqlite3.Connection, sql: str, parameters: tuple[str, ...] = ()) -> list[Any]:
-    """Return tuples, whatever the user has set as the connection's `row_factory`."""
+    """Return rows as tuples, regardless of the connection's `row_factory`."""
     cursor = own.cursor()
     cursor.row_factory = None
     return cursor.execute(sql, parameters).fetchall()
@@ -282,7 +283,7 @@ def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
 
 @contextmanager
 def _writing_nothing(own: sqlite3.Connection) -> Iterator[None]:
-    """Have SQLite refuse writes, and ask now and then whether to go on: that is when Python hears of an interrupt."""
+    """Make SQLite refuse writes, and call Python now and then, so that Python hears interrupts."""
     [(before,)] = _rows(own, "PRAGMA query_only")
     limits = {limit: own.setlimit(limit, most) for limit, most in _LIMITS.items()}
     own.execute("PRAGMA query_only = ON")
@@ -305,7 +306,7 @@ _PLAN: Final = """
     OPEN planned FOR EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || pg_catalog.current_setting('agentsvc.query');
     END $$
 """
-"""A cursor takes one statement alone, and EXPLAIN none that is more than a query."""
+"""A cursor takes only one statement, and EXPLAIN only a query."""
 _LOCKED: Final = """
     SELECT DISTINCT relation::bigint FROM pg_catalog.pg_lock_status()
     WHERE locktype = 'relation' AND pid = pg_catalog.pg_backend_pid()
@@ -351,7 +352,7 @@ _STABLE_NAMES = """
 _STABLE: Final = frozenset(_STABLE_NAMES.split())
 """Functions of PostgreSQL that depend on the clock, a setting or chance, and read no table."""
 _LARGE: Final = frozenset({"repeat", "lpad", "rpad"})
-"""Functions that make a value of a gigabyte, which the kernel would have to hold."""
+"""Functions that can return a gigabyte, which the kernel would have to hold in memory."""
 _HIDDEN: Final = "The query reads a table that the user does not offer: database_schema lists the tables."
 _WORDS: Final = re.compile(r"[^\W\d]\w*")
 
@@ -385,7 +386,7 @@ def _check_role(connection: Connection) -> None:
 
 
 def _functions_to_ask_for(connection: Connection) -> set[str]:
-    """Return the names of functions that do more than compute, and of all that are not PostgreSQL's own."""
+    """Return the names of functions that do more than compute, and of all that PostgreSQL does not define."""
     return {
         name
         for name, built_in, computes in connection.exec_driver_sql(_PG_FUNCTIONS)
@@ -409,7 +410,8 @@ def _locked(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: Rules, approved: bool) -> None:
-    """Judge the relations that the server has locked. The query may read those of the user's transaction."""
+    """Judge the relations that the server has locked. The query may read those that the user's transaction had locked.
+    """
     listed = ", ".join(map(str, _locked(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()
@@ -434,7 +436,7 @@ def _is_system(schema: str) -> bool:
 
 
 def _check_plan(plan: Any, guarded: set[str]) -> None:
-    """Judge what views of the catalog scan: their own locks may be older than the query."""
+    """Judge which tables catalog views scan, because their locks may be older than the query."""
     for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))
         if table and _is_system(schema):

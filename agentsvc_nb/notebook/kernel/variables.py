@@ -1,6 +1,6 @@
-"""What a variable of the kernel is, in a few lines, bounded, and without what `redaction` and the rules hold back.
+"""Describe variables of the kernel in a few lines, without values that `redaction` and the rules withhold.
 
-Nothing of the user's is called but what pandas, polars and NumPy have; of an object of another class the class is told.
+This calls no user code, only methods of pandas, polars and NumPy. Objects of other classes show only their class.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from agentsvc_nb.notebook.redaction import is_secret_name, labels_secret, redact
 from agentsvc_nb.wire.text import label, plain
 
 LISTED: Final = 200
-"""How many variables a listing has."""
+"""The maximum number of variables in a listing."""
 COLUMNS: Final = 100
 MOST_KEYS: Final = 10_000
 ROWS: Final = 50
 VALUE_CHARS: Final = 200
 TEXT_CHARS: Final = 2_000
 LOOKED_AHEAD: Final = 2_000
-"""How far behind what is shown of a value secrets are searched, for one may begin before the cut."""
+"""The number of characters after the shown part that we search for secrets, because one may begin before the cut."""
 BYTES: Final = 16_000
-"""The most bytes of one description."""
+"""The maximum size of one description in bytes."""
 MASKED: Final = "[masked: its name]"
 _SHELLS_OWN: Final = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
 _SCALARS: Final = (str, bytes, bool, int, float, complex, type(None))
@@ -37,11 +37,11 @@ Described = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rules:
-    """What the user lets go out.
+    """The data that the user allows to leave the kernel.
 
     Attributes:
-        rows: how many rows or elements of a variable are told; 0 for no values at all.
-        hidden: names, with `*` and `?`, of columns, keys and variables that are not mentioned; their case is ignored.
+        rows: the maximum number of rows or elements shown of a variable; 0 for no values at all.
+        hidden: names of columns, keys and variables never to mention, with `*` and `?`, ignoring case.
     """
 
     rows: int = 5
@@ -53,7 +53,7 @@ class Rules:
 
 
 def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
-    """The variables that the user has made, by name: no private ones, no modules, none that is hidden."""
+    """Return the user's variables by name, without private or hidden ones and without modules."""
     return {
         name: value
         for name, value in dict(variables).items()
@@ -65,14 +65,16 @@ def user_variables(variables: Mapping[str, Any], rules: Rules) -> dict[str, Any]
 
 
 def listing(variables: Mapping[str, Any], rules: Rules) -> Described:
-    """The user's variables with their types and sizes, and no value of any."""
+    """Return the user's variables with their types and sizes, without values."""
     found = user_variables(variables, rules)
     rows = [{"name": name, **_kind(value)} for name, value in islice(found.items(), LISTED)]
     return {"variables": rows} | ({"not_listed": len(found) - LISTED} if len(found) > LISTED else {})
 
 
 def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Described:
-    """A variable: type, size, and for a table its columns and first rows. Raises `LookupError` with a sentence."""
+    """Return a variable's type and size, and for a table its columns and first rows. Raises `LookupError` with a
+    sentence.
+    """
     found = user_variables(variables, rules)
     if name not in found:
         raise LookupError(f"There is no variable {label(name, 80)}; list_variables says which there are.")
@@ -96,12 +98,12 @@ def _kind(value: Any) -> Described:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame of pandas or polars."""
+    """Return True for a DataFrame of pandas or polars."""
     return _is(value, "pandas", "DataFrame") or _is(value, "polars", "DataFrame")
 
 
 def _is(value: Any, module: str, name: str) -> bool:
-    """Whether it is of that class; a library that was never imported is not imported for the question."""
+    """Return True if the value is of that class. Does not import the library."""
     kind = getattr(sys.modules.get(module), name, None)
     return kind is not None and isinstance(value, kind)
 
@@ -146,7 +148,7 @@ def _table(value: Any, rules: Rules, rows: int) -> Described:
 
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
-    """The values of a row, without those that the name of a column or row, or the value before, says are secret."""
+    """Return the values of a row, without those that a column name, row name or preceding value marks as secret."""
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
     if hasattr(head, "index") and labels_secret(head.index[at]):
         return [MASKED] * len(kept)
@@ -169,7 +171,7 @@ def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
 
 
 def _first(values: Iterable[Any], rows: int, pairs: bool = False) -> Described:
-    """The first values; `pairs`: each second one may belong to the name before it."""
+    """Return the first values. With `pairs`, each second value may belong to the name before it."""
     told: list[Any] = []
     name: Any = None
     for at, value in enumerate(values):
@@ -187,7 +189,7 @@ def _callable(value: Any) -> Described:
 
 
 def said(value: Any, limit: int = VALUE_CHARS) -> Any:
-    """A value as JSON has it, masked and cut. Of an object of another class, the class."""
+    """Return a value as JSON, masked and cut, or only the class of an object of another class."""
     if _is(value, "numpy", "generic"):
         value = value.item()
     if isinstance(value, bool | type(None)):
@@ -200,7 +202,7 @@ def said(value: Any, limit: int = VALUE_CHARS) -> Any:
         return f"<{type(value).__name__}>"
     try:
         whole = str(value)
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer has more digits than Python writes
         return f"<{type(value).__name__}>"
     text = redacted(plain(whole[: limit + LOOKED_AHEAD]))
     if isinstance(value, int | float) and text == whole:
@@ -216,11 +218,11 @@ def _is_short(value: Any) -> bool:
 
 
 _PLAIN: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "pathlib", "enum", "pandas", "numpy"})
-"""Where the classes come from whose `str` is short and does nothing else."""
+"""Modules whose classes have a short and harmless `str`."""
 
 
 def bounded(told: Described) -> Described:
-    """The description with so few rows, and then columns, that it has at most `BYTES` bytes."""
+    """Return the description with as many rows, and then columns, as fit into `BYTES` bytes."""
     while len(json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "replace")) > BYTES:
         for part in ("head", "rows", "first", "keys", "columns", "tables"):
             if found := told.get(part):

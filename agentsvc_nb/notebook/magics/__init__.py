@@ -1,6 +1,6 @@
-"""The magics: declare arguments, call a command, return its value. `base` is what they share.
+"""The magics: each declares arguments, calls a command and returns its value. `base` has the shared code.
 
-The imports of the commands (the client, Markdown, pandas) happen when a magic runs, so that `%load_ext` is quick.
+Magics import their commands (the client, Markdown, pandas) when they run, so that `%load_ext` is quick.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUESTION: Final = re.compile(r"(\s*(?:\w+\s*=\s*)?)%ask[ \t]+(\S.*\?)\s*")
 
 
 def keep_question_marks(lines: list[str]) -> list[str]:
-    """Transform each line `%ask ...?` into its call: IPython would show the help of the last word."""
+    """Turn each line `%ask ...?` into a call. Otherwise IPython would show the help of the last word."""
     if lines and lines[0].startswith("%%"):
         return lines
     asked = [_QUESTION.fullmatch(line) for line in lines]
@@ -51,7 +51,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics and close the connection. IPython has no function to unregister magics."""
+    """Remove the magics and close the connection. IPython has no function that unregisters magics."""
     ours = _loaded(shell)
     host.contexts.pop(shell, None)
     matchers = shell.Completer.custom_matchers

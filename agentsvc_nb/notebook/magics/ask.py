@@ -1,6 +1,6 @@
-"""`%%ask`: its options, and the request made of them and the cell's body.
+"""`%%ask`: its options, and the request built from them and the cell's body.
 
-An option is declared at `Ask.ask` and read in `Ask._request`; `AskRequest` defines its effect.
+`Ask.ask` declares each option, `Ask._request` reads it, and `AskRequest` defines its effect.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 EFFORTS: Final = ("low", "medium", "high")
-"""Those of `wire.models.Effort`, which takes long to import."""
+"""The values of `wire.runs.Effort`, which is slow to import."""
 KERNEL: Final = ("off", "look", "ask")
-"""Those of `kernel.desk.KernelMode`, which takes long to import."""
+"""The values of `kernel.desk.KernelMode`, which is slow to import."""
 _OFFLINE: Final = "offline"
 _WITHOUT_CODE: Final = (
     "No cell is proposed: --code needs a language model (%agentsvc model), and the offline agent has answered, which"
@@ -45,7 +45,7 @@ _EXCLUSIVE: Final = (
     ("--fix", ("--edit", "--bg", "--each", "--code", "--schema")),
     ("--edit", ("--bg", "--each", "--code", "--schema")),
 )
-"""An option, and the options that cannot be given with it."""
+"""Options, each with the options that exclude it."""
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -241,7 +241,7 @@ class Ask(MagicsGroup):
 
         if self.context.mode == "static":
             return commands.ask_in_background(self.session, request, self.context.screen(), here=True)
-        request = commands.prepare(self.session, request)  # what fails here leaves no card
+        request = commands.prepare(self.session, request)  # errors here leave no card
         card = self.context.card()
         background = commands.ask_in_background(self.session, request, card)
         card.cancels(background.cancel)

@@ -1,4 +1,4 @@
-"""What the groups of magics share: the declaration of arguments, the shell with its session, and the base class."""
+"""The code that the magics share: declare arguments, hold the shell and its session, and the base class."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class MagicsContext:
 
     @property
     def mode(self) -> host.Mode:
-        """The kind of host of the running cell."""
+        """The kind of host that runs the cell."""
         return host.mode(self.shell, self.options.live)
 
     @property
     def widgets(self) -> bool:
-        """Whether the host of the running cell shows widgets that react."""
+        """Whether the host of the running cell shows interactive widgets."""
         return host.shows_widgets(self.shell, self.options.live)
 
     def kernel_offer(
@@ -70,10 +70,10 @@ class MagicsContext:
         """Return what an agent may do in this kernel; None for nothing.
 
         Args:
-            mode, connection: by default those of `%config Ask`.
-            between: the question's own cell will have ended.
+            mode, connection: default to those of `%config Ask`.
+            between: whether the question's cell ends before its run.
 
-        Raises `AskError` where there is no such connection, or nobody who could have named it.
+        Raises `AskError` if there is no such connection, or if nobody is at the notebook to approve its use.
         """
         chosen: Any = mode or self.options.kernel
         connection = connection or self.options.connection
@@ -108,7 +108,8 @@ class MagicsContext:
         )
 
     def screen(self) -> Screen:
-        """Return a screen for a run of the running cell, with buttons where a page can be heard while the cell runs."""
+        """Return a screen for a run of the running cell. It has buttons if the page can be heard while the cell runs.
+        """
         from agentsvc_nb.notebook.ask.history import raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
@@ -116,7 +117,7 @@ class MagicsContext:
         return outputs.screen(self.shell, self.mode, self.pages, heard)
 
     def card(self) -> CardScreen | QuietScreen:
-        """Return a screen for a background run of the running cell: a card, or in a terminal one that shows nothing."""
+        """Return a screen for a background run: a card, or in a terminal a screen that shows nothing."""
         from agentsvc_nb.notebook.ask.history import decide, raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
@@ -131,7 +132,7 @@ class MagicsContext:
         return screens.Bar(outputs.output(self.shell, self.mode, self.pages), live=self.mode == "live")
 
     def live_output(self) -> Output | None:
-        """Return the output of the running cell if it can update outputs of earlier cells, else None."""
+        """Return the output of the running cell if it can update outputs of earlier cells, otherwise None."""
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.output(self.shell, self.mode) if self.mode == "live" else None
@@ -153,7 +154,7 @@ class MagicsContext:
 
 
 class MagicsGroup(Magics):
-    """Some magics that belong together."""
+    """A group of related magics."""
 
     shell: Any
 
@@ -168,7 +169,7 @@ class MagicsGroup(Magics):
         self._listeners.append(listener)
 
     def leave(self) -> None:
-        """Remove the listeners and close the session, because the extension is unloaded."""
+        """Remove the listeners and close the session when the extension is unloaded."""
         for listener in self._listeners:
             self.shell.events.unregister("post_run_cell", listener)
         self.context.close()
@@ -180,7 +181,8 @@ class MagicsGroup(Magics):
 
     @contextmanager
     def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
-        """Keep the partial answer of a run that fails or stops in the `with` block in the variable `name`, if given."""
+        """Store in the variable `name`, if given, the partial answer of a run that fails or stops in the `with` block.
+        """
         try:
             yield
         except (AskError, RunFailed, RunStopped) as failed:
@@ -189,7 +191,7 @@ class MagicsGroup(Magics):
             raise
 
     def keep(self, value: Any, name: str | None) -> Any:
-        """Keep the value of a command in the variable `name`, if given. Return what the cell shows of it."""
+        """Store the value of a command in the variable `name`, if given. Return what the cell displays of it."""
         from agentsvc_nb.notebook.display.results import (
             DisplayedResult,
             PrintedText,
@@ -202,7 +204,7 @@ class MagicsGroup(Magics):
             self.shell.user_ns[name] = value.df if isinstance(value, ResultTable) else value
         if isinstance(value, WorkResult):
             self.session.known.wrote(file.path for file in value.files)
-        if isinstance(value, DisplayedResult):  # by this cell, so that it is hidden until the next one
+        if isinstance(value, DisplayedResult):  # this cell displayed it, so hide it until the next cell
             shell, count = self.shell, self.shell.execution_count
             value.hide_while(lambda: bool(shell.execution_count == count))
         if isinstance(value, PrintedText):
@@ -221,7 +223,7 @@ def arg(*names: str, **spec: Any) -> Declare:
 
 
 def group(title: str) -> Declare:
-    """Begin a group of arguments in the magic's help: those declared after it belong to it."""
+    """Begin a group of arguments in the magic's help. Arguments declared after it belong to it."""
     declare: Declare = argument_group(title)  # type: ignore[no-untyped-call]
     return declare
 
@@ -230,7 +232,8 @@ _QUOTED_OR_COMMENT: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?:^|(?
 
 
 def without_comment(line: str) -> str:
-    """Return a magic's line without a comment: `#` begins one at the beginning of a word, outside quotation marks.
+    """Return a magic's line without its comment. `#` at the beginning of a word, outside quotation marks, begins a
+    comment.
 
     >>> without_comment("put 'a #1.csv' report#2.csv  # the second report")
     "put 'a #1.csv' report#2.csv"
@@ -243,9 +246,9 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
-    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`); its help lists the arguments in order.
+    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`). Its help lists the arguments in order.
 
-    A comment of the line is cut off, except for a question on one line. An interrupt anywhere raises `RunStopped`.
+    Removes a comment from the line, except from a question on one line. Any interrupt raises `RunStopped`.
     """
 
     def dress(method: M) -> M:
@@ -260,9 +263,9 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
                 raise RunStopped("The cell was interrupted.") from None
 
         dressed: Any = kind(magic)
-        for declare in reversed(declared):  # as decorators above the method would apply, the last one first
+        for declare in reversed(declared):  # in the order of decorators above the method: the last one applies first
             dressed = declare(dressed)
-        # IPython would expand `$name` and `{name}` in the line; ours are `{{name}}`, expanded by `parse`.
+        # IPython would expand `$name` and `{name}` in the line. Ours are `{{name}}`, which `parse` expands.
         dressed = no_var_expand(magic_arguments()(dressed))  # type: ignore[no-untyped-call]
         if kind in (cell_magic, line_cell_magic):  # IPython's help shows every magic as a line magic
             dressed.__doc__ = (dressed.__doc__ or "").replace("::\n\n  %", "::\n\n  %%", 1)
@@ -273,13 +276,13 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
 
 
 def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = False) -> argparse.Namespace:
-    """Parse the arguments of a magic's line. `{{name}}` is replaced after splitting: its value stays one argument.
+    """Parse the arguments of a magic's line. Replaces `{{name}}` after splitting, so that its value stays one argument.
 
-    With `rest`, options come first; the rest of the line, with its quotes and dashes, is one last argument, verbatim.
+    With `rest`, options come first. The rest of the line is one last argument, verbatim with its quotes and dashes.
 
     Raises `AskError` for invalid arguments, and for a name that cannot be replaced.
     """
-    from agentsvc_nb.notebook.template import expand  # imports the client, which `%load_ext` must not
+    from agentsvc_nb.notebook.template import expand  # this imports the client, which would slow down `%load_ext`
 
     try:
         words = _options_and_rest(magic, line) if rest else [expand(word, variables) for word in shlex.split(line)]
@@ -293,12 +296,12 @@ def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = F
 
 
 def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse options first, and the rest of the line as one last argument (see `parse`)."""
+    """Parse options first, then the rest of the line as one last argument (see `parse`)."""
     return parse(magic, line, variables, rest=True)
 
 
 def _options_and_rest(magic: Any, line: str) -> list[str]:
-    # argparse would take quotes and dashes of the rest for its own, so only known options are handed to it.
+    # argparse would interpret quotes and dashes in the rest, so it only gets known options.
     takes_value = {name: "action" not in declared.kwds for declared in magic.decorators for name in declared.args}
     options: list[str] = []
     line = line.strip()
@@ -319,9 +322,10 @@ def command(
     *declared: Declare,
     read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a group's method as a magic that takes these arguments and `-o`; in a cell also `--no-raise-error`.
+    """Decorate a group's method as a magic that takes these arguments and `-o`. In a cell it also takes
+    `--no-raise-error`.
 
-    The method is called with the parsed arguments (and the cell's body); `read(magic, line, variables)` parses them.
+    Calls the method with the parsed arguments (and the cell's body). `read(magic, line, variables)` parses them.
     """
 
     def dress(method: Callable[..., Any]) -> Any:

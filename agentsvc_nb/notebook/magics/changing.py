@@ -1,4 +1,4 @@
-"""`%%ask --error`, `--fix` and `--edit`: the cells that ran, and the change of one that is proposed."""
+"""`%%ask --error`, `--fix` and `--edit`: the cells that ran, and the change that an answer proposes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ CELL_FILE: Final = "cell.py"
 LAST_ERROR_FILE: Final = "last-error.md"
 _TRACEBACK_CHARS: Final = 20_000
 _RUNS_CELLS: Final = "run_code"
-"""IPython's function that executes a cell: the frames after it in a traceback are the cell's own."""
+"""IPython's function that executes a cell. The frames after it in a traceback belong to the cell."""
 _KEPT: Final = 1_000
 _WHOLE: Final = "and answer with the whole cell as it should be."
 _FIX: Final = f"Correct the cell that failed, in {LAST_ERROR_FILE} with its traceback, {_WHOLE}"
 _EDIT: Final = f"Improve the cell in {CELL_FILE}, {_WHOLE}"
-"""One sentence each: the offline agent answers sentence by sentence, and needs to say once that it cannot."""
+"""Each is one sentence, because the offline agent answers sentence by sentence and should refuse only once."""
 
 
 class CellHistory:
-    """The cells that ran in this kernel, and the last one that failed. To be registered as a `post_run_cell` callback.
+    """The cells that ran in this kernel, and the last one that failed. Register it as a `post_run_cell` callback.
 
-    Failed questions (`AskError`, `RunFailed`, `RunStopped`) are ignored: the agent would be asked about itself.
+    Ignores failed questions (`AskError`, `RunFailed`, `RunStopped`): the agent would be asked about itself.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class CellHistory:
             self._failed = cell, error
 
     def find(self, given: str) -> Cell:
-        """Return the cell of this number, with or without brackets. Raises `AskError`."""
+        """Return the cell with this number, with or without brackets. Raises `AskError` if there is none."""
         number = given.strip("[] ")
         if number.isdecimal() and (cell := self._cells.get(int(number))):
             return cell
@@ -59,7 +59,8 @@ class CellHistory:
         )
 
     def last_failed(self, option: str) -> tuple[Cell, BaseException]:
-        """Return the cell that failed last, and its error. Raises `AskError` when none has, naming the option."""
+        """Return the cell that failed last, and its error. Raises `AskError` that names the option if none has failed.
+        """
         if self._failed is None:
             raise AskError(
                 f"{option}: no cell has failed since the extension was loaded; nothing was sent.",
@@ -68,9 +69,10 @@ class CellHistory:
         return self._failed
 
     def last_error_file(self, environ: Mapping[str, str], option: str = "--error") -> AttachedFile:
-        """Return the last cell that failed and its traceback as redacted Markdown. Raises `AskError` when none has.
+        """Return the last cell that failed and its traceback as redacted Markdown. Raises `AskError` if none has
+        failed.
 
-        Of a very long traceback, only the end is included, which names the error.
+        Cuts a very long traceback to its end, which names the error.
         """
         from agentsvc_nb.notebook.files.attachments import in_memory_file
         from agentsvc_nb.notebook.redaction import redacted  # compiles many patterns
@@ -92,20 +94,20 @@ def _block(text: str) -> str:
 
 
 def target(args: argparse.Namespace, cells: CellHistory) -> Cell | None:
-    """Return the cell that is to be changed, if one is. Raises `AskError`, before anything is sent."""
+    """Return the cell to change, or None if the question changes none. Raises `AskError` before anything is sent."""
     if args.fix:
         return cells.last_failed("--fix")[0]
     return cells.find(args.edit) if args.edit else None
 
 
 def message(args: argparse.Namespace, typed: str) -> str:
-    """Return what is asked: what was typed, or else what the option is for."""
+    """Return the message: the typed text, or a default for the option."""
     default, file = (_FIX, LAST_ERROR_FILE) if args.fix else (_EDIT, CELL_FILE)
     return f"{typed}\n\nEdit the cell in {file} so, {_WHOLE}" if typed.strip() else default
 
 
 def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapping[str, str]) -> AttachedFile:
-    """Return the file that has the cell, with its credentials masked."""
+    """Return a file with the cell's source and masked credentials."""
     from agentsvc_nb.notebook.files.attachments import in_memory_file
     from agentsvc_nb.notebook.redaction import redacted
 
@@ -115,8 +117,9 @@ def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapp
 
 
 def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
-    """Show the change that an answer proposes. It is written by a click where the page can, else it stands below as
-    the next cell; it is never run by itself."""
+    """Show the change that an answer proposes, and never run it. Where the page can write it, a click does. Elsewhere,
+    insert the change below as the next cell.
+    """
     from agentsvc_nb.notebook.kernel import edits
     from agentsvc_nb.notebook.widgets import outputs
     from agentsvc_nb.notebook.widgets.proposal import Proposal, proposal_bundle

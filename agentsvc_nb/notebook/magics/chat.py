@@ -1,4 +1,4 @@
-"""What is in the notebook's chat: its runs, their calls that wait for approval, and its files.
+"""Magics for the notebook's chat: its runs, their calls that wait for approval, and its files.
 
 `%runs`, `%approve`, `%files` and `%search`.
 """
@@ -28,7 +28,7 @@ _NUMBERS: Final = {
     "redo": (1, 1),
     "raise": (2, 2),
 }
-"""The least and greatest number of arguments that each action takes."""
+"""The minimum and maximum number of arguments of each action."""
 _MISSING: Final = {"raise": "The run or its new limit in cents is missing."}
 
 
@@ -45,7 +45,7 @@ def _cents(given: str) -> float:
 
 @magics_class
 class RunsMagics(MagicsGroup):
-    """The runs that were started from this notebook."""
+    """The runs of this notebook."""
 
     @command(
         line_magic,
@@ -65,10 +65,10 @@ class RunsMagics(MagicsGroup):
         arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """This notebook's runs with their cost; or show, follow, stop, resume, undo, wait for or raise one.
+        """List this notebook's runs with their cost; or show, follow, stop, resume, undo, wait for or raise one.
 
-        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`,
-        `%runs undo last`
+        Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`, `%runs
+        undo last`
         """
         from agentsvc_nb.notebook import commands
 
@@ -104,7 +104,7 @@ class RunsMagics(MagicsGroup):
 
 @magics_class
 class ApproveMagics(MagicsGroup):
-    """Calls of tools that wait for approval."""
+    """Tool calls that wait for approval."""
 
     @command(
         line_magic,
@@ -119,10 +119,10 @@ class ApproveMagics(MagicsGroup):
         arg("--all", action="store_true", help="list those of all notebooks of this machine"),
     )
     def approve(self, args: argparse.Namespace) -> Any:
-        """What waits for your approval, with exactly what would be done; or yes or no to one call.
+        """List the calls that wait for your approval, with their exact input; or approve or refuse one.
 
-        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve call_0b9c1d2e --input changed`,
-        `%approve call_0b9c1d2e --for run`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
+        Example: `%approve`, `%approve call_0b9c1d2e`, `%approve call_0b9c1d2e --input changed`, `%approve call_0b9c1d2e
+        --for run`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
         """
         from agentsvc_nb.notebook import commands
 
@@ -180,11 +180,11 @@ class FilesMagics(MagicsGroup):
         arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
     )
     def files(self, args: argparse.Namespace) -> Any:
-        """The files of this notebook's chat; or put files there, get some, look at them, bring a version back.
+        """List the files of this notebook's chat; or upload, download, view files, or restore an earlier version.
 
-        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* --to downloads`,
-        `%files preview reports/plan.md`, `%files gallery`, `%files browse`, `%files versions prices.csv`,
-        `%files restore prices.csv 1`
+        Example: `%files`, `%files put data/*.csv`, `%files get reports/plan.md images/* --to downloads`, `%files
+        preview reports/plan.md`, `%files gallery`, `%files browse`, `%files versions prices.csv`, `%files restore
+        prices.csv 1`
         """
         from agentsvc_nb.notebook import commands
         from agentsvc_nb.notebook.display.results import QuotedText
@@ -217,7 +217,7 @@ class FilesMagics(MagicsGroup):
             raise AskError("Name one file to get.", "For example: `%files get reports/plan.md --to downloads`")
         wanted = commands.files_matching(self.session, paths)
         if len(wanted) > 1:
-            to = f"{to}/"  # a folder, whatever its name
+            to = f"{to}/"  # a folder, even if its name looks like a file's
         got = [commands.files_get(self.session, path, to, force=force) for path in wanted]
         for file in got:
             if file.same:

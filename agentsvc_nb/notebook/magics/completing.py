@@ -1,6 +1,7 @@
-"""Tab completion in the lines of our magics: actions, options and known names. It never sends a request.
+"""Complete our magics with Tab: actions, options and known names. Never sends a request.
 
-Runs, jobs and chats come from the journal on this machine; files, tools, models and projects from their last listing.
+Runs, jobs and chats come from the journal on this machine. Files, tools, models and projects come from their last
+listing.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ _VALUES: Final[Mapping[str, str]] = {
     "image": "picture",
     "schema": "schema",
 }
-"""The kind of name that an option takes. Values of other options are local files, which IPython completes, or free."""
+"""The kind of name that an option takes. Other options take free text, or local files, which IPython completes."""
 _SHOWN: Final = {"switch": "action", "tool of jobs": "tool", "tool or form": "action"}
-"""What front ends show next to a name of this kind, if it is not the kind itself."""
+"""The kind that front ends show next to a name, where it differs from the kind itself."""
 
 
 def matcher(context: MagicsContext) -> Callable[..., Any]:
@@ -82,7 +83,7 @@ def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str
     if word.startswith("-"):
         return _fitting(word, options, "option")
     given: list[str] = []
-    option = None  # the one that the next word is the value of
+    option = None  # the option that takes the next word as its value
     for before in filter(None, words):
         if option is None and before in options:
             option = options[before] if options[before].nargs != 0 else None
@@ -103,7 +104,7 @@ def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str
 
 
 def _fitting(word: str, candidates: Iterable[str], kind: str) -> Found:
-    """Return the candidates that begin with the word; `kind` is what a front end says they are."""
+    """Return the candidates that begin with the word. Front ends show `kind` next to them."""
     found = [SimpleCompletion(text=name, type=kind) for name in candidates if name.startswith(word)]
     return {"completions": found, "matched_fragment": word, "suppress": True} if found else {"completions": []}
 
@@ -153,7 +154,7 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
 
 
 def _variables(variables: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the variables of a kind. Only classes are looked at: no code of the values runs."""
+    """Return the variables of a kind. Inspects only classes, so it runs no code of the values."""
 
     def fits(value: Any) -> bool:
         of = type(value)

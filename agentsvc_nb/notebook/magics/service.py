@@ -1,4 +1,4 @@
-"""The service in use, its tools and jobs, and reports to its team.
+"""Magics for the service in use, its tools and jobs, and reports to its team.
 
 `%agentsvc`, `%feedback`, `%tools`, `%%tool`, `%%job` and `%jobs`.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse the arguments up to ` -- `; the words after it are `command`, with their dashes."""
+    """Parse the arguments up to ` -- `. The words after it are `command`, verbatim with their dashes."""
     options, _, command = f" {line} ".partition(" -- ")
     args = parse(magic, options, variables)
     try:
@@ -34,7 +34,7 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
 
 
 def _advise(result: Any) -> None:
-    """After a cell with `!agentsvc` where the shell does not find it, say what does it; IPython calls this."""
+    """Suggest `%agentsvc` after a cell with `!agentsvc` that the shell does not find. IPython calls this."""
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
     does = "`!agentsvc` is not found, because the kernel's environment is not on the shell's path. In a notebook"
@@ -46,7 +46,7 @@ _EXAMPLES: Final = {
     "connect": ("address", "https://agents.example.com"),
     "sent": ("run", "last"),
 }
-"""What an action cannot do without, and an example."""
+"""The argument that an action requires, and an example."""
 
 
 @magics_class
@@ -83,12 +83,12 @@ class ConnectionMagics(MagicsGroup):
         read=with_command,
     )
     def agentsvc(self, args: argparse.Namespace) -> Any:
-        """Say which service, model, project and chat are used, or change that. The key comes from SERVICE_API_KEY, from
-        the system's keyring, or is asked for; it is never shown. So is the key of a model's provider.
+        """Show or change the service, model, project and chat in use. The service's key comes from SERVICE_API_KEY, the
+        system's keyring, or a prompt, and is never shown. The same holds for keys of model providers.
 
-        Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc connect local`,
-        `%agentsvc project "Summer sale" --create`, `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`,
-        `%agentsvc mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
+        Example: `%agentsvc`, `%agentsvc connect https://agents.example.com`, `%agentsvc connect local`, `%agentsvc
+        project "Summer sale" --create`, `%agentsvc model`, `%agentsvc model anthropic:claude-sonnet-4-6`, `%agentsvc
+        mcp add tickets https://tickets.example/mcp --key`, `%agentsvc mcp add notes -- npx notes-server`
         """
         from agentsvc_nb.notebook import commands, host
         from agentsvc_nb.notebook.state.session import EMBEDDED
@@ -127,7 +127,7 @@ class ConnectionMagics(MagicsGroup):
             case "model":
                 ask_key, ask_yes = host.asker(self.shell), host.confirmer(self.shell)
                 said = commands.switch_model(session, where, self.context.bar(), ask_key, ask_yes, new_key=args.key)
-                self.context.options.model = ""  # the service before may have had one that this one lacks
+                self.context.options.model = ""  # the previous service's model may be missing here
                 return said
             case "sent":
                 return commands.sent(session, where)
@@ -161,10 +161,10 @@ class ConnectionMagics(MagicsGroup):
         arg("-e", "--error", action="store_true", help="send: it is about the last error of this notebook"),
     )
     def feedback(self, args: argparse.Namespace) -> Any:
-        """Your reports to the service's team and its replies; or send one, also about the last error.
+        """List your reports to the service's team and its replies; or send one, also about the last error.
 
-        Example: `%feedback`, `%feedback send "The search misses accents"`,
-        `%feedback send --error "This start should work"`
+        Example: `%feedback`, `%feedback send "The search misses accents"`, `%feedback send --error "This start should
+        work"`
         """
         from agentsvc_nb.notebook import commands
 
@@ -183,7 +183,7 @@ class ToolsMagics(MagicsGroup):
         arg("tool", nargs="*", metavar="TOOL", help="say what this one does and takes; `form TOOL`: a form to fill in"),
     )
     def tools(self, args: argparse.Namespace) -> Any:
-        """The service's tools; or what one of them takes; or a form to fill in and run.
+        """List the service's tools; or show the input of one, or a form to fill in and run it.
 
         Example: `%tools`, `%tools create_images`, `%tools form create_images`
         """
@@ -223,7 +223,7 @@ class ToolsMagics(MagicsGroup):
 
 @magics_class
 class JobsMagics(MagicsGroup):
-    """Tools that take their time."""
+    """Jobs: tools that run for a while."""
 
     @command(
         cell_magic,
@@ -266,7 +266,7 @@ class JobsMagics(MagicsGroup):
         arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the jobs then go on"),
     )
     def jobs(self, args: argparse.Namespace) -> Any:
-        """This notebook's jobs; or watch several at once, show or stop one.
+        """List this notebook's jobs; or watch several at once, show or stop one.
 
         Example: `%jobs`, `%jobs watch`, `%jobs cancel last`
         """
