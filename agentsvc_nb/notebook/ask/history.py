@@ -140,7 +140,7 @@ def undo(
 
 
 def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
-    """Raise the limit of an active run. Raises `AskError` when the run is unknown or not active, or the service fails."""
+    """Raise the limit of an active run. Raises `AskError` when the run is unknown or ended, or the service fails."""
     run_id = the_run(session, given)
     with errors_as_cells(session):
         run = session.client().runs.raise_limit(run_id, max_cents)

@@ -272,7 +272,7 @@ def undone_bundle(answer: Bundle) -> Bundle:
 
 
 def standin_bundle(line: str) -> Bundle:
-    """Return a line that replaces a widget in a saved notebook. Our widgets' style sheets hide it above a live widget."""
+    """Return a line that replaces a widget in a saved notebook. Our style sheets hide it above a live widget."""
     return {**note_bundle(line), "text/html": f'<div role="note">{line_html(line)}</div>'}
 
 

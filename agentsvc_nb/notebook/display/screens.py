@@ -162,7 +162,7 @@ class LiveScreen:
             self._plan_list = self._put(plan_bundle(view.plan), self._plan_list)
 
     def _advice(self, view: RunView) -> str:
-        """Return the run's notice, or in a long run advice for readers who open the notebook as saved during the run."""
+        """Return the run's notice, or in a long run advice for readers of the notebook saved during the run."""
         if view.notice:
             return label(view.notice, 300)
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
