@@ -109,8 +109,9 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
 
 
 def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
-    """Return the tools that the modules of a package define, by module, then in the order of the module; those for
-    tests last. Leave out the groups that the settings turn off.
+    """Return the tools that the modules of a package define, by name, those for tests last.
+
+    Leave out the groups that the settings turn off.
 
     A base class of several tools has no `name`. A module `*_child` is the program of a child process, with imports that
     the service must not make.
@@ -125,5 +126,5 @@ def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
             if is_tool and value.__module__ == module.__name__ and value.group not in settings.tools_off:
                 found.append(value)
     scripted = "scripted" in settings.offered
-    found.sort(key=lambda tool: tool.scripted_only)
+    found.sort(key=lambda tool: (tool.scripted_only, tool.name))
     return {tool.name: tool(services) for tool in found if scripted or not tool.scripted_only}
