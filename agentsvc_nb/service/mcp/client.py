@@ -1,4 +1,4 @@
-"""A conversation with one server of tools: which revision it speaks, which tools it has, and calls of them."""
+"""A conversation with one MCP server: agree on a revision, list its tools, and call them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.wire.limits import MCP_CALL_SECONDS, MCP_CONNECT_SECONDS, MCP_T
 
 _PAGES_MAX: Final = 20
 _MIRRORED: Final = "x-mcp-header"
-"""With it a schema marks what is to be repeated in a header."""
+"""The key with which a schema marks a property to repeat in a header."""
 _TOKEN_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -40,7 +40,7 @@ class ListedTool:
     read_only: bool
     idempotent: bool
     fingerprint: str
-    """A hash of everything that the server says of it."""
+    """A hash of the server's whole description of the tool."""
 
     @classmethod
     def read(cls, entry: Mapping[str, Any]) -> ListedTool:
@@ -60,7 +60,7 @@ class ListedTool:
 
 
 class McpClient:
-    """Asks one server. Every method raises what `messages` names."""
+    """Sends requests to one server. Every method raises the errors of `messages`."""
 
     def __init__(
         self, channel: Channel, connect_seconds: float = MCP_CONNECT_SECONDS, call_seconds: float = MCP_CALL_SECONDS
@@ -71,7 +71,7 @@ class McpClient:
         self._modern = False
 
     async def connect(self) -> None:
-        """Agree on a revision: the one without sessions if the server has it, else by `initialize`."""
+        """Agree on a revision: the one without sessions if the server has it, otherwise by `initialize`."""
         try:
             found = await self._ask("server/discover", {}, modern=True)
         except (Refused, Unreadable):
@@ -82,7 +82,7 @@ class McpClient:
             await self._initialize()
 
     async def tools(self) -> list[ListedTool]:
-        """All tools of the server, at most `MCP_TOOLS_MAX`."""
+        """Return all tools of the server, at most `MCP_TOOLS_MAX`."""
         found: list[ListedTool] = []
         cursor: object = None
         for _ in range(_PAGES_MAX):
@@ -97,7 +97,7 @@ class McpClient:
         return found[:MCP_TOOLS_MAX]
 
     async def call(self, tool: ListedTool, given: Mapping[str, Any]) -> Message:
-        """The result of a call, as the server gave it. It is made once, whatever comes of it."""
+        """Return the server's result of a call. The call is made once, and never retried."""
         mirrored = dict(_mirrored(tool.schema, given)) if self._modern else {}
         params = {"name": tool.name, "arguments": given}
         found = await self._channel.request(
@@ -124,7 +124,7 @@ class McpClient:
 
 
 def _mirrored(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Headers that repeat the values of the properties that the schema marks so."""
+    """Yield headers that repeat the values of the properties that the schema marks."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         if not isinstance(inner, dict) or name not in given:

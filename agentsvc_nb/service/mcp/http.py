@@ -1,7 +1,7 @@
-"""A server of tools over HTTP (the transport "streamable HTTP"): one address, each request a POST.
+"""An MCP server over HTTP (the transport "streamable HTTP"): one address, each request a POST.
 
-Only that address is ever asked: it is looked at before each request as a stranger's is (`tools.support.fetching`), and
-a redirect is refused, so that the server's key goes nowhere else.
+The channel connects to that address only. Before each request it checks the address like a stranger's
+(`tools.support.fetching`). It refuses redirects, so that the server's key goes nowhere else.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 LEAVING_SECONDS: Final = 2.0
 _SESSION: Final = re.compile(r"[\x21-\x7e]{1,256}")
 _MAY_BE_DONE: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
-"""Statuses of a gateway that lost the server, or of one that failed in the middle."""
+"""Statuses of a gateway that lost the server, or of a server that failed during the request."""
 
 
 class HttpChannel:
-    """Requests to one server, with its key. Each request resolves the name and looks at all its addresses."""
+    """Requests to one server, with its key. Each request resolves the name and checks all its addresses."""
 
     def __init__(self, server: ServerConfig, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
         import httpx
@@ -40,8 +40,8 @@ class HttpChannel:
         self._server = server
         self._fetcher = Fetcher(allow, resolve)
         self._url = httpx.URL(server.url)
-        # A new connection each time: one that was left open may be closed when the next call is written to it, and
-        # that would look like a call that was cut off.
+        # Open a new connection each time. An idle one may be closed while the next call is written, which would look
+        # like a call that was cut off.
         limits = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None, limits=limits)
         self._numbers = itertools.count(1)
@@ -51,7 +51,10 @@ class HttpChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """The result of a request; `mirrored` are headers that repeat parts of it. Raises what `messages` names."""
+        """Return the result of a request. `mirrored` are headers that repeat parts of it.
+
+        Raises the errors of `messages`.
+        """
         number = next(self._numbers)
         message = messages.request(number, method, params, modern=modern)
         headers = {"MCP-Protocol-Version": messages.MODERN, "Mcp-Method": method, **mirrored} if modern else {}
@@ -68,7 +71,7 @@ class HttpChannel:
             pass
 
     async def close(self) -> None:
-        """End the session, if the server keeps one, and close the connections."""
+        """End the session, if the server has one, and close the connections."""
         import httpx
 
         try:
@@ -104,7 +107,7 @@ class HttpChannel:
 
     @contextlib.asynccontextmanager
     async def _sent(self, message: Message, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
-        """The response to a message, of a status that says well. Raises what `messages` names."""
+        """Yield the response to a message if its status is a success. Raises the errors of `messages`."""
         import httpx
 
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
@@ -132,7 +135,7 @@ class HttpChannel:
         if status < 300:
             return
         with contextlib.suppress(Unreadable):
-            messages.result(self._read(await _body(answer)))  # an error of its own says more than a status
+            messages.result(self._read(await _body(answer)))  # the server's own error says more than a status
         if status in _MAY_BE_DONE:
             raise CutOff(f"it failed (HTTP {status})")
         raise Refused(f"HTTP {status}")
@@ -154,7 +157,7 @@ class HttpChannel:
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
     async def _address(self) -> str:
-        """The IP address to connect to. Raises `Unavailable` for one that is not to be reached."""
+        """Return the IP address to connect to. Raises `Unavailable` if it can't or must not be reached."""
         host = self._url.host
         try:
             address = await self._fetcher.address(self._url)
@@ -177,7 +180,7 @@ async def _body(answer: httpx.Response) -> bytes:
 
 
 async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises `Unreadable` for one that is packed, or larger than a message may be."""
+    """Yield the body as it arrives. Raises `Unreadable` if it is compressed, or larger than a message may be."""
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
         raise Unreadable("it is packed, which was not asked for")
     size = 0

@@ -1,4 +1,4 @@
-"""The messages of MCP: JSON-RPC requests, their answers, streams of events, and what may go wrong on the way."""
+"""The messages of MCP: JSON-RPC requests, their answers, streams of events, and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.wire.reading import read_json
 MODERN: Final = "2026-07-28"
 """The revision without sessions."""
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Revisions that begin with `initialize`; the first is proposed."""
+"""Revisions that begin with `initialize`. The client proposes the first one."""
 NAMED_BY: Final = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -38,11 +38,11 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
 class McpFault(Exception):
-    """A request to a server failed; the subclass says what may have happened there."""
+    """A request to a server failed. The subclass says what the server may have done."""
 
 
 class Unavailable(McpFault):
-    """The server can't be reached, or must not be used: nothing was done."""
+    """The server can't be reached, or must not be used. It did nothing."""
 
 
 class Refused(McpFault):
@@ -50,24 +50,24 @@ class Refused(McpFault):
 
 
 class CutOff(McpFault):
-    """The request was sent and no answer came: the server may have done it."""
+    """The request was sent but got no answer. The server may have executed it."""
 
 
 class Unreadable(McpFault):
-    """The server answered, but its answer can't be used."""
+    """The server answered, but the answer can't be used."""
 
 
 Message = dict[str, Any]
 
 
 def request(number: int, method: str, params: Mapping[str, Any], *, modern: bool) -> Message:
-    """A request; one of the `modern` revision says in itself who asks."""
+    """Build a request. A request of the `modern` revision identifies the client itself."""
     sent = {**params, "_meta": _META} if modern else dict(params)
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": sent}
 
 
 def reply(asked: Message) -> Message:
-    """The answer to a request of the server's: it is there, and nothing else is offered."""
+    """Answer a request of the server: a ping, or an error for any other method."""
     answer: Message = {"jsonrpc": "2.0", "id": asked.get("id")}
     if asked.get("method") == "ping":
         return {**answer, "result": {}}
@@ -79,12 +79,12 @@ def is_request(message: Message) -> bool:
 
 
 def answers(message: Message, number: int) -> bool:
-    """Whether the message is the answer to the request of this number."""
+    """Return whether the message is the answer to the request of this number."""
     return message.get("id") == number and "method" not in message
 
 
 def result(message: Message) -> Message:
-    """The result that an answer has. Raises `Refused`, and `Unreadable` for an answer with neither result nor error."""
+    """Return an answer's result. Raises `Refused`, and `Unreadable` for an answer without result and error."""
     error = message.get("error")
     if isinstance(error, dict):
         raise Refused(str(error.get("message") or error.get("code") or "an error without a word")[:_SHOWN_CHARS])
@@ -95,12 +95,12 @@ def result(message: Message) -> Message:
 
 
 def read(data: bytes, key: str = "") -> Message:
-    """A message, without the server's own key, should it have sent that back. Raises `Unreadable`."""
+    """Parse a message, and remove the server's key in case it was sent back. Raises `Unreadable`."""
     try:
         text = without(data.decode("utf-8", "replace"), key)
         found = read_json(text)
         if _HALF.search(text):
-            # Half a character, which could neither be stored nor sent on.
+            # Half a character, which can neither be stored nor sent on.
             found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError:
         raise Unreadable("it is no JSON") from None
@@ -110,12 +110,12 @@ def read(data: bytes, key: str = "") -> Message:
 
 
 def without(text: str, key: str) -> str:
-    """The text without the key; a very short one is no secret, and may be part of any word."""
+    """Remove the key from the text. A very short key is not a secret, and may be part of any word."""
     return text.replace(key, "[key]") if len(key) >= _KEY_CHARS else text
 
 
 def header(value: str) -> str:
-    """A text as the value of a header: as it is, or in Base64 if it would not arrive unchanged.
+    """Encode a text as the value of a header: unchanged, or in Base64 if it would not arrive unchanged.
 
     >>> header("report"), header("Übersicht")
     ('report', '=?base64?w5xiZXJzaWNodA==?=')
@@ -126,16 +126,16 @@ def header(value: str) -> str:
 
 
 class EventReader:
-    """Takes the messages out of a stream of events (`text/event-stream`), piece by piece."""
+    """Extracts the messages from a stream of events (`text/event-stream`), piece by piece."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._data: list[bytes] = []
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The data of the events that end in this piece."""
+        """Yield the data of the events that end in this piece."""
         self._rest.append(piece)
-        if b"\n" not in piece:  # a line of megabytes comes in many pieces, which are joined once
+        if b"\n" not in piece:  # a line of megabytes comes in many pieces: join them once
             return
         *lines, rest = b"".join(self._rest).split(b"\n")
         self._rest = [rest]

@@ -1,4 +1,4 @@
-"""Results of servers of tools as outcomes: text within bounds, pictures as files of the chat, nothing fetched."""
+"""Converts results of MCP servers to outcomes: limited text, and pictures as files of the chat. Fetches nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCKS_MAX: Final = 200
 
 
 async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContext) -> Outcome:
-    """The outcome of a call of the server's. A picture becomes a file of the chat; a link stays text."""
+    """Return the outcome of a call of the server. A picture becomes a file of the chat; a link remains text."""
     reader = _Reader(server, context)
     blocks = result.get("content")
     for block in blocks[:_BLOCKS_MAX] if isinstance(blocks, list) else ():
@@ -28,7 +28,7 @@ async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContex
             await reader.take(block)
     data = result.get("structuredContent")
     if not reader.has_text and data is not None:
-        # Where there is text, it says the same, and a model would read it twice.
+        # If there is text, it says the same, and a model would read it twice.
         reader.say(json.dumps(data, ensure_ascii=False))
     if result.get("isError") is True:
         said = "\n".join(block["text"] for block in reader.content if block["type"] == "text")
@@ -37,7 +37,7 @@ async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContex
 
 
 class _Reader:
-    """Takes the blocks of one result."""
+    """Reads the blocks of one result."""
 
     def __init__(self, server: str, context: ToolContext) -> None:
         self.content: list[dict[str, Any]] = []
@@ -85,7 +85,7 @@ class _Reader:
 
 
 def _decoded(encoded: str) -> bytes:
-    """The bytes of a picture; empty for what is too large, or no Base64."""
+    """Return the bytes of a picture. Empty if it is too large or not valid Base64."""
     if len(encoded) > MCP_PICTURE_BYTES * 4 // 3 + 4:
         return b""
     try:

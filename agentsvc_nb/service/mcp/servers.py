@@ -1,7 +1,7 @@
-"""Which servers of tools there are: those of the settings, and, of an embedded service, those that its user added.
+"""The configured MCP servers: those of the settings and, for an embedded service, those that its user added.
 
-What the user added stands in `mcp.json` in the data folder (0600) and is read for each run. A key is in the system's
-keyring, or in that file where there is none; it is never shown.
+The user's servers are in `mcp.json` in the data folder (0600), which is read for each run. Their keys are in the
+system's keyring, or in that file if there is no keyring. Keys are never shown.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NOT_IN_BACKUP: Final = "its key is in no backup: add it again with its key"
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """A server of tools: at a `url`, or started by a `command`.
+    """An MCP server, at a `url` or started by a `command`.
 
-    `trusted`: what it says of its tools is believed. `key` is sent as Bearer, or given to the command in the variable
-    `key_as`; `lacking` says why a key that was kept can't be read.
+    The service believes the tool descriptions of a `trusted` server. `key` is sent as Bearer, or given to the command
+    in the variable `key_as`. `lacking` says why a stored key can't be read.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ServerConfig:
 
     @property
     def place(self) -> str:
-        """Where it is, without what may be a secret in its address or arguments."""
+        """The server's address or command, without possible secrets in the address or the arguments."""
         if self.command:
             return f"the command {self.command[0]}"
         parts = urlsplit(self.url)
@@ -51,7 +51,7 @@ class ServerConfig:
 
 
 def of_settings(settings: Settings) -> list[ServerConfig]:
-    """The servers of `AGENTSVC_MCP_SERVERS`."""
+    """Return the servers of `AGENTSVC_MCP_SERVERS`."""
     keys = dict(one.split("=", 1) for one in settings.mcp_keys)
     named = (one.split("=", 1) for one in settings.mcp_servers)
     return [
@@ -61,17 +61,17 @@ def of_settings(settings: Settings) -> list[ServerConfig]:
 
 
 class OwnServers:
-    """The servers that the user of an embedded service added, and what the service last saw of all."""
+    """The servers that the user of an embedded service added, and the last known tools of all servers."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
 
     def read(self, *, keys: bool = True) -> list[ServerConfig]:
-        """The servers by name; without `keys`, no key is looked up."""
+        """Return the servers by name. Without `keys`, look up no key."""
         return [self._config(name, entry, keys) for name, entry in sorted(self._entries().items())]
 
     def add(self, server: ServerConfig) -> str:
-        """Keep a server in place of another of its name. Returns where its key is: `keyring`, `file`, or nothing."""
+        """Store a server in place of another of its name. Return where its key is: `keyring`, `file`, or ""."""
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:
@@ -81,7 +81,7 @@ class OwnServers:
         return where
 
     def remove(self, name: str) -> bool:
-        """Forget a server and its key. False when there is none of that name."""
+        """Remove a server and its key. Return False if there is no server of this name."""
         entries = self._entries()
         entry = entries.pop(name, None)
         if entry is None:
@@ -92,19 +92,19 @@ class OwnServers:
         return True
 
     def without_keys(self) -> dict[str, Any]:
-        """The servers as they are kept, for a backup."""
+        """Return the stored servers without their keys, for a backup."""
         return {name: {**entry, "key": ""} for name, entry in self._entries().items()}
 
     def restore(self, entries: Mapping[str, Any]) -> None:
-        """Keep the servers of a backup, beside those that are here and in the place of none of them."""
+        """Add the servers of a backup. Existing servers of the same names remain."""
         self._write({**entries, **self._entries()})
 
     def seen(self) -> dict[str, Any]:
-        """What the service saw when it last asked each server: its tools, or why it had none."""
+        """Return what each server offered at its last connection: its tools, or why it had none."""
         return _object(self._folder.mcp_seen)
 
     def note_seen(self, found: Mapping[str, Any]) -> None:
-        """Note what was seen. Raises `OSError`."""
+        """Store what the servers offered. Raises `OSError`."""
         write_private(self._folder.mcp_seen, json.dumps({**self.seen(), **found}, indent=1, ensure_ascii=False))
 
     def _config(self, name: str, entry: Mapping[str, Any], keys: bool) -> ServerConfig:
@@ -129,7 +129,7 @@ class OwnServers:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """The object in a file of ours; empty when there is none, or none that can be read."""
+    """Return the object in a file of the service. Empty if there is no file, or if it can't be read."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A server of tools as a child process: a message a line on its standard input and output."""
+"""An MCP server as a child process, with one message per line on its standard input and output."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM
 
 
 class StdioChannel:
-    """Requests to a command, which starts with the first one and ends with `close`.
+    """Requests to a command, which starts with the first request and ends with `close`.
 
-    Its own process group ends with it; when the service is killed, the end of its input tells it to end.
+    Its process group ends with it. If the service is killed, the end of its input tells the command to end.
     """
 
     def __init__(self, server: ServerConfig) -> None:
@@ -43,7 +43,7 @@ class StdioChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """The result of a request. Raises what `messages` names."""
+        """Return the result of a request. Raises the errors of `messages`."""
         number = next(self._numbers)
         try:
             async with asyncio.timeout(seconds):
@@ -60,7 +60,7 @@ class StdioChannel:
         await self._write({"jsonrpc": "2.0", "method": method})
 
     async def close(self) -> None:
-        """Close its input, wait a little, and kill what is left of it."""
+        """Close the command's input, wait a little, and kill the rest of its process group."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -71,7 +71,7 @@ class StdioChannel:
                 await asyncio.wait_for(process.wait(), LEAVING_SECONDS)
         finally:
             _kill_group(process)
-            with contextlib.suppress(TimeoutError):  # else its pipes would be left open
+            with contextlib.suppress(TimeoutError):  # otherwise its pipes would remain open
                 await asyncio.wait_for(asyncio.gather(process.wait(), *self._readers), LEAVING_SECONDS)
             for reader in self._readers:
                 reader.cancel()
@@ -109,14 +109,14 @@ class StdioChannel:
             raise CutOff(self._ended()) from None
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Hand each message to who waits for it; at the end, or at a line that is too long, all are told."""
+        """Pass each message to its waiting request. At the end, or at a line that is too long, fail them all."""
         assert process.stdout is not None
         fault: Exception = Unreadable(f"it is larger than {MCP_MESSAGE_BYTES:,} bytes")
-        with contextlib.suppress(ValueError):  # of a line that is too long
+        with contextlib.suppress(ValueError):  # for a line that is too long
             while line := await process.stdout.readline():
-                with contextlib.suppress(Unreadable):  # what is no message is chatter
+                with contextlib.suppress(Unreadable):  # ignore lines that are not messages
                     await self._handle(messages.read(line, self._server.key))
-            await asyncio.sleep(0)  # lets `_overhear` take its last words
+            await asyncio.sleep(0)  # lets `_overhear` read the last words
             fault = CutOff(self._ended())
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -134,7 +134,7 @@ class StdioChannel:
             waiting.set_result(message)
 
     async def _overhear(self, process: asyncio.subprocess.Process) -> None:
-        """Keep its last words on standard error, which say why it ended."""
+        """Keep the last words on standard error, which say why the command ended."""
         assert process.stderr is not None
         while piece := await process.stderr.read(4096):
             self._tail = (self._tail + piece.decode("utf-8", "replace"))[-_TAIL_CHARS * 4 :]

@@ -1,4 +1,4 @@
-"""The tools of other servers as tools of a run: their names, when they wait for approval, and what a call comes to."""
+"""The tools of MCP servers as tools of a run: their names, approvals, and calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
 
 log = logging.getLogger(__name__)
 _NAME_CHARS: Final = 64
-"""The longest name of a tool that models take."""
+"""The longest name of a tool that models accept."""
 _SHOWN: Final = 10
 _DEPTH_MAX: Final = 40
 
@@ -33,7 +33,7 @@ Connect = Callable[[ServerConfig], McpClient]
 
 
 class GivenToServer(BaseModel):
-    """The input of a server's tool: the server itself checks it."""
+    """The input of a server's tool. The server itself checks it."""
 
     model_config = ConfigDict(extra="allow")
     server_schema: ClassVar[dict[str, Any]] = {}
@@ -44,7 +44,7 @@ class GivenToServer(BaseModel):
 
 
 class ServerTool(Tool):
-    """One tool of a server. A subclass is made of each."""
+    """A tool of a server. Each tool gets its own subclass."""
 
     listed: ClassVar[ListedTool]
     connection: ClassVar[Connection]
@@ -54,7 +54,7 @@ class ServerTool(Tool):
 
 
 def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
-    """The tool of a run. Only a trusted server is believed that its tool just reads, or may be called twice."""
+    """Make the tool of a run. Believe only a trusted server that its tool just reads, or may be called twice."""
     trusted = connection.server.trusted
     reads = trusted and listed.read_only
     said = f"(of the server {connection.server.name}) {listed.description}"
@@ -74,7 +74,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
 
 @dataclass
 class Connection:
-    """The connection of one run to a server. Made when first needed, and anew after it broke."""
+    """The connection of one run to a server. It opens when first needed, and again after it broke."""
 
     server: ServerConfig
     make: Connect
@@ -82,7 +82,10 @@ class Connection:
     connecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tools(self) -> list[ListedTool]:
-        """What the server has now; over a new connection if the one there was broke. Raises what `messages` names."""
+        """Return the server's current tools, over a new connection if the old one broke.
+
+        Raises the errors of `messages`.
+        """
         if self.client is not None:
             with contextlib.suppress(McpFault):
                 return await self.client.tools()
@@ -94,7 +97,7 @@ class Connection:
             raise
 
     async def call(self, listed: ListedTool, given: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Make the call, unless what the server says of its tool has changed since the run began."""
+        """Make the call, unless the server's description of the tool has changed since the run began."""
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
@@ -184,8 +187,8 @@ class RunTools:
         except McpFault as fault:
             return fault
         except Exception as error:
-            # A server may send anything: what was not thought of must not fail the run. Its message may have an address
-            # with a key in it.
+            # A server may send anything, and unforeseen errors must not fail the run. Their messages may have an
+            # address with a key in it.
             log.warning("the server of tools %s: %s", connection.server.name, type(error).__name__)
             return Unavailable(type(error).__name__)
 
@@ -202,7 +205,7 @@ def _offered(
     taken: Container[str],
     seen: Mapping[str, str] | None,
 ) -> tuple[dict[str, Tool], Left]:
-    """The tools of a server that the run gets by name, and those that it does not."""
+    """Return the tools of a server that the run gets, by name, and those that it does not get."""
     found: dict[str, Tool] = {}
     left: Left = {}
     for listed in listing:
@@ -228,7 +231,7 @@ def _told(server: str, left: Left) -> Iterator[tuple[str, str]]:
 
 
 def _is_plain(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is one of an object, and neither large nor deep."""
+    """Return whether a schema describes an object, and is neither large nor deep."""
     if schema.get("type") != "object" or _depth(schema) > _DEPTH_MAX:
         return False
     return len(json.dumps(schema).encode("utf-8", "replace")) <= MCP_SCHEMA_BYTES
@@ -246,7 +249,7 @@ def _failed(code: str, message: str) -> Outcome:
 
 
 class ToolServers:
-    """The servers of the settings, and `own` ones, which may be commands."""
+    """The servers of the settings, and `own` servers, which may be commands."""
 
     def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
         self._named = of_settings(settings)
@@ -256,7 +259,7 @@ class ToolServers:
         return RunTools(self._servers, self._connect, self._note)
 
     def _servers(self) -> list[ServerConfig]:
-        """Read anew for each run. Of two of one name, the one of the settings counts."""
+        """Read the servers again for each run. If two have the same name, use the one of the settings."""
         names = {server.name for server in self._named}
         own = self._own.read() if self._own else []
         return [*self._named, *(server for server in own if server.name not in names)]
@@ -266,5 +269,5 @@ class ToolServers:
 
     def _note(self, found: dict[str, Any]) -> None:
         if self._own is not None:
-            with contextlib.suppress(OSError):  # it is shown by `%tools`, and nothing depends on it
+            with contextlib.suppress(OSError):  # only `%tools` shows it
                 self._own.note_seen(found)

@@ -1,4 +1,4 @@
-"""`tools/call`: an ask is a run, a slow tool is a job, and a quick tool is called at once."""
+"""`tools/call`: an ask starts a run, a slow tool starts a job, and a quick tool runs at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentsvc_nb.wire.limits import MCP_FILES_BYTES
 
 
 async def call(context: RequestContext, request: McpRequest) -> Message | Work:
-    """Return the result of a call, or the work that it began. Raises `Fault`."""
+    """Return the result of a call, or the work that it started. Raises `Fault`."""
     name, given = request.text("name"), without_nulls(request.mapping("arguments"))
     tool = catalog.by_name(context.services.tools).get(name)
     if tool is None and name != catalog.ASK and name not in OWN_TOOLS:
@@ -49,7 +49,7 @@ async def _call_tool(context: RequestContext, described: CatalogEntry, given: di
     where = {name: given.pop(name) for name in catalog.PLACES if name in given}
     submit = await tool_routes.submission(context, described, {**where, "input": given})
     tool = context.services.tools[described.name]
-    # The caller is a model, so a call waits for approval as a run's call does.
+    # The caller is a model, so the call waits for approval like a run's call.
     effects = tool.effect or bool(tool.fetches(tool.Input.model_validate(submit.input)))
     if context.services.settings.approve_effects and effects:
         start = runs.Start(
@@ -82,8 +82,10 @@ async def _ask(context: RequestContext, request: McpRequest, given: dict[str, An
 
 
 def _attach(context: RequestContext, form: MultipartForm, files: list[catalog.SentFile]) -> None:
-    """Put the files into the form, as those of a multipart start. Raises `invalid_tool_input`, `attachment_too_large`
-    and `unsupported_attachment`."""
+    """Add the files to the form, like those of a multipart start.
+
+    Raises `invalid_tool_input`, `attachment_too_large` and `unsupported_attachment`.
+    """
     left = min(MCP_FILES_BYTES, context.services.settings.max_file_bytes)
     for place, file in enumerate(files):
         data = _decode(file, f"files.{place}")

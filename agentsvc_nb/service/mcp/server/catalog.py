@@ -1,4 +1,4 @@
-"""The tools as MCP lists them: `ask`, those of the catalog, and the account's own."""
+"""The tools in the MCP list: `ask`, those of the catalog, and the account's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACES: Final[dict[str, Schema]] = {
     "project": {"type": "string"},
     "session": {"type": "string"},
 }
-"""Where a tool works: arguments that each takes besides its own."""
+"""Where a tool works: arguments of each tool in addition to its own."""
 _ASK_FIELDS: Final = (
     *("message", *PLACES, "files_from", "output_config", "file_ids"),
     *("model", "effort", "max_steps", "max_cents"),
@@ -46,13 +46,13 @@ class SentFiles(BaseModel):
 
 
 def listed(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
-    """List the tools, always in the same order. `approved`: effects wait for approval."""
+    """List the tools, always in the same order. `approved` says whether effects wait for approval."""
     catalog = (_describe(tool, approved) for tool in by_name(tools).values())
     return [_ask(approved), *catalog, *map(_own_tool, OWN_TOOLS)]
 
 
 def by_name(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
-    """Return the tools of the catalog that are called by their own names."""
+    """Return the tools of the catalog that clients call by their own names."""
     return {name: one for name, one in offered(tools).items() if name != AskStefanBrain.name}
 
 
@@ -71,7 +71,7 @@ def arguments(tool: type[BaseModel] | str) -> Schema:
     if isinstance(tool, str):
         return schemas.of_input(OWN_TOOLS[tool].input.model_json_schema())
     found = schemas.of_input(tool.model_json_schema())
-    # The tool's own names win. A test checks that no tool has an argument called like a place.
+    # The tool's own names win. A test checks that no tool has an argument with the name of a place.
     return {**found, "properties": {**PLACES, **found.get("properties", {})}}
 
 
@@ -92,7 +92,7 @@ def _ask(approved: bool) -> Message:
         "its text; what takes long goes on as a task, or as a run that `get_run` reads.",
         "inputSchema": arguments(ASK),
         "outputSchema": schemas.of_output(Outcome, 1),
-        # Its agent has the tools with an effect, too.
+        # Its agent also has the tools with an effect.
         "annotations": {"destructiveHint": not approved},
     }
 
@@ -104,7 +104,7 @@ def _describe(tool: CatalogEntry, approved: bool) -> Message:
         "description": description + (" A call waits until a person approves it." if approved and tool.effect else ""),
         "inputSchema": arguments(tool.Input),
         "outputSchema": _result(tool.Output),
-        # An effect can't be taken back, such as mail; what costs has none.
+        # An effect, such as sent mail, can't be undone. Tools that only cost money have none.
         "annotations": {"destructiveHint": tool.effect and not approved, "idempotentHint": tool.idempotent},
     }
 

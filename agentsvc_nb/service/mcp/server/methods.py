@@ -1,4 +1,4 @@
-"""The MCP methods: which there are in which revision, what limits them, and how each is answered and counted."""
+"""The MCP methods of each revision: how they are limited, answered and counted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FAULT: Final = "fault"
 REFUSED: Final = "refused"
 
 Answer = Message | AsyncGenerator[Message | None]
-"""A result; or messages with the response last, and None where there is nothing to send but a sign of life."""
+"""A result, or messages that end with the response. A message None is only a sign of life."""
 Method = Callable[[RequestContext, McpRequest], Awaitable[Answer]]
 
 
@@ -78,7 +78,7 @@ class McpServer:
         self.legacy: dict[str, Method] = {**both, "initialize": self._initialize, "ping": _ping}
 
     async def post(self, context: RequestContext) -> Response:
-        """Answer one message. Faults of the message become JSON-RPC errors (docs/mcp.md "What may go wrong there")."""
+        """Answer a message. Faults of the message become JSON-RPC errors (docs/mcp.md "What may go wrong there")."""
         context = _billed_to_plan(context)
         metrics, method, request = context.use_case.metrics, OTHER, None
         try:
@@ -98,7 +98,7 @@ class McpServer:
             raise
 
     def receive(self, document: Mapping[str, Any]) -> None:
-        """Take a notification, or an answer of the client's. The service expects none."""
+        """Ignore a notification, or an answer of the client. The service expects none."""
 
     def capabilities(self, request: McpRequest) -> Message:
         return {"tools": {}, "resources": {}, "completions": {}}
@@ -132,7 +132,7 @@ class McpServer:
             own = OWN_TOOLS.get(str(request.params.get("name"))) if request.method == "tools/call" else None
             if request.method not in _FREE and not (own and own.free):
                 await _count_request(context)
-            # Requests that change nothing are not logged, as over the other routes.
+            # Requests that change nothing are not logged, as on other routes.
             reads = request.method not in _CHANGES or bool(own and own.reads)
             context.request.scope["state"]["read"] = reads
             answer = (self.modern if request.modern else self.legacy).get(request.method)
@@ -158,8 +158,11 @@ async def _ping(context: RequestContext, request: McpRequest) -> Message:
 
 
 def _billed_to_plan(context: RequestContext) -> RequestContext:
-    """Bill the request's work to the plan pool. Raises `api_key_scope_forbidden` for a key with a budget that does not
-    name the scope `mcp`, because that work is not counted in the budget."""
+    """Bill the request's work to the plan pool.
+
+    Raises `api_key_scope_forbidden` for a key with a budget unless it names the scope `mcp`: the budget does not count
+    this work.
+    """
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
         raise ApiError("api_key_scope_forbidden", "A key with a budget reaches MCP only by the scope mcp, named.")
@@ -167,7 +170,7 @@ def _billed_to_plan(context: RequestContext) -> RequestContext:
 
 
 async def _count_request(context: RequestContext) -> None:
-    """Raises the `ApiError` of a suspended or throttled account, or of a request rate."""
+    """Raise the `ApiError` of a suspended or throttled account, or of a request rate."""
     credential = credential_of(context.request.scope)
     assert credential is not None
     _, account = await context.services.keys.find(credential.secret)
@@ -176,7 +179,7 @@ async def _count_request(context: RequestContext) -> None:
 
 
 async def _document(context: RequestContext) -> bodies.Document:
-    """Read the JSON object of the body. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
+    """Return the JSON object of the body. Raises `request_too_large`, `attachment_too_large`, and `Fault`."""
     length = context.request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MCP_BODY_BYTES:
         raise ApiError("request_too_large")
@@ -191,8 +194,10 @@ async def _document(context: RequestContext) -> bodies.Document:
 async def _frames(
     context: RequestContext, method: str, messages: AsyncGenerator[Message | None]
 ) -> AsyncGenerator[bytes]:
-    """Send the messages as events, and count the request at the end: as `ok` if its client left, as `fault` if the
-    stream was cut off."""
+    """Send the messages as events, and count the request at the end.
+
+    Count it as `ok` if its client left, and as `fault` if the stream was cut off.
+    """
     metrics, outcome = context.use_case.metrics, OK
     metrics.mcp_streams.add(method)
     try:

@@ -1,4 +1,4 @@
-"""The tools that work on the account's own chats, runs and jobs. They cost nothing."""
+"""Tools for the account's own chats, runs and jobs. They cost nothing. Clients see their docstrings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agentsvc_nb.wire.runs import typed
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MESSAGE_CHARS: Final = 200
-"""Of a chat's last message that is listed."""
+"""The most characters of a chat's last message in a list."""
 _Chat = Annotated[str, Field(description="The chat whose files these are.")]
 _Query = Annotated[
     str,
@@ -50,7 +50,7 @@ Answer = Callable[..., Awaitable[Message]]
 
 @dataclass(frozen=True)
 class OwnTool:
-    """A tool as it is listed, and what answers a call. Calls of one that is `free` count against no request rate."""
+    """A listed tool, and the function that answers a call. Calls of a `free` tool count against no request rate."""
 
     description: str
     input: type[BaseModel]
@@ -64,7 +64,10 @@ OWN_TOOLS: Final[dict[str, OwnTool]] = {}
 
 
 def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
-    """Offer a function as the tool of its name. Its docstring is the description, its keyword arguments the input."""
+    """Offer a function as the tool of its name.
+
+    Its docstring is the description, and its keyword arguments are the input.
+    """
 
     def register(answer: Answer) -> Answer:
         types, fields = get_type_hints(answer, include_extras=True), dict[str, Any]()

@@ -1,7 +1,7 @@
-"""Read one MCP message as a request, and write its response.
+"""Parse an MCP message as a request, and build its response.
 
-A request of the revision 2026-07-28 names its client in itself, and its headers repeat what proxies look at. Older
-revisions begin with `initialize`, of which the service remembers nothing.
+A request of the revision 2026-07-28 identifies its client, and its headers repeat the fields that proxies need. Older
+revisions begin with `initialize`, but the service stores nothing of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 HANDSHAKE_VERSIONS: Final = tuple(version for version in LEGACY if version != "2025-03-26")
-"""Older revisions that clients may use. 2025-03-26 requires that a server takes batches of messages."""
+"""Older revisions that clients may use. 2025-03-26 requires that a server accepts batches of messages."""
 SUPPORTED_VERSIONS: Final = [MODERN, *HANDSHAKE_VERSIONS]
 TASKS: Final = "io.modelcontextprotocol/tasks"
 SERVER: Final = {"name": "agentsvc-nb", "title": "Agent service", "version": __version__}
@@ -38,7 +38,7 @@ _TRACEPARENT: Final = re.compile("00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Fault(Exception):
-    """A JSON-RPC error. `id` is that of the request, if it is known."""
+    """A JSON-RPC error. `id` is the id of the request, if known."""
 
     def __init__(self, code: int, message: str, *, status: int = 200, data: Any = None) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class Fault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class McpRequest:
-    """A request. `modern`: of the revision 2026-07-28, with the `capabilities` that its client declares."""
+    """A request. If `modern`, it is of the revision 2026-07-28, with the client's `capabilities`."""
 
     id: str | int
     method: str
@@ -78,7 +78,7 @@ class McpRequest:
 
     @property
     def traceparent(self) -> str | None:
-        """The client's trace (W3C Trace Context); None without a valid one."""
+        """The client's trace (W3C Trace Context). None without a valid one."""
         found = _dict(self.params.get("_meta")).get("traceparent")
         return found if isinstance(found, str) and _TRACEPARENT.fullmatch(found) else None
 
@@ -90,19 +90,19 @@ class McpRequest:
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """Return an object among the parameters; an empty one if it is left out. Raises `Fault`."""
+        """Return an object among the parameters, or an empty one if it is left out. Raises `Fault`."""
         value = self.params.get(name, {})
         if not isinstance(value, dict):
             raise Fault(INVALID_PARAMS, f"`{name}` must be an object.")
         return value
 
     def require_tasks(self) -> None:
-        """Raises `Fault` unless the client declares the tasks extension."""
+        """Raise `Fault` unless the client declares the tasks extension."""
         if not self.takes_tasks:
             raise missing_capability({"extensions": {TASKS: {}}})
 
     def response(self, result: Mapping[str, Any]) -> Message:
-        """Wrap the result. A modern one has its type and the server's name."""
+        """Wrap the result. A modern result has its type and the server's name."""
         if self.modern:
             meta = {**_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
             result = {"resultType": "complete", **result, "_meta": meta}
@@ -115,7 +115,7 @@ def missing_capability(required: Mapping[str, Any]) -> Fault:
 
 
 def parse_request(document: Mapping[str, Any], headers: Headers) -> McpRequest | None:
-    """Return the request in a body; None for a notification or an answer. Raises `Fault`."""
+    """Return the request in a body, or None for a notification or an answer. Raises `Fault`."""
     method, id, params = document.get("method"), document.get("id"), document.get("params", {})
     if document.get("jsonrpc") != "2.0" or not (isinstance(method, str) or "result" in document or "error" in document):
         raise Fault(INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.", status=400)
@@ -157,7 +157,7 @@ def _modern(
 
 
 def _check_header(headers: Headers, name: str, value: Any) -> None:
-    """Raises `Fault` unless the header is there once and has this value."""
+    """Raise `Fault` unless the header is there exactly once and has this value."""
     found = headers.getlist(name)
     if len(found) != 1:
         raise Fault(HEADER_MISMATCH, f"The header `{name}` is missing, or comes twice.", status=400)
@@ -166,7 +166,7 @@ def _check_header(headers: Headers, name: str, value: Any) -> None:
 
 
 def decode_header(value: str) -> str | None:
-    """Return a header's text, decoded if it is in Base64; None if that is broken.
+    """Return a header's text, decoded from Base64 if necessary, or None for invalid Base64.
 
     >>> decode_header("=?base64?w5xiZXJzaWNodA==?="), decode_header("report"), decode_header("=?base64?a?=")
     ('Übersicht', 'report', None)

@@ -24,12 +24,12 @@ TEMPLATE: Final = {
     "description": "Its content: text, or bytes in Base64.",
 }
 _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""Clients must not cache files: a run may write the next moment."""
+"""Clients must not cache files, because a run may write at any moment."""
 _VALUES_MAX: Final = 100
 
 
 def cached(scope: str) -> dict[str, Any]:
-    """Let clients cache a list for a minute: it changes with the service's settings alone."""
+    """Let clients cache a list for a minute. It changes only with the service's settings."""
     return {"ttlMs": 60_000, "cacheScope": scope}
 
 
@@ -66,8 +66,10 @@ async def content(context: RequestContext, record: FileRecord) -> bytes:
 
 
 async def list_files(context: RequestContext, request: McpRequest) -> Message:
-    """Answer `resources/list`: the files of the chats that were used last, one chat at a time. Raises `Fault` for an
-    unknown cursor, which is a chat and the path after which its files go on."""
+    """Answer `resources/list`: the files of the most recently used chats, one chat at a time.
+
+    A cursor is a chat and the path after which its files continue. Raises `Fault` for an unknown cursor.
+    """
     cursor = request.params.get("cursor", "")
     if not isinstance(cursor, str) or (cursor and "/" not in cursor):
         raise Fault(INVALID_PARAMS, "`cursor` must be the `nextCursor` of the page before.")
@@ -95,7 +97,7 @@ def _resource(chat: str, file: dict[str, Any]) -> Message:
 
 
 async def complete(context: RequestContext, request: McpRequest) -> Message:
-    """Answer `completion/complete` for the template's chat and path; nothing for anything else."""
+    """Answer `completion/complete` for the template's chat and path. Return nothing for anything else."""
     reference, argument = request.mapping("ref"), request.mapping("argument")
     name, prefix = argument.get("name"), argument.get("value", "")
     if not isinstance(prefix, str) or not isinstance(name, str):
@@ -114,7 +116,7 @@ async def complete(context: RequestContext, request: McpRequest) -> Message:
 
 async def _paths(context: RequestContext, chat: str, prefix: str) -> list[str]:
     try:
-        # In the order of paths, those with this prefix come right after it; it may be a path itself.
+        # In the order of paths, those with this prefix come right after it. The prefix may be a path itself.
         page = await files.page(context.use_case, context.account, chat, prefix, _VALUES_MAX + 1)
     except ApiError:
         return []

@@ -25,7 +25,7 @@ from agentsvc_nb.wire.text import exact
 from agentsvc_nb.wire.tools import ToolResult
 
 INPUT_CHARS: Final = 4_000
-"""Of the input of a call that waits for approval."""
+"""The most characters of the input of a call that waits for approval."""
 SCHEME: Final = "agentsvc://"
 Work = RunRecord | JobRecord
 
@@ -93,7 +93,7 @@ def error_of(work: Work) -> Failed | None:
 
 
 def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, failed: bool = False) -> Message:
-    """Make a tool's result. Data without any text becomes text too, for clients that read only text."""
+    """Make a tool's result. Data without any text is also added as text, for clients that read only text."""
     found: Message = {"content": list(content), "isError": failed}
     if data is not None:
         found["structuredContent"] = without_nulls(data.model_dump(mode="json"))  # also those in a tool's own data
@@ -124,7 +124,7 @@ async def waiting_calls(context: RequestContext, work: Work) -> list[CallRecord]
 
 
 def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
-    """Say what a run waits for and how a person approves it: as text, and as data."""
+    """Return what a run waits for and how a person approves it: as text, and as data."""
     page = run.document(context.origin)["app_url"]
     command = f"agentsvc runs approve {run.run_id}"
     wanted = "\n".join(f"{call.tool} {exact(call.input, limit=INPUT_CHARS)}" for call in calls)
@@ -138,7 +138,7 @@ def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord
 
 
 async def of_work(context: RequestContext, work: Work) -> Message:
-    """Make the result of the call that began the work; while it is active, how to get the result."""
+    """Make the result of the call that started the work. While the work is active, say how to get its result."""
     if isinstance(work, RunRecord):
         if calls := await waiting_calls(context, work):
             message, waits = approval(context, work, calls)
@@ -184,7 +184,7 @@ def _failure(error: Failed, data: Outcome) -> Message:
 
 
 def _blocks(content: Iterable[Mapping[str, Any]], chat: str) -> Iterator[Message]:
-    """Convert our content blocks to those of MCP."""
+    """Convert the service's content blocks to those of MCP."""
     for block in content:
         match block:
             case {"type": "text", "text": str(said)}:
@@ -207,7 +207,7 @@ def made_file(file: FileRecord) -> MadeFile:
 
 
 def link(file: MadeFile) -> Message:
-    """Link a file, for `resources/read`."""
+    """Make a link to a file, for `resources/read`."""
     facts = {
         "uri": file.uri,
         "name": file.path.rpartition("/")[2],
@@ -227,7 +227,7 @@ def uri(chat: str, path: str) -> str:
 
 
 def parse_uri(address: str) -> tuple[str, str] | None:
-    """Return the chat and the path in an address; None for any other address.
+    """Return the chat and the path in an address, or None for any other address.
 
     >>> parse_uri("agentsvc://chat_1/out/a%20b.csv"), parse_uri("file:///etc/passwd")
     (('chat_1', 'out/a b.csv'), None)

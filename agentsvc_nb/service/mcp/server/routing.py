@@ -1,5 +1,6 @@
-"""The route of the MCP server. The server itself is loaded at the first request: a service without MCP clients pays
-nothing for it."""
+"""The route of the MCP server. It loads the server at the first request, so that services without MCP clients save the
+cost.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def routes(load: Callable[[], McpServer] = load_server) -> list[BaseRoute]:
 
 
 class _Endpoint:
-    """An ASGI endpoint that refuses the pages of other sites before it looks for a key."""
+    """An ASGI endpoint that refuses pages of other sites before it checks for a key."""
 
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
@@ -60,7 +61,7 @@ class _Endpoint:
 
 
 def _refuse(error: ApiError) -> Response:
-    """Make the refusal. Without a valid key, it says how to get one: many programs show it as it is."""
+    """Make the refusal. Without a valid key, say how to get one: many programs show the message unchanged."""
     if error.row.code != "unauthorized":
         return refusal(error)
     response = refusal(ApiError("unauthorized", f"{error.message} {_GET_A_KEY}"))

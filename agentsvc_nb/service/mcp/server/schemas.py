@@ -1,4 +1,4 @@
-"""JSON Schemas as MCP lists them: clients put the whole list into each request to their model, so it must be small."""
+"""JSON Schemas for the MCP list. They must be small: clients put the whole list into each request to their model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel
 Schema = dict[str, Any]
 _NULL: Final = {"type": "null"}
 _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminator", "pattern"})
-"""A pattern tells a model less than the description; the service checks it."""
+"""Schema keys to leave out. A pattern tells a model less than the description, and the service checks it."""
 
 
 def of_input(schema: Mapping[str, Any]) -> Schema:
     """Return the schema of a tool's arguments: small, without references, and closed to other arguments.
 
-    Null is not mentioned: an argument that is null counts as left out (docs/api/conventions.md "Values").
+    It does not mention null: an argument that is null counts as left out (docs/api/conventions.md "Values").
 
     >>> class Place(BaseModel):
     ...     town: str | None = None
@@ -28,14 +28,16 @@ def of_input(schema: Mapping[str, Any]) -> Schema:
 
 
 def of_output(model: type[BaseModel], depth: int) -> Schema:
-    """Return the types of a dumped `model`, for `depth` objects within each other. Nothing is required, since a call
-    that failed has an `error` instead."""
+    """Return the types of a dumped `model`, for `depth` levels of nested objects.
+
+    Nothing is required, because a failed call has an `error` instead.
+    """
     schema = model.model_json_schema(mode="serialization")
     return _outline(_inline(schema, schema.get("$defs", {})), depth)
 
 
 def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") -> str | None:
-    """Return a sentence about the first argument that a schema of `of_input` does not have; None if it has all.
+    """Return a message about the first argument that the schema of `of_input` lacks, or None.
 
     >>> unknown_argument({"to": "Ulm"}, {"properties": {"town": {}}, "additionalProperties": False})
     'There is no argument `to`. Known here: `town`.'
@@ -55,8 +57,10 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
 
 
 def _inline(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """Replace references by what they refer to, leave out nulls and `_LEFT_OUT`, and close objects. No input or output
-    is recursive."""
+    """Replace references by their targets, leave out nulls and `_LEFT_OUT`, and close objects.
+
+    No input or output is recursive.
+    """
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
     found: Schema = {name: value for name, value in schema.items() if name not in _LEFT_OUT}

@@ -1,5 +1,7 @@
-"""Runs and jobs as MCP tasks (an extension of 2026-07-28): the task is the run or the job, and has its id. For clients
-without tasks, work is followed on the open stream."""
+"""Runs and jobs as MCP tasks (an extension of 2026-07-28). A task is the run or the job, and has the same id.
+
+For clients without tasks, the open stream follows the work.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ from agentsvc_nb.wire.runs import Verdict
 from agentsvc_nb.wire.text import exact
 
 RETRY_SECONDS: Final = 1.0
-"""Until a database that was unavailable is asked again."""
+"""How long to wait before another read of an unavailable database."""
 _LISTEN_SECONDS: Final = 0.1
 _KEY: Final = "approval_"
 _SERVICE_FAULTS: Final = frozenset({"internal_error", "attempts_exhausted"})
@@ -54,13 +56,13 @@ async def find(context: RequestContext, task_id: str) -> Work:
         found = None
     if found is None or found.account != context.account:
         raise Fault(INVALID_PARAMS, "There is no task with this id.")
-    if found.follows is not None:  # an ask that was made over the other routes
+    if found.follows is not None:  # an ask that came over the other routes
         return await runs.get(context.use_case, context.account, found.follows)
     return found
 
 
 def begun(context: RequestContext, work: Work) -> Message:
-    """Return the task in place of a result. The work is stored by now."""
+    """Return the task in place of a result. The work is already stored."""
     return {"resultType": "task", **_facts(context, work, "working")}
 
 
@@ -70,7 +72,7 @@ async def get(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def update(context: RequestContext, request: McpRequest) -> Message:
-    """Take the user's answers to the approvals that a task asks for. Answers to others are ignored."""
+    """Store the user's answers to the approvals that a task requests. Ignore other answers."""
     request.require_tasks()
     work, responses = await find(context, request.text("taskId")), request.mapping("inputResponses")
     if isinstance(work, RunRecord) and _may_decide(context):
@@ -98,8 +100,10 @@ async def cancel(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
-    """Yield the work's progress, if the client wants it, None as a sign of life, and at last the response: the result,
-    or how to get it. If the client leaves, the work goes on."""
+    """Yield the work's progress, if the client wants it, None as a sign of life, and at last the response.
+
+    The response is the result, or says how to get it. If the client leaves, the work goes on.
+    """
     token, sent = request.progress_token, -1.0
     id = work_id(work)
     until = run_routes.held_until(context, context.services.settings.ask_handle_seconds)
@@ -110,7 +114,7 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
             due = left <= 0 or signals.stopping
             try:
                 work = await find(context, id)
-                # At once while a call waits: nobody asks the user before the client has an answer.
+                # Respond at once while a call waits: nobody asks the user before the client has an answer.
                 due = due or work.ended_at is not None or bool(await results.waiting_calls(context, work))
                 answer = await results.of_work(context, work) if due else None
             except StoreBusy:
@@ -132,7 +136,7 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
 
 
 async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator[Message | None]:
-    """Subscribe to tasks; ids of no task are left out. Raises `Fault`."""
+    """Subscribe to tasks. Ids without a task are left out. Raises `Fault`."""
     wanted = request.mapping("notifications").get("taskIds") or []
     if wanted:
         request.require_tasks()
@@ -149,13 +153,13 @@ async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator
 
 
 async def _changes(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
-    """Yield each change of the tasks until the client leaves or the service stops; None as a sign of life."""
+    """Yield each change of the tasks until the client leaves or the service stops. None is a sign of life."""
     meta = {_SUBSCRIPTION: request.id}
     agreed = {"taskIds": list(task_ids)} if task_ids else {}
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
     signals, shown = context.services.use_case.signals, dict[str, object]()
     with contextlib.ExitStack() as watches:
-        for id in task_ids:  # where processes share a database, a replica looks at what somebody watches
+        for id in task_ids:  # if processes share a database, a replica polls what somebody watches
             watches.enter_context(signals.watch(id))
         while not signals.stopping:
             seen = signals.sent
@@ -167,7 +171,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
                     task_ids.remove(id)
                     continue
                 except StoreBusy:
-                    seen = -1  # ask again
+                    seen = -1  # read again
                     await asyncio.sleep(RETRY_SECONDS)
                     break
                 now = (state["status"], tuple(state.get("inputRequests", ())), state.get("statusMessage"))
@@ -176,8 +180,8 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
                     yield notification("notifications/tasks", {**state, "_meta": meta})
                 if work.ended_at is not None:
                     task_ids.remove(id)
-            # What was read stays current until something is signalled. To look at the counter costs less than a wait
-            # for each task.
+            # The data read stays current until a signal comes. To check the counter costs less than a wait for each
+            # task.
             for _ in range(round(STREAM_PING_SECONDS / _LISTEN_SECONDS)):
                 if signals.sent != seen or signals.stopping:
                     break
@@ -188,7 +192,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
 
 
 async def _state(context: RequestContext, request: McpRequest, work: Work) -> Message:
-    """Return the task with its result, its error, or the approvals that it asks for."""
+    """Return the task with its result, its error, or the approvals that it requests."""
     if work.ended_at is None:
         calls = await results.waiting_calls(context, work)
         if calls and request.elicits and _may_decide(context):
@@ -204,7 +208,7 @@ async def _state(context: RequestContext, request: McpRequest, work: Work) -> Me
         message = failed.message or failed.code
         error = {"code": INTERNAL_ERROR, "message": message, "data": {"code": failed.code}}
         return {**_facts(context, work, "failed"), "statusMessage": message, "error": error}
-    # Each result of this revision has its type, also within a task.
+    # Each result of this revision has its type, even within a task.
     result = {"resultType": "complete", **await results.of_work(context, work)}
     return {**_facts(context, work, "completed"), "result": result}
 
@@ -225,7 +229,7 @@ def _facts(context: RequestContext, work: Work, status: str) -> Message:
 
 
 def _may_decide(context: RequestContext) -> bool:
-    """Whether the key may also approve calls over the other routes."""
+    """Return whether the key may also approve calls over the other routes."""
     return not context.key.scopes or "runs" in context.key.scopes
 
 
@@ -236,7 +240,7 @@ def _approval_form(call: CallRecord) -> tuple[str, Message]:
 
 
 def _verdict(response: object) -> Verdict | None:
-    """Return the user's decision; None if the user only closed the form."""
+    """Return the user's decision, or None if the user only closed the form."""
     match response:
         case {"action": "accept", "content": {"confirm": bool(confirm), **rest}}:
             reason = rest.get("reason")
@@ -247,7 +251,7 @@ def _verdict(response: object) -> Verdict | None:
 
 
 def _progress(work: Work) -> tuple[float, float | None, str]:
-    """Return the steps done, their total if it is known, and what is done now."""
+    """Return the number of steps done, their total if known, and the current step."""
     if isinstance(work, RunRecord):
         return float(work.last_event), None, work.status
     progress = work.progress
