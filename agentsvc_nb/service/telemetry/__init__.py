@@ -1,6 +1,6 @@
-"""What an operator sees of the service: metrics (`metrics`) and traces (`tracing`; `otel` with the extra `telemetry`).
+"""Metrics (`metrics`) and traces (`tracing`; `otel` with the extra `telemetry`) of the service, for operators.
 
-Spans exist only with an endpoint to send them to: OpenTelemetry's SDK takes 135 to 200 ms to import, and 15 MB.
+Spans exist only if there is an endpoint for them: OpenTelemetry's SDK takes 135 to 200 ms to import, and 15 MB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MISSING_PACKAGE: Final = f"%s is set, but traces need a package: {pip_install('
 
 
 def choose_tracing(content: bool) -> Tracing:
-    """Return the tracing that the environment asks for. Import the library only if there is an endpoint."""
+    """Return the tracing that the environment configures. Import the library only if there is an endpoint."""
     wanted = next((name for name in ENDPOINTS if os.environ.get(name)), None)
     if wanted is None or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return Tracing()
@@ -35,5 +35,5 @@ def choose_tracing(content: bool) -> Tracing:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # of a package above it
+    except ModuleNotFoundError:  # of a parent package
         return False

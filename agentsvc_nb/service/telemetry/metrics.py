@@ -1,7 +1,7 @@
 """Metrics of this process: counters and histograms. `prometheus.py` renders them.
 
-Only for the event loop's thread. Labels have few values by construction: never an id, a chat or an account, and a code
-or tool that somebody made up is counted as `other`.
+Only for the event loop's thread. Labels have few values by construction: never an id, a chat or an account. Invented
+codes and tools count as `other`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OTHER: Final = "other"
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LONG_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
-"""Upper bounds of the buckets: of requests and first events, and of tools, some of which work for minutes."""
+"""Upper bounds of the buckets, for requests and first events, and for tools, some of which take minutes."""
 
 Kind = Literal["counter", "gauge", "histogram"]
 Labels = tuple[str, ...]
@@ -26,7 +26,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a metric is called and says: a row of `docs/metrics.md`."""
+    """The name and description of a metric: a row of `docs/metrics.md`."""
 
     name: str
     kind: Kind
@@ -35,11 +35,14 @@ class Metric:
 
 
 class Counter:
-    """A sum for each combination of labels, from the start of the process; what is open now, if ends are subtracted."""
+    """A sum for each combination of labels, since the start of the process.
+
+    If ends are subtracted, it is the number of open ones.
+    """
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        # Without labels there is one sum, which is shown before anything was counted.
+        # Without labels there is one sum, which is shown even before the first count.
         self.sums: dict[Labels, float] = {} if metric.labels else {(): 0}
 
     def add(self, *labels: str, by: float = 1) -> None:
@@ -47,7 +50,7 @@ class Counter:
 
 
 class Histogram:
-    """How many observations were at most as large as each bound, for each combination of labels."""
+    """For each combination of labels, the number of observations up to each bound."""
 
     def __init__(self, metric: Metric, bounds: tuple[float, ...]) -> None:
         self.metric = metric
@@ -110,7 +113,7 @@ _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "O
 
 
 class Metrics:
-    """What one service has counted since its start."""
+    """The counts of one service since its start."""
 
     def __init__(self) -> None:
         self.runs_ended = Counter(RUNS_ENDED)
@@ -146,5 +149,5 @@ class Metrics:
 
 
 def _code(code: str | None) -> str:
-    """A code of the failure table; empty without one, `other` for any that a tool or a script made up."""
+    """Return a code of the failure table, "" without one, or `other` for a code that a tool or a script invented."""
     return "" if code is None else code if code in FAILURES else OTHER

@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry, sent by OTLP over HTTP. Imported only where an endpoint is set.
+"""Spans by OpenTelemetry, sent by OTLP over HTTP. Import this only if an endpoint is set.
 
-The library reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...).
-The provider is our own, so that other users of the library in this process are left alone.
+The library reads the standard variables (`OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, ...). The
+provider is private, so that other users of the library in this process are not affected.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from agentsvc_nb.service.telemetry.tracing import NO_SPAN, Attributes, FinishedS
 
 NAME: Final = "agentsvc"
 DELAY_MS: Final = 1_000
-"""Spans are sent every second unless `OTEL_BSP_SCHEDULE_DELAY` says otherwise: a killed process loses those that it has
-not sent."""
+"""How often spans are sent, unless `OTEL_BSP_SCHEDULE_DELAY` is set. A killed process loses unsent spans."""
 CLOSE_SECONDS: Final = 2.0
 LOG_SECONDS: Final = 60.0
 _KINDS: Final = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
@@ -71,7 +70,7 @@ class OtelTracing(Tracing):
         _end(recorded, span.error, max(span.began_at, span.ended_at) * _NS)
 
     def close(self) -> None:
-        # In a daemon thread: the library waits for a collector that does not answer.
+        # Use a daemon thread, because the library waits for a collector that does not answer.
         sending = threading.Thread(target=self._sending.shutdown, name="last spans", daemon=True)
         sending.start()
         sending.join(CLOSE_SECONDS)
@@ -102,7 +101,7 @@ class RecordedSpan(Span):
 
 
 class _Ids(RandomIdGenerator):
-    """Random ids, but for a span whose id is known beforehand. Used in the event loop's thread alone."""
+    """Random ids, except for a span whose id is already known. Only for the event loop's thread."""
 
     next: int | None = None
 
@@ -123,7 +122,7 @@ def _context(traceparent: str) -> Context:
 
 
 class _OneErrorAMinute(logging.Filter):
-    """Lets one error a minute pass: the exporter logs one for each try while a collector is unavailable."""
+    """Passes one error a minute: the exporter logs one for each try while a collector is unavailable."""
 
     _until = 0.0
 

@@ -1,6 +1,6 @@
-"""Metrics in Prometheus' text format, by its client library. Loaded only where `/metrics` is on.
+"""Metrics in Prometheus' text format, by its client library. Imported only if `/metrics` is on.
 
-Metrics are counted without the library (`metrics.py`), which would take a lock for each count.
+`metrics.py` counts without the library, which would take a lock for each count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentsvc_nb.service.telemetry.metrics import Histogram, Labels, Metric, Met
 
 
 def render(counted: Metrics, gauges: Mapping[Metric, Mapping[Labels, float]]) -> bytes:
-    """Return the text that Prometheus reads: what was counted, and values that were looked up."""
+    """Return the text for Prometheus: counted metrics and current values."""
     return generate_latest(_Collector(counted, gauges))
 
 

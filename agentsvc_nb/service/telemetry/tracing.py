@@ -1,8 +1,8 @@
-"""Spans, as the service begins them: the port, and the implementation without an endpoint, which records nothing.
+"""Spans of the service: the port, and the implementation without an endpoint, which records nothing.
 
-A span is known by its `traceparent` (W3C Trace Context), so that a run's can be stored in its row. A span of
-OpenTelemetry lives in one process, and is lost with it. So those of a run and its attempts are recorded when they are
-over, from rows and events, by the process that ends the run or takes it over; every process knows their ids, which are
+A span is identified by its `traceparent` (W3C Trace Context), so that a run's can be stored in its row. A span of
+OpenTelemetry lives in one process, and is lost with it. So the spans of a run and its attempts are recorded at their
+end, from rows and events, by the process that ends the run or takes it over. Every process knows their ids, which are
 hashes of the run and the attempt.
 """
 
@@ -22,7 +22,7 @@ _current: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def current() -> str | None:
-    """Return the `traceparent` of the current span; None outside of all, and where nothing is traced."""
+    """Return the `traceparent` of the current span, or None outside of spans and without tracing."""
     return _current.get()
 
 
@@ -45,7 +45,7 @@ def derived(traceparent: str | None, name: str) -> str | None:
 
 
 class Span:
-    """A span that nobody records. As a context it is current, and ends with the block."""
+    """A span that nobody records. As a context, it is current, and ends with the block."""
 
     def __init__(self, traceparent: str | None = None) -> None:
         self.traceparent = traceparent
@@ -56,10 +56,10 @@ class Span:
     def set(self, attributes: Attributes) -> None: ...
 
     def end(self, error: str | None = None) -> None:
-        """End the span; `error` is a code, or the name of an exception without one, when what it stands for failed."""
+        """End the span. After a failure, `error` is a code, or the name of an exception without a code."""
 
     def drop(self) -> None:
-        """Forget the span: it is not recorded."""
+        """Drop the span without recording it."""
 
     def __enter__(self) -> Self:
         if self.traceparent is not None:
@@ -96,17 +96,17 @@ class Tracing:
 
     on = False
     content = False
-    """True if spans show messages, answers, and what tools were given and returned."""
+    """True if spans show messages, answers, and the inputs and outputs of tools."""
 
     def request(self, method: str, headers: Mapping[bytes, bytes]) -> Span:
-        """Begin the span of a request, in the trace that its `traceparent` names, else in a new one."""
+        """Begin the span of a request, in the trace that its `traceparent` names, or else in a new one."""
         return NO_SPAN
 
     def begin(self, name: str, kind: Kind, parent: str | None, attributes: Attributes) -> Span:
-        """Begin a span. Without a parent there is none: what nobody asked for is not traced."""
+        """Begin a span. Do nothing without a parent: work without a request is not traced."""
         return NO_SPAN
 
     def record(self, span: FinishedSpan) -> None: ...
 
     def close(self) -> None:
-        """Send what is left, for some seconds at most. Blocks."""
+        """Send the remaining spans, for some seconds at most. Blocks."""
