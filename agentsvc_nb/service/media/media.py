@@ -1,4 +1,4 @@
-"""Ad media and their transcripts, landing pages and their labels."""
+"""Use cases of ad media and their transcripts, and of landing pages and their labels."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
 
 
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """The account's page at `url`, created if it is new. Raises `invalid_query` for what is no web address."""
+    """Return the account's page at `url`, created if it is new. Raises `invalid_query` for an invalid web address."""
     if not is_web_address(url):
         raise ApiError("invalid_query", f"{url[:80]!r} is no address of a web page: give http://... or https://...")
     return media_records.add(tx, account, url, now)
 
 
 async def keep_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
-    """`add_page` in a transaction of its own, for a page that a tool found."""
+    """Do `add_page` in its own transaction, for a page that a tool found."""
     now = context.now
     return await context.write(lambda tx: add_page(tx, account, url, now))
 
 
 async def get_page(context: UseCaseContext, account: str, page: str) -> PageRecord:
-    """The landing page. Raises `landing_page_not_found`."""
+    """Return the landing page. Raises `landing_page_not_found`."""
     return await context.read(lambda tx: _page_of(tx, account, page))
 
 
@@ -79,8 +79,8 @@ def _page_of(tx: Tx, account: str, page: str) -> PageRecord:
 async def write_labels(context: UseCaseContext, account: str, page: str, given: NewLabels) -> PageRecord:
     """Replace a page's labels.
 
-    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the present `version` when that is
-    not the `expected_version`.
+    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the current `version` if it differs
+    from `expected_version`.
     """
     for name, value in given.labels.items():
         label = LABELS.get(name)
@@ -100,14 +100,16 @@ async def write_labels(context: UseCaseContext, account: str, page: str, given: 
 
 
 def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
-    """Insert a media record for a stored blob. Raises `invalid_query` when `facts.url` is no web address."""
+    """Insert a media record for a stored blob. Raises `invalid_query` if `facts.url` is not a web address."""
     if facts.url is not None and not is_web_address(facts.url):
         raise ApiError("invalid_query", f"{facts.url[:80]!r} is no address: give http://... or https://...")
     return media_records.insert(tx, account, content, facts, now)
 
 
 async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
-    """The media record of this content from this source and address, added if it is new. Raises what `add` raises."""
+    """Return the media record of this content from this source and address, added if it is new. Raises what `add`
+    raises.
+    """
     now = context.now
     return await context.write(
         lambda tx: media_records.same(tx, account, content, facts) or add(tx, account, content, facts, now)
@@ -123,7 +125,7 @@ async def find(context: UseCaseContext, account: str, media_id: str) -> MediaRec
 
 
 async def get(context: UseCaseContext, account: str, media_id: str) -> MediaRecord:
-    """The media record. Raises `media_not_found`."""
+    """Return the media record. Raises `media_not_found`."""
     record = await find(context, account, media_id)
     if record is None:
         raise ApiError("media_not_found", f"There is no media {media_id[:80]!r}.")

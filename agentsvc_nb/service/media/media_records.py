@@ -1,4 +1,4 @@
-"""Ad media with their transcripts, and landing pages with their labels."""
+"""Rows of ad media with their transcripts, and of landing pages with their labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class MediaRecord:
-    """A media file's row; its blob is `sha256`, `created_at` in ms."""
+    """A media file's row. Its blob is `sha256`. `created_at` is in ms."""
 
     id: str
     account: str
@@ -72,7 +72,7 @@ def insert(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Me
 
 
 def same(tx: Tx, account: str, content: Content, facts: Facts) -> MediaRecord | None:
-    """The account's media record with this content, source and address."""
+    """Return the account's media record with this content, source and address."""
     row = tx.one(_sql["same"], account=account, sha256=content.sha256, source=facts.source, url=facts.url)
     return None if row is None else _read(row)
 
@@ -97,7 +97,7 @@ _pages = load("media/landing_pages")
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """A landing page; `version` counts the writes of its labels, from 1."""
+    """A landing page. `version` counts the writes of its labels, from 1."""
 
     id: str
     account: str
@@ -111,7 +111,7 @@ class PageRecord:
 
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """The account's page at `url`, inserted if it is new."""
+    """Return the account's page at `url`, inserted if it is new."""
     return _read_page(returned(tx, _pages["add"], id=new_id("page"), account=account, url=url, now=now))
 
 
@@ -120,7 +120,7 @@ def get_page(tx: Tx, page: str, account: str) -> PageRecord | None:
 
 
 def write(tx: Tx, page: str, account: str, labels: dict[str, str], expected: int) -> PageRecord | None:
-    """Replace the page's labels if its version is `expected`; None otherwise."""
+    """Replace the page's labels if its version is `expected`, otherwise return None."""
     text = json.dumps(labels, ensure_ascii=False)
     return _record(tx.one(_pages["write"], id=page, account=account, labels=text, expected=expected))
 
