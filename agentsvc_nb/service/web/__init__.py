@@ -1,5 +1,7 @@
-"""The pages under `/app` (docs/team.md), and how they render templates to HTML: all values are escaped and lose their
-control and bidirectional characters."""
+"""The pages under `/app` (docs/team.md), and their rendering to HTML.
+
+All values are escaped and lose their control and bidirectional characters.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,14 @@ CONTENT_POLICY: Final = (
 
 
 def render(name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
-    """The template `name` with `context`. Raises `jinja2.UndefinedError` for a variable that the context lacks."""
-    # "replace": a lone surrogate cannot be encoded.
+    """Render the template `name`. Raises `jinja2.UndefinedError` for a variable that the context lacks."""
+    # Use "replace", because a lone surrogate can't be encoded.
     html = _templates.get_template(name).render(**context)
     return HTMLResponse(html.encode(errors="replace"), status)
 
 
 def failure(error: ApiError) -> HTMLResponse:
-    """The page of an error; for who is not signed in, the one that says how to."""
+    """Return the page of an error. For users who are not signed in, it says how to sign in."""
     name = "sign_in.html" if error.row.code == "unauthorized" else "failure.html"
     response = render(name, error.row.status, error=error, wrong=False)
     response.headers.update(error.headers)
@@ -52,7 +54,7 @@ def failure(error: ApiError) -> HTMLResponse:
 
 
 def when(ms: int) -> str:
-    """A time in ms as text.
+    """Format a time in ms.
 
     >>> when(0)
     '1970-01-01 00:00 UTC'
@@ -61,7 +63,7 @@ def when(ms: int) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes as text.
+    """Format a number of bytes.
 
     >>> size(999), size(1_500), size(2_000_000)
     ('999 B', '1.5 kB', '2.0 MB')
@@ -72,7 +74,7 @@ def size(count: int) -> str:
 
 
 def cost(microcents: int) -> str:
-    """Micro-cents as text.
+    """Format micro-cents.
 
     >>> cost(420_000), cost(130_000_000), cost(1)
     ('0.42 cents', '$1.30', 'under 0.01 cents')
@@ -92,7 +94,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Renderer(markdown.SafeRenderer):
-    """A renderer that writes classes, for the pages' policy forbids styles."""
+    """A renderer that writes classes, because the pages' policy forbids styles."""
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
         return f"<th{_NUMBER}>" if edge(tokens, idx) == "right" else "<th>"
@@ -102,12 +104,14 @@ class _Renderer(markdown.SafeRenderer):
 
 
 def _markdown(text: str, run: RunRecord) -> Markup:
-    """Return the answer of a run as HTML: its numbers are marked, quoted passages link to the files of the chat, and
-    wide tables scroll in their own box."""
+    """Return the answer of a run as HTML.
+
+    Its numbers are marked, quoted passages link to the files of the chat, and wide tables scroll in their own box.
+    """
     basis = _basis(run)
     known = {"text_page": f"/app/chats/{quote(run.chat)}/text?path=", "numbers": basis.numbers if basis else ()}
     shown = markdown.to_html(text, _parser(), known=known)
-    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # its own `<` is escaped
+    return Markup(shown.replace("<table>", _BOX).replace("</table>", "</table></div>"))  # `<` in the answer is escaped
 
 
 def _sources(run: RunRecord) -> Markup:
@@ -123,7 +127,7 @@ def _basis(run: RunRecord) -> AnswerBasis | None:
 
 
 def _harmless(value: object) -> object:
-    """A template's value without control and bidirectional characters; autoescaping follows."""
+    """Remove control and bidirectional characters from a template's value. Autoescaping follows."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -142,5 +146,5 @@ def _environment() -> Environment:
     return made
 
 
-# Once: templates are compiled at their first use and kept.
+# Create it once, because it caches compiled templates.
 _templates: Final = _environment()

@@ -1,5 +1,7 @@
-"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text with an anchor for each line or
-row that an answer can cite."""
+"""The pages of chats: the list, a chat with its runs, a file's bytes, and a file's text.
+
+Each line or row of the text has an anchor that an answer can cite.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ from agentsvc_nb.wire.runs import NewUndo
 from agentsvc_nb.wire.text import is_number
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The media types that a page shows: pictures that cannot contain scripts. Other files are downloaded."""
+"""The media types that a page shows: pictures that can't contain scripts. Other files are downloaded."""
 
 _TEXTS: Final = frozenset({"application/json", "application/xml", "application/x-ndjson"})
 _HEAD_BYTES: Final = 1_200
@@ -48,7 +50,7 @@ _HEAD_BYTES: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class _ShownFile:
-    """A file and, if it is text, its beginning; `head` is empty otherwise."""
+    """A file and, if it is text, its first part. `head` is empty otherwise."""
 
     file: FileRecord
     head: str
@@ -59,7 +61,7 @@ class _ShownFile:
 
 
 async def _shown_files(files: Sequence[FileRecord], blobs: Blobs) -> Sequence[_ShownFile]:
-    """The files, texts with their first `_HEAD_BYTES`; `head` is empty if the blob is missing or can't be read now."""
+    """Return the files, with the first `_HEAD_BYTES` of texts. `head` is empty if the blob can't be read now."""
     texts = [file for file in files if file.media_type.startswith("text/") or file.media_type in _TEXTS]
     heads = await blobs.heads({file.sha256: min(_HEAD_BYTES, file.size_bytes) for file in texts})
     shown = []
@@ -79,7 +81,7 @@ async def recent(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """A page of the chat. With the parameter `run`, as in a run's `app_url`, a redirect to the page with that run."""
+    """Return a page of the chat. With the parameter `run`, redirect to the page with that run (for its `app_url`)."""
     chat, query = context.path("chat"), context.request.query_params
     last = query.get("last")
     if run_id := query.get("run"):
@@ -103,7 +105,7 @@ async def show(context: RequestContext) -> Response:
 
 
 async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
-    """Return what a waiting call would change now, if its tool says that."""
+    """Return what a waiting call would change now, if its tool says so."""
     tool = context.services.run_tools.get(call.tool)
     if tool is None:
         return ""
@@ -115,7 +117,7 @@ async def _diff(context: RequestContext, call: CallRecord, chat: str) -> str:
 
 
 def _scopes(context: RequestContext, run: RunRecord, call: CallRecord) -> list[tuple[str, str]]:
-    """Return what may be approved besides a waiting call: what the form sends, and words."""
+    """Return how much a user can approve with a waiting call: the values of the form, and their labels."""
     durations = run_routes.durations(context, call.tool, json.loads(run.client_tools or "[]"))
     words = {"run": "in this run", "hour": "in this chat for an hour"}
     found: list[tuple[str, str]] = [(lasts, f"all calls {words[lasts]}") for lasts in durations]
@@ -126,7 +128,7 @@ def _scopes(context: RequestContext, run: RunRecord, call: CallRecord) -> list[t
 
 
 async def file(context: RequestContext) -> Response:
-    """A file's bytes: a picture is shown, anything else is downloaded, and its scripts are disabled."""
+    """Return a file's bytes. A picture is shown. Any other file is downloaded, with scripts disabled."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path, bodies.file_version(context))
     response = await file_routes.file_response(
@@ -155,14 +157,14 @@ async def approve(context: RequestContext) -> Response:
 
 
 async def raise_limit(context: RequestContext) -> Response:
-    """Let a run cost what its button says, and redirect to it in its chat."""
+    """Raise a run's cost limit to the button's value, and redirect to the run in its chat."""
     form = await bodies.read_form_fields(context.request)
     given = {"max_cents": _number(form.get("max_cents", ""))}
     return RedirectResponse(_anchor(await run_routes.raise_limit(context, given)), 303)
 
 
 def _number(text: str) -> float | str:
-    """The number that a field of a form has; the text itself if it is none, which is then refused."""
+    """Return the number in a field of a form, or the text itself, which validation then refuses."""
     try:
         return float(text)
     except ValueError:
@@ -170,19 +172,19 @@ def _number(text: str) -> float | str:
 
 
 async def events(context: RequestContext) -> Response:
-    """The run's events, which the page's script follows."""
+    """Return the run's events, which the page's script follows."""
     return await run_routes.runs_events(context)
 
 
 async def show_sent(context: RequestContext) -> Response:
-    """What a run sent to language models."""
+    """Show what a run sent to language models."""
     run = await runs.get(context.use_case, context.account, context.path("run_id"))
     calls = await runs.sent_by(context.use_case, context.account, run.run_id)
     return await asyncio.to_thread(render, "sent.html", run=run, calls=calls)
 
 
 async def revoke(context: RequestContext) -> Response:
-    """Revoke the approval of further calls, and redirect to its chat."""
+    """Revoke a standing approval, and redirect to its chat."""
     approval_id = context.path("approval_id")
     found = await standing.of_account(context.use_case, context.account)
     chat = next((each.chat for each in found if each.id == approval_id), None)
@@ -196,8 +198,10 @@ async def stop(context: RequestContext) -> Response:
 
 
 async def undo(context: RequestContext) -> Response:
-    """Undo what a run changed in files, or that undo, as the button says. Redirect to the run in its chat, or show the
-    files that were left."""
+    """Undo or redo a run's file changes, as the button says.
+
+    Redirect to the run in its chat, or show the files that were not changed.
+    """
     form = await bodies.read_form_fields(context.request)
     given = NewUndo(redo=form.get("what") == "redo", force="force" in form)
     found = await run_routes.undo_run(context, given)
@@ -215,14 +219,14 @@ def _anchor(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The most lines, cells and columns that a page shows: a browser takes too long for more."""
+"""The most lines, cells and columns that a page shows, because a browser takes too long for more."""
 _SAMPLE_ROWS: Final = 100
-"""The rows that decide whether a column holds numbers."""
+"""The number of rows that decide whether a column holds numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a text; `id` is its anchor: `line=12` or `page=2,line=5`."""
+    """A line of a text. `id` is its anchor: `line=12` or `page=2,line=5`."""
 
     id: str
     number: int
@@ -231,14 +235,14 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _TextPage:
-    """A page of a document, or all of a text without pages (`number` 0): its lines, grouped by passage."""
+    """A page of a document, or all of a text without pages (`number` 0), with its lines grouped by passage."""
 
     number: int
     passages: Sequence[Sequence[_Line]]
 
 
 async def show_text(context: RequestContext) -> Response:
-    """The page of a file: the rows of a table, the lines of a text, or the picture."""
+    """Show a file: the rows of a table, the lines of a text, or the picture."""
     chat, path = context.path("chat"), bodies.text(context, "path")
     record = await files.get(context.use_case, context.account, chat, path)
     text = await ChatWorkspace(context.services.storage, chat).text(path)

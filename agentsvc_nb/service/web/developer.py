@@ -1,5 +1,4 @@
-"""Pages for developers: sign-in and sign-out, keys with their usage, feedback, the terms and the API reference; and the
-static files."""
+"""Pages for developers: sign-in, keys with their usage, feedback, terms, the API reference, and static files."""
 
 from __future__ import annotations
 
@@ -28,16 +27,15 @@ from agentsvc_nb.wire.routes import ROUTES
 _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = frozenset({"base.css", "app.css", "follow.js", "reference.js", "icon.svg"})
 _ANSWERS: Final = _STATIC.parents[2] / "labextension" / "static" / "answer.css"
-"""The look of answers, which is that of notebooks."""
-# Named here because Windows may know others: browsers refuse a script with one of those.
+"""The style sheet of answers, which notebooks use as well."""
+# Windows may have other media types for these, with which browsers refuse a script.
 _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _VIEWER: Final = {"swagger-ui.css": "swagger_style.css", "swagger-ui.js": "swagger_bundle.js"}
 """The files of Swagger UI, and their names in the package `offapi`."""
 
 
 async def sign_in(context: RequestContext) -> Response:
-    """Open a session for the token of the sign-in link; without a valid token, the page that says how to get the
-    link."""
+    """Open a session for the token of the sign-in link. Without a valid token, say how to get the link."""
     given = context.request.query_params.get("token", "")
     known = accounts.is_token(given, context.services.sign_in_token)
     if not known and not (given and await processes.is_sign_in(context.use_case, given)):
@@ -62,7 +60,7 @@ async def sign_out(context: RequestContext) -> Response:
 
 
 async def _forget_keys(context: RequestContext) -> None:
-    """Drop the new keys of sessions that have ended: nobody can load the page that would show them."""
+    """Drop the new keys of sessions that have ended, because nobody can load the page that would show them."""
     fresh = context.services.fresh_keys
     there = await accounts.open_sessions(context.use_case, list(fresh))
     for digest in fresh.keys() - there:
@@ -70,7 +68,7 @@ async def _forget_keys(context: RequestContext) -> None:
 
 
 async def show_settings(context: RequestContext) -> Response:
-    """The settings page; the first time after a key was made, it shows the key's secret."""
+    """Show the settings page. The first time after the creation of a key, it shows the key's secret."""
     seen = context.request.method == "GET"  # a HEAD must not use up the only time that the key is shown
     return await _settings_page(
         context, made=context.services.fresh_keys.pop(_session(context), None) if seen else None
@@ -78,7 +76,7 @@ async def show_settings(context: RequestContext) -> Response:
 
 
 async def create_key(context: RequestContext) -> Response:
-    """Create a key and redirect to the page that shows it, so that reloading creates no other; or show the error."""
+    """Create a key and redirect to the page that shows it, so that a reload creates no other. Show errors."""
     form = await bodies.read_form_fields(context.request)
     document = {
         "name": form.get("name", ""),
@@ -89,7 +87,7 @@ async def create_key(context: RequestContext) -> Response:
         made = await accounts.issue_key(context.use_case, bodies.new_key(document))
     except ApiError as error:
         return await _settings_page(context, error=error, name=document["name"])
-    # Kept for the page that follows, and for this session alone: the secret is shown once and stored nowhere.
+    # For the following page, and this session only: the secret is shown once and stored nowhere.
     context.services.fresh_keys[_session(context)] = made
     return RedirectResponse("/app/settings", 303)
 
@@ -134,7 +132,7 @@ _KINDS = {"tokens": "tokens", "picture": "pictures", "web_search": "web searches
 
 @dataclass(frozen=True, slots=True)
 class _UsageLine:
-    """The usage of one key in one UTC month; `what` lists the quantities in words, `key` is the key's name."""
+    """The usage of one key in one UTC month. `what` lists the quantities in words. `key` is the key's name."""
 
     month: str
     key: str
@@ -143,7 +141,7 @@ class _UsageLine:
 
 
 def _usage_lines(records: Iterable[UsageRecord], names: Mapping[str, str]) -> list[_UsageLine]:
-    """The usage lines, in the order of the records, grouped by month and key; `names` maps key ids to names."""
+    """Return the usage lines, in the order of the records, by month and key. `names` maps key ids to names."""
     found = []
     for (month, key_id), group in groupby(records, key=lambda record: (record.month, record.key_id)):
         parts = list(group)
@@ -186,7 +184,7 @@ async def terms(context: RequestContext) -> Response:
 
 async def show_reference(context: RequestContext) -> Response:
     response = render("reference.html", document=ROUTES["service.openapi"].path)
-    # Swagger UI's style sheet has its icons as data.
+    # Swagger UI's style sheet contains its icons as data.
     policy = CONTENT_POLICY.replace("img-src 'self'", "img-src 'self' data:")
     response.headers["Content-Security-Policy"] = policy
     return response
@@ -208,7 +206,7 @@ async def static(context: RequestContext) -> Response:
 def _viewer_file(name: str) -> Path:
     """Return the path of a file of `offapi`, which has Swagger UI's files.
 
-    The package is not imported: it would read three viewers (9 MB), each as a page with inline scripts.
+    Don't import the package: it would read three viewers (9 MB), each as a page with inline scripts.
     """
     package = importlib.util.find_spec("offapi")
     assert package is not None, "a package of the base install"

@@ -1,4 +1,4 @@
-"""The routes of the pages: the session is checked before the handler, and every failure becomes a page."""
+"""The routes of the pages. They check the session before the handler, and turn every failure into a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.service.web import CONTENT_POLICY, chats, developer, failure
 _HEADERS: Final = {
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
-    # Not `no-referrer`: a browser would then send `Origin: null` with our own forms, and they would be refused.
+    # Don't use `no-referrer`: browsers would send `Origin: null` with the service's own forms, which it would refuse.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
