@@ -1,5 +1,7 @@
-"""Backup of a service into one file, and restore into a data folder or into PostgreSQL and S3. Restoring elsewhere
-moves a service."""
+"""Back up a service into one file, and restore it into a data folder or into PostgreSQL and S3.
+
+A restore elsewhere moves a service.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,12 @@ CONTENTS_AT_ONCE: Final = 8
 LOCK_SECONDS: Final = 60.0
 _STAGING: Final = ".restore-"
 _UNFINISHED: Final = "unfinished-restore"
-"""The object that a bucket has while a restore puts contents into it: more may be added to what is there."""
+"""The object that marks a bucket while a restore adds contents to it, so that a new try may continue."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup holds."""
+    """A summary of a backup."""
 
     version: str
     engine: str
@@ -73,11 +75,12 @@ def _folder(settings: Settings) -> DataFolder:
 
 
 def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Progress) -> Backup:
-    """Write a backup of the service to `file`, which appears once it is complete, readable by this user only (0600).
-    The service may run meanwhile: the backup has the rows of one moment.
+    """Write a backup of the service to `file`, readable by this user only (0600). It appears once it is complete.
 
-    Raises `BackupError` when `file` exists, the database can't be read or another backup is being made,
-    `SchemaTooNew`, `OSError`, and the errors of PostgreSQL and S3.
+    The service may run: the backup has the rows of one moment.
+
+    Raises `BackupError` when `file` exists, the database can't be read or another backup is running, `SchemaTooNew`,
+    `OSError`, and the errors of PostgreSQL and S3.
     """
     folder = _folder(settings)
     if file.exists():
@@ -94,7 +97,7 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
         servers = OwnServers(folder).without_keys()
 
         def add_rows(tx: Tx) -> tuple[ArchiveWriter, set[str]]:
-            # A database that is lost in the midst of it is read again from the beginning.
+            # If the connection to the database breaks, this starts again from the beginning.
             target.seek(0)
             target.truncate()
             writer = ArchiveWriter(target, _manifest(tx, folder))
@@ -113,8 +116,10 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
 
 
 def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
-    """The database to read: PostgreSQL, or a copy of the folder's own, checked and brought to this version's schema.
-    Raises `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL."""
+    """Return the database to read: PostgreSQL, or a copy of the folder's own, checked and upgraded to this schema.
+
+    Raises `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL.
+    """
     if folder.address:
         return _unopened_postgres(folder)
     copy = scratch / folder.database.name
@@ -131,8 +136,10 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
 
 
 def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
-    """The database as it is: opening it would bring its schema up to date, and older versions may be at work there.
-    Raises `BackupError`."""
+    """Return the database without opening it, which would upgrade its schema while older versions may use it.
+
+    Raises `BackupError`.
+    """
     database = database_of(folder)
     from agentsvc_nb.service.store.postgres import PostgresDatabase
 
@@ -160,20 +167,20 @@ def _manifest(tx: Tx, folder: DataFolder) -> Manifest:
 
 
 def restore(file: Path, settings: Settings, checked: Progress, restored: Progress) -> Backup:
-    """Restore the backup `file` into the database and the place of contents that the settings name, which are empty.
+    """Restore the backup `file` into the database and the blob store that the settings name. Both must be empty.
 
-    All of the archive is checked before anything is written, and the database comes last: a restore that ends early
-    leaves none, and can be begun again.
+    It checks the whole archive before it writes anything, and writes the database last. So a restore that ends early
+    leaves no database, and can be started again.
 
-    Raises `BackupError` when `file` is no complete backup or the target is in use, `FolderHeld`, `FolderFault`,
+    Raises `BackupError` when `file` is not a complete backup or the target is in use, `FolderHeld`, `FolderFault`,
     `OSError`, and the errors of PostgreSQL and S3.
     """
     archive, folder = CheckedArchive(file, checked), _folder(settings)
     _check_no_database(folder)
     folder.make(restoring=folder.address is None)
     with folder.hold():
-        _check_no_database(folder)  # again, under the lock: a server may have started meanwhile
-        for left in folder.path.glob(f"{_STAGING}*"):  # of a restore that was killed
+        _check_no_database(folder)  # again, under the lock: a server may have started in between
+        for left in folder.path.glob(f"{_STAGING}*"):  # of a killed restore
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as staging:
             into = _into_postgres if folder.address else _into_folder
@@ -182,7 +189,7 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
 
 
 def secret_of(file: Path) -> str:
-    """The secret with which the backup's keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
+    """Return the secret with which the backup's keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
     secret = CheckedArchive(file, lambda done, total: None).manifest.own_secret
     if secret is None:
         raise BackupError("The backup has no secret: its keys, if it has any, are hashed with an AGENTSVC_SECRET.")
@@ -199,7 +206,7 @@ def _into_folder(
 ) -> None:
     database = staging / folder.database.name
     with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")  # it is flushed at the end
+        connection.execute("PRAGMA synchronous = OFF")  # everything is flushed at the end
         migrations.migrate(connection, archive.manifest.schema_version)
         connection.execute("BEGIN")
         archive.copy_rows(SqliteTx(connection), progress)
@@ -212,10 +219,10 @@ def _into_folder(
     with contextlib.closing(SqliteDatabase(database).open()) as opened:
         opened.write_now(complete)
     _store_files(folder, archive, settings, staging, progress)
-    for ending in ("-wal", "-shm"):  # left by a database that was removed: they would corrupt this one
+    for ending in ("-wal", "-shm"):  # left by a removed database: they would corrupt this one
         Path(f"{folder.database}{ending}").unlink(missing_ok=True)
     if hasattr(os, "sync"):  # not on Windows
-        os.sync()  # everything is on the disk before the database gets its name
+        os.sync()  # everything must be on the disk before the database gets its name
     os.replace(database, folder.database)
 
 
@@ -249,7 +256,7 @@ def _into_postgres(
 
 
 def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
-    """Note with which secret keys are hashed. Raises `BackupError` if they would all be unknown."""
+    """Store which secret hashes the keys. Raises `BackupError` if all keys would become unknown."""
     own, shared = manifest.own_secret, settings.secret
     if manifest.secret_hash is not None:
         account_records.set_meta(tx, "secret", manifest.secret_hash)
@@ -273,7 +280,7 @@ _TEXTS: Final = """
 
 
 def _index_texts(tx: Tx, index: Index) -> None:
-    """Index all texts for search: each database has an index of its own, which is in no backup."""
+    """Index all texts for search: each database has its own index, which is not in backups."""
     after = -(2**63)
     while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
         for row in found:
@@ -286,7 +293,7 @@ def _index_texts(tx: Tx, index: Index) -> None:
 def _store_files(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
-    """Store what is not in the database: contents and MCP servers."""
+    """Store the parts that are not in the database: contents and MCP servers."""
     asyncio.run(_store_contents(archive, settings, staging, progress))
     if archive.servers:
         OwnServers(folder).restore(archive.servers)
@@ -310,8 +317,10 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
 
 @contextlib.asynccontextmanager
 async def _claimed(address: str, blobs: Blobs) -> AsyncIterator[None]:
-    """Mark the bucket as being filled. Raises `BackupError` if it has contents of others below its prefix: of two
-    services on one prefix, each would remove what the other one stores."""
+    """Mark the bucket during the restore. Raises `BackupError` if its prefix already has contents.
+
+    If two services used one prefix, each would remove the other's contents.
+    """
     from agentsvc_nb.service.store.s3 import Bucket
 
     bucket = Bucket(address)

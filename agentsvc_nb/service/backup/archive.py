@@ -38,30 +38,33 @@ MANIFEST: Final = "manifest.json"
 SERVERS: Final = "mcp.json"
 END: Final = "end.json"
 LEFT_OUT: Final = frozenset({"meta", "process", "session"})
-"""Tables that are in no backup: who works at the moment, who is signed in, and what belongs to one database."""
+"""Tables that are in no backup: running processes, sign-ins, and facts about one database."""
 ORDERED: Final = frozenset({"job", "run", "tool_call"})
 """Tables whose rows are listed by their `rowid`."""
 OF_ONE_DATABASE: Final = frozenset({"queue_job"})
-"""Columns that are in no backup: they name rows of the queue in PostgreSQL, which starts anew."""
+"""Columns that are in no backup: they refer to PostgreSQL's queue, which starts empty."""
 CHUNK_BYTES: Final = 1_000_000
-"""Rows of one member, but for a single row that is larger."""
+"""The most bytes of rows in one member, except for a single larger row."""
 JSON_BYTES: Final = 1_000_000
-"""More of a manifest and the like is not read."""
+"""The most bytes that are read of a manifest or other JSON member."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Progress = Callable[[int, int], None]
-"""Called with what is done and what there is in all."""
+"""Called with the amount done and the total."""
 M = TypeVar("M", bound=BaseModel)
 
 
 class BackupError(Exception):
-    """A backup can't be made or restored; the message says why."""
+    """A backup can't be made or restored. The message says why."""
 
 
 class Manifest(BaseModel):
-    """The first member. Keys are stored as hashes that are made with a secret: a data folder's own is in its database,
-    and so it is here (`own_secret`); of AGENTSVC_SECRET there is only a hash."""
+    """The first member.
+
+    The database stores keys as hashes that are made with a secret. A data folder's own secret is in its database, and
+    so it is here (`own_secret`). Of AGENTSVC_SECRET there is only a hash.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -76,7 +79,7 @@ class Manifest(BaseModel):
 
 
 class End(BaseModel):
-    """The last member. `missing` counts contents that rows name, but that were lost or altered."""
+    """The last member. `missing` counts contents that rows refer to, but that were lost or altered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -94,12 +97,12 @@ class Column(NamedTuple):
 
 
 def tables_of(schema: int) -> dict[str, list[Column]]:
-    """The tables of a backup with this schema, which both engines have: those that SQLite's migrations make."""
+    """Return the tables of a backup with this schema, which are the same for both engines."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrations.migrate(connection, schema)
         named = connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE "
-            "'file_words%' ORDER BY name"  # each engine has a search index of its own
+            "'file_words%' ORDER BY name"  # each engine has its own search index
         )
         return {name: _columns(connection, name) for (name,) in named.fetchall() if name not in LEFT_OUT}
 
@@ -115,7 +118,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[Column]:
 
 
 class ArchiveWriter:
-    """Writes an archive, and counts and hashes its members on the way."""
+    """Writes an archive, and counts and hashes its members."""
 
     def __init__(self, target: IO[bytes], manifest: Manifest) -> None:
         self.manifest = manifest
@@ -151,7 +154,7 @@ class ArchiveWriter:
                 self.add(f"rows/{table}/{number}.jsonl", bytes(chunk))
 
     async def add_contents(self, blobs: Blobs, named: set[str], progress: Progress) -> None:
-        """Add the contents with these hashes, but for those that are missing or altered, which are counted."""
+        """Add the contents with these hashes. Only count those that are missing or altered."""
         for done, sha256 in enumerate(sorted(named), 1):
             with contextlib.suppress(ContentAltered):
                 async with blobs.file(sha256) as path:
@@ -177,10 +180,10 @@ class ArchiveWriter:
 
 
 class CheckedArchive:
-    """An archive of which every member was read and checked."""
+    """An archive whose every member was read and checked."""
 
     def __init__(self, file: Path, progress: Progress) -> None:
-        """Raises `BackupError` for an archive that is not whole, was altered, or holds what no backup does."""
+        """Check the archive. Raises `BackupError` if it is incomplete, altered, or has unknown members."""
         self._file = file
         self.servers: dict[str, Any] = {}
         try:
@@ -248,7 +251,7 @@ class CheckedArchive:
         total, place = self._file.stat().st_size, -1
         with tarfile.open(self._file, "r:") as tar:
             while member := tar.next():
-                # An archive that leads back to an earlier place would be read for ever.
+                # Refuse a member that points back, or the archive would be read forever.
                 is_plain = member.isreg() and not member.issparse() and member.size >= 0 and member.offset > place
                 content = tar.extractfile(member) if is_plain else None
                 if content is None:
@@ -261,7 +264,7 @@ class CheckedArchive:
     def _rows(
         self, table: str, content: IO[bytes], note: Callable[[bytes], None] | None = None
     ) -> Iterator[Sequence[Any]]:
-        """Yield the rows of a member; `note` is called with the text of each."""
+        """Yield the rows of a member. Call `note` with the text of each."""
         columns = self._tables[table]
         for line in content:
             if note is not None:
@@ -276,7 +279,7 @@ class CheckedArchive:
 
 
 def _fits(column: Column, value: Any) -> bool:
-    """Whether a column takes the value. A hash becomes a path."""
+    """Return whether a column accepts the value. A hash must be valid, because it becomes a path."""
     if value is None:
         return not column.required
     if type(value) not in column.types or (type(value) is int and not -(2**63) <= value < 2**63):
@@ -292,7 +295,10 @@ def _hash_of(content: IO[bytes]) -> str:
 
 
 def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
-    """The columns of each table in the order of the archive. Raises `BackupError` for others than its schema has."""
+    """Return the columns of each table in the order of the archive.
+
+    Raises `BackupError` for tables that its schema does not have.
+    """
     schema, newest = manifest.schema_version, len(migrations.steps())
     if schema > newest:
         raise BackupError(f"The backup has schema {schema}, and this version knows {newest}: upgrade agentsvc-nb.")
