@@ -1,1 +1,1 @@
-"""A real implementation of the agent service: `agentsvc serve` (docs/architecture.md, "The service")."""
+"""The agent service: `agentsvc serve` (docs/architecture.md, "The service")."""

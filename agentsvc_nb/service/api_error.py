@@ -1,4 +1,4 @@
-"""`ApiError`, the only way for the service to answer with an error: it names a row of `wire.codes`."""
+"""`ApiError`, the only way for the service to answer with an error. It names a row of `wire.codes`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from agentsvc_nb.wire.codes import CODES
 
 
 class ApiError(Exception):
-    """An error answer with the code `code`; `message` defaults to the row's cause.
+    """An error answer with the code `code`. `message` defaults to the row's cause.
 
-    `details` become fields of `error` (limits, `reset_at`, the wrong field), `top` fields beside it (`activeRunId`).
+    `details` become fields of `error` (limits, `reset_at`, the wrong field). `top` become fields next to it
+    (`activeRunId`).
 
     >>> raise ApiError("agent_run_rejected", top={"activeRunId": run_id})
     """
@@ -34,6 +35,6 @@ class ApiError(Exception):
         super().__init__(self.message)
 
     def envelope(self) -> dict[str, Any]:
-        """The body of the answer (docs/api/errors.md "Envelope")."""
+        """Return the body of the answer (docs/api/errors.md "Envelope")."""
         error = {"message": self.message, "type": self.row.type, "code": self.row.code, **self.details}
         return {"error": error, **self.top}

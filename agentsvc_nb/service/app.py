@@ -1,4 +1,4 @@
-"""The service assembled: engines, workers and routes (docs/architecture.md, "The service")."""
+"""Assembles the service from engines, workers and routes (docs/architecture.md, "The service")."""
 
 from __future__ import annotations
 
@@ -56,10 +56,13 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.mcp.server.methods import McpServer
 
 DRAIN_SECONDS: Final = 4.0
-"""For so long after it was told to end, a process that shares its database lets runs end; then others have them."""
+"""How long a process that shares its database lets runs end after its stop. Then others take them over."""
 Role = Literal["service", "replica", "worker"]
-"""Of processes that share a database: one answers requests and executes runs, or only either of it. One that has its
-database to itself is a service."""
+"""The role of a process in a shared database.
+
+A replica answers requests, a worker executes runs, and a service does both. A process that has its own database is a
+service.
+"""
 THREADS: Final = (os.cpu_count() or 1) + 4
 
 
@@ -93,11 +96,11 @@ class ServiceState:
 
     @property
     def refusal(self) -> str | None:
-        """Why the service has to end, in a sentence; None while it may go on."""
+        """Why the service has to end, as a sentence. None while it may go on."""
         return None if self._sharing is None else self._sharing.refusal
 
     def idle_seconds(self) -> float:
-        """Seconds since the last request ended; 0 while a run, a job or a request (such as a stream) is active."""
+        """Return the seconds since the last request ended, or 0 while a run, job, request or stream is active."""
         busy = self.services.runs.supervisor.busy or self.services.jobs.supervisor.busy or self.lifecycle.open > 0
         return 0.0 if busy else clock.monotonic() - self.lifecycle.last_seen
 
@@ -107,8 +110,10 @@ class ServiceState:
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
-        """Open the database and recover the runs and jobs of an earlier server, or find those that no process has.
-        Requires the data folder's lock."""
+        """Open the database, and recover the runs and jobs of an earlier server, or stray ones.
+
+        The caller must hold the data folder's lock.
+        """
         services = self.services
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "worker"))
         self._database.open()
@@ -119,14 +124,14 @@ class ServiceState:
             await self._sharing.start()
         else:
             waiting = await services.runs.recover()
-            await services.jobs.recover()  # after runs are recovered (a job ends with its run), before they are woken
+            await services.jobs.recover()  # after the recovery of runs (a job ends with its run), but before runs wake
             for run_id in waiting:
                 services.runs.wake(run_id)
             await services.storage.readings.wake()
         self._checking = [asyncio.create_task(check.keep_on(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
-        """Interrupt all runs and jobs, which are left for recovery or to others, and close the database."""
+        """Interrupt all runs and jobs, leave them for recovery or to other processes, and close the database."""
         services = self.services
         self.stop()
         for task in self._checking:
@@ -135,7 +140,8 @@ class ServiceState:
         if self._sharing is not None:
             await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - clock.monotonic()))
         await services.storage.readings.close()  # runs that wait for documents go on
-        # Set before runs stop: a run that is left for recovery then leaves its jobs, too, instead of cancelling them.
+        # Set this before runs stop, so that a run that is left for recovery leaves its jobs as well and does not cancel
+        # them.
         services.jobs.supervisor.stopping = True
         await services.runs.supervisor.stop()
         await services.jobs.supervisor.stop()
@@ -164,14 +170,25 @@ def create_app(
     embedded: bool = False,
     load_mcp: Callable[[], McpServer] = mcp.load_server,
 ) -> Starlette:
-    """The ASGI application.
+    """Return the ASGI application.
 
-    `instance` is the id that `/healthz` answers, `origin` the public address, `names` what the service is called
-    (without them any host is answered, and the origin is the public address); `sign_in_token` opens a session on the
-    pages (without one nobody can sign in). `agent` replaces the agent of the settings' model, `others` those of the
-    other models that are offered, `engines` the engines that they name. An `embedded` service also has the servers of
-    tools that its user added. `load_mcp` makes the MCP server at its first request. Raises `ValueError` for a model
-    that has no agent, and what `blobs_of` raises.
+    Args:
+        settings: the settings of the service.
+        instance: the id that `/healthz` answers.
+        origin: the public address.
+        names: the hosts and origins of the service. Without them, it answers to any host, and `origin` is its only
+            origin.
+        sign_in_token: opens a session on the pages. Without it, nobody can sign in.
+        agent: replaces the agent of the settings' model.
+        others: replace the agents of the other offered models.
+        engines: replace the engines that the settings name.
+        role: the role of this process in a shared database.
+        embedded: also use the MCP servers that the user added.
+        load_mcp: makes the MCP server at its first request.
+
+    Raises:
+        ValueError: a model has no agent.
+        BlobsUnavailable: as `blobs_of` raises it.
     """
     build_all()  # now, rather than during the first requests
     folder = DataFolder(settings.data, settings.database)
@@ -217,7 +234,7 @@ def create_app(
     checks: list[Retention | DatabaseCheck | BlobCheck] = [Retention(storage, folder.hold_blobs)]
     if database_check is not None:
         checks.append(database_check)
-    if isinstance(blobs, LocalBlobs):  # a bucket's server looks after its disks itself, and reading it is billed
+    if isinstance(blobs, LocalBlobs):  # a bucket's server checks its own disks, and reading it costs money
         checks.append(BlobCheck(blobs))
     services = Services(
         instance=instance,
@@ -255,7 +272,7 @@ def create_app(
     answered = [readiness.Readiness().route(), *metrics.routes(settings)]
     if role == "worker":
         answered += health()
-    else:  # routes are tried in their order: those first that are asked most
+    else:  # Starlette tries routes in order: put the most frequent ones first
         answered = [*routes(), *mcp.routes(load_mcp), *answered, *pages()]
     app = Starlette(routes=answered, middleware=[Middleware(lifecycle)], lifespan=lifespan)
     app.router.redirect_slashes, app.router.default = False, unknown_path
@@ -264,8 +281,10 @@ def create_app(
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
-    """Has the model of a run answer the questions of its tools, too: what a caller gives one model, no other is given.
-    None when no model answers any."""
+    """Return the function that lets a run's model answer the prompts of its tools, or None if no model can.
+
+    Each prompt goes to the model of its own run only.
+    """
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
 
     async def complete(prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
-"""The field of `Settings` by its variable, without `data`: the data folder does not keep its own path."""
+"""The field of `Settings` by its variable, without `data`: the data folder does not store its own path."""
 _OF_MODEL: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
@@ -56,8 +56,11 @@ class KeptSettings:
 
     @classmethod
     def read(cls, folder: DataFolder) -> KeptSettings:
-        """The settings that the folder keeps; empty for a new folder. Raises `SettingsError` when they can't be read,
-        rather than starting a service with other settings than before."""
+        """Return the folder's stored settings, or none for a new folder.
+
+        Raises `SettingsError` if they can't be read, because the service must not start with other settings than
+        before.
+        """
         try:
             text = folder.settings.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -76,13 +79,18 @@ class KeptSettings:
         return kept
 
     def write(self, folder: DataFolder) -> None:
-        """Store the settings in the folder, for this user only (0600). Requires the folder's lock. Raises `OSError`."""
+        """Store the settings in the folder, for this user only (0600). Raises `OSError`.
+
+        The caller must hold the folder's lock.
+        """
         write_private(folder.settings, json.dumps(asdict(self), indent=1, sort_keys=True) + "\n")
         folder.model.unlink(missing_ok=True)
 
     def beside(self, model: str) -> KeptSettings:
-        """The settings that still apply to `model`. For a model of another provider, the kept address, key and other
-        settings of the last model are left out."""
+        """Return the settings that still apply to `model`.
+
+        For a model of another provider, leave out the stored address, key and other settings of the last model.
+        """
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
             return self
@@ -91,8 +99,10 @@ class KeptSettings:
         return KeptSettings(left, {name: had for name, had in self.secrets.items() if name not in gone})
 
     def changed(self, named: Mapping[str, str], settings: Settings) -> KeptSettings:
-        """The settings to keep for a service that is started with the variables `named`, which gave `settings`. A
-        variable named with an empty value is removed."""
+        """Return the settings to store for a service that is started with the variables `named`.
+
+        `settings` are the resulting settings. A variable with an empty value is removed.
+        """
         texts, secrets = dict(self.settings), dict.fromkeys(self.secrets, False)
         for name, text in named.items():
             texts.pop(name, None)
@@ -105,11 +115,11 @@ class KeptSettings:
         return KeptSettings(texts, secrets, provider_of(settings.model) or self.provider)
 
     def shown(self, name: str) -> str:
-        """The value of a variable for display: `set` for a secret, `unset` without a value."""
+        """Return the value of a variable for display: `set` for a secret, `unset` without a value."""
         return "set" if self.secrets.get(name) else self.settings.get(name, "unset")
 
     def missing(self) -> list[str]:
-        """Variables of secrets that an earlier service of the folder had and the last one lacked."""
+        """Return the variables of secrets that an earlier service of the folder had, but not the last one."""
         return sorted(name for name, had in self.secrets.items() if not had)
 
 
@@ -120,15 +130,17 @@ def _may_be_kept(name: str, value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """The text from which this value is read again."""
+    """Return the text from which this value can be read again."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _of_earlier_version(folder: DataFolder) -> KeptSettings:
-    """The settings that earlier versions kept: a file with the model and its address on two lines. Empty without the
-    file or its second line."""
+    """Return the settings of earlier versions: a file with the model and its address on two lines.
+
+    Return none without the file or its second line.
+    """
     name, line_end, address = "", "", ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         name, line_end, address = folder.model.read_text(encoding="utf-8").partition("\n")
@@ -166,12 +178,15 @@ class ServiceConfig:
 
     @property
     def model_is_kept(self) -> bool:
-        """True if the model was not named for this start: it is the folder's last one or the default."""
+        """Whether the model was not named for this start: it is the folder's last one or the default."""
         return not (self.named.get(MODEL) or self.named.get(MODELS))
 
     def agent(self) -> Agent:
-        """The agent of the service. For a kept model that can't answer, an agent whose runs all fail with the reason:
-        the rest of the service works. Raises `ValueError` for a named model that can't answer."""
+        """Return the agent of the service.
+
+        If a stored model can't answer, all its runs fail with the reason, and the rest of the service works. Raises
+        `ValueError` for a named model that can't answer.
+        """
         from agentsvc_nb import agents
 
         fault = self.fault()
@@ -180,14 +195,16 @@ class ServiceConfig:
         return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
 
     def others(self) -> dict[str, Agent]:
-        """The agents of the other models that are offered, by their ids. One that can't answer says why."""
+        """Return the agents of the other offered models by id. Runs of one that can't answer fail."""
         from agentsvc_nb import agents
 
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
 
     def fault(self) -> str | None:
-        """Why the model can't answer, as far as can be told without asking it, and what to do; None if no reason is
-        known. Imports the library of a hosted model."""
+        """Return why the model can't answer and what to do, or None if no reason is known.
+
+        This does not call the model, but imports the library of a hosted one.
+        """
         if self.settings.model in WITHOUT_LANGUAGE_MODEL:  # saves 80 ms of imports
             return None
         from agentsvc_nb import agents
@@ -200,8 +217,11 @@ class ServiceConfig:
         return fault
 
     def address_fault(self) -> str | None:
-        """Why the model can't be asked at its address: only a part of the address was kept, or a key from this
-        environment would go to a kept address that is not named beside it."""
+        """Return why the model's address can't be used, or None.
+
+        Either only a part of the address is stored, or a key of this environment would go to a stored address that the
+        environment does not name.
+        """
         provider = provider_of(self.settings.model)
         its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
         for name in (MODEL_URL, its_own):
@@ -218,7 +238,7 @@ class ServiceConfig:
         return None
 
     def described(self) -> list[str]:
-        """The kept settings, one line per variable, with the value here where it differs."""
+        """Return the stored settings, one line per variable, with the current value if it differs."""
         names = sorted({*self.kept.settings, *self.kept.secrets, *self.keep.settings, *self.keep.secrets})
         return [self._described(name) for name in names]
 
@@ -229,8 +249,10 @@ class ServiceConfig:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: Ready) -> str | None:
-        """A line that says which named settings differ from the running service's, with the command that restarts it;
-        None when none does."""
+        """Return a line with the named settings that differ from the running service's, or None.
+
+        The line includes the command that restarts the service.
+        """
         running = KeptSettings.read(DataFolder(self.settings.data))
         if ready.model:
             running = replace(running, settings={**running.settings, MODEL: ready.model})
@@ -248,12 +270,12 @@ class ServiceConfig:
         return f"The running service has other settings than yours ({told}); to restart it with yours{where}: {command}"
 
     def _differing(self, running: KeptSettings, ready: Ready) -> list[str]:
-        """The named variables whose values differ from the running service's."""
+        """Return the named variables whose values differ from the running service's."""
         theirs = Settings.from_env(running.settings, data=self.settings.data)
         found = [name for name in self.named if self._differs(name, running, theirs)]
         here, there = _held(self.keep), _held(running)
         if not found and here == there and self.settings.settings_hash != ready.settings_hash:
-            return sorted(here)  # the values of secrets are not kept, so only the hash shows that they differ
+            return sorted(here)  # secret values are not stored, so only the hash shows a difference
         return found
 
     def _differs(self, name: str, running: KeptSettings, theirs: Settings) -> bool:
@@ -265,15 +287,16 @@ class ServiceConfig:
 
 
 def _held(kept: KeptSettings) -> set[str]:
-    """The variables of secret settings that had a value; a provider's own key is not a setting."""
+    """Return the variables of secret settings that had a value. A provider's own key is not a setting."""
     return {name for name, had in kept.secrets.items() if had and name in FIELDS}
 
 
 def load_config(data: str | Path | None = None, model: str | None = None, *, embedded: bool = False) -> ServiceConfig:
     """Return the configuration of the folder's next service.
 
-    The environment and `model` override the settings that the folder keeps; an empty variable means the default. An
-    `embedded` service has its database and its contents in the folder. Raises `SettingsError`."""
+    The environment and `model` override the stored settings. An empty variable means the default. An `embedded` service
+    has its database and its contents in the folder. Raises `SettingsError`.
+    """
     folder = DataFolder(data_folder(os.environ, data))
     environment = for_embedded(os.environ) if embedded else os.environ
     env = environment if model is None else {**environment, MODEL: model}
@@ -288,17 +311,19 @@ def load_config(data: str | Path | None = None, model: str | None = None, *, emb
 
 
 def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what only `agentsvc serve` heeds."""
+    """Return the environment without variables that apply only to `agentsvc serve`."""
     return {name: text for name, text in env.items() if name not in (DATABASE, BLOBS, SECRET)}
 
 
 def folder_of(data: str | Path | None = None) -> DataFolder:
-    """The data folder with its database: that of AGENTSVC_DATABASE, else the one that the folder keeps, else its own.
-    Raises `SettingsError`."""
+    """Return the data folder with its database: of AGENTSVC_DATABASE, else the stored one, else the folder's own.
+
+    Raises `SettingsError`.
+    """
     path = data_folder(os.environ, data)
     address = os.environ.get(DATABASE)
     if address is None:
-        with contextlib.suppress(SettingsError):  # the command that needs the other settings says what is wrong there
+        with contextlib.suppress(SettingsError):  # the command that needs the other settings reports their errors
             address = KeptSettings.read(DataFolder(path)).settings.get(DATABASE)
     if not address:
         return DataFolder(path)
@@ -307,15 +332,17 @@ def folder_of(data: str | Path | None = None) -> DataFolder:
 
 
 def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) -> str | None:
-    """The model's address if it is kept and not named in `env`; None otherwise."""
+    """Return the model's address if it is stored and not named in `env`, or None."""
     provider = provider_of(settings.model)
     name = MODEL_URL if settings.model_url else address_variable(provider)
     return None if not provider or name in env else kept.settings.get(name)
 
 
 def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
-    """The variables that a service with these settings reads. The provider's own variables, which other programs use,
-    too, count only if the model is asked with them."""
+    """Yield the variables that a service with these settings reads.
+
+    Other programs also use the provider's own variables, so those count only if the model is called with them.
+    """
     yield from FIELDS
     if provider := provider_of(settings.model):
         if not settings.model_url:
@@ -325,7 +352,7 @@ def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
 
 
 def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
-    """The shell command that restarts a folder's service with the variables `named`."""
+    """Return the shell command that restarts a folder's service with the variables `named`."""
     env = dict(named or {})
     model = ["--model", shlex.quote(env.pop(MODEL))] if env.get(MODEL) else []
     before = [f"{name}={shlex.quote(text) if text else ''}" for name, text in env.items()]
@@ -333,8 +360,10 @@ def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
 
 
 def _program() -> list[str]:
-    """`agentsvc` if that is this installation's command, else this Python with `-m agentsvc_nb`: the shell may find no
-    such command or that of another installation."""
+    """Return `agentsvc` if that is this installation's command, otherwise this Python with `-m agentsvc_nb`.
+
+    The shell may find no `agentsvc`, or that of another installation.
+    """
     found = shutil.which("agentsvc")
     if found and Path(found).parent == Path(sys.executable).parent:
         return ["agentsvc"]

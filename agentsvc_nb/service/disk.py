@@ -1,4 +1,4 @@
-"""Files on disk: what a failed write means, and writing one whole."""
+"""Files on disk: the meaning of a failed write, and atomic writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 
 def disk_fault(error: BaseException) -> str | None:
-    """What a disk did not do, as a clause; None for any other error."""
+    """Return what the disk failed to do, as a clause, or None for any other error."""
     if isinstance(error, OSError):
         return _ERRNO_FAULTS.get(error.errno or 0)
     if getattr(error, "sqlstate", None) == _DISK_FULL:
@@ -21,14 +21,14 @@ def disk_fault(error: BaseException) -> str | None:
     code = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
     return {
         sqlite3.SQLITE_FULL: _FULL,
-        sqlite3.SQLITE_IOERR: "the disk is full or fails",  # a quota, for one: SQLite does not tell them apart
+        sqlite3.SQLITE_IOERR: "the disk is full or fails",  # a quota, for example: SQLite does not distinguish them
         sqlite3.SQLITE_READONLY: _READ_ONLY,
         sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are gone, not ours to read, or too many "
         "files are open",
     }.get(code & 0xFF)
 
 
-_DISK_FULL: Final = "53100"  # PostgreSQL's, whose library may not be installed
+_DISK_FULL: Final = "53100"  # PostgreSQL's code, whose library may not be installed
 _FULL: Final = "the disk is full"
 _READ_ONLY: Final = "the disk, or a file of the data folder, can't be written to"
 _ERRNO_FAULTS: Final = {
@@ -41,7 +41,7 @@ _ERRNO_FAULTS: Final = {
 
 
 def inode(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none. Raises `OSError` when that can't be told now."""
+    """Return device and number of a file, or None if it is missing. Raises `OSError` if that is unknown now."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -50,7 +50,7 @@ def inode(path: Path) -> tuple[int, int] | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace the file at `path` atomically by one that only this user can read (0600). Raises `OSError`."""
+    """Replace the file at `path` atomically with one that only this user can read (0600). Raises `OSError`."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -20,7 +20,7 @@ LOG_MAX_BYTES: Final = 10_000_000
 
 
 class FolderHeld(Exception):
-    """Another server holds the folder's lock; the message says what to do."""
+    """Another server holds the folder's lock. The message says what to do."""
 
 
 class NoService(Exception):
@@ -28,7 +28,7 @@ class NoService(Exception):
 
 
 class FolderFault(OSError):
-    """The folder is not used, and nothing in it was changed: what is wrong, and what to do."""
+    """The folder can't be used, and nothing in it was changed. The message says what is wrong, and what to do."""
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}: {remedy}.")
@@ -36,7 +36,7 @@ class FolderFault(OSError):
 
 
 class ForeignFolder(FolderFault):
-    """The folder holds somebody else's files."""
+    """The folder contains files of another program."""
 
 
 _OUR_FILES: Final = re.compile(
@@ -70,7 +70,7 @@ class Ready:
 
     @classmethod
     def read(cls, path: Path) -> Ready | None:
-        """The record at `path`; None if the file is missing or can't be read as one."""
+        """Return the record at `path`, or None if the file is missing or not a valid record."""
         try:
             record = read_json(path.read_bytes())
             known = {each.name: record[each.name] for each in fields(cls) if each.name != "model"}
@@ -92,13 +92,13 @@ class _Entry:
 
 @dataclass(frozen=True)
 class DataFolder:
-    """One service's folder. Only the server that holds its lock writes `ready`, `port` and `settings`."""
+    """The folder of one service. Only the server that holds its lock writes `ready`, `port` and `settings`."""
 
     path: Path
     address: str | None = field(default=None, repr=False)
-    """The database in PostgreSQL that stands in place of the folder's own; it may have a password."""
+    """The PostgreSQL database that replaces the folder's own. It may contain a password."""
     secret: str | None = field(default=None, repr=False)
-    """With which that database's keys are hashed."""
+    """The secret with which that database's keys are hashed."""
 
     lock = _Entry("lock")
     ready = _Entry("ready.json")
@@ -106,15 +106,15 @@ class DataFolder:
     """The embedded account's key, which is stored nowhere else."""
     database = _Entry("service.sqlite3")
     wal = _Entry("service.sqlite3-wal")
-    """SQLite's write-ahead log: what is committed and not in the database's file yet."""
+    """SQLite's write-ahead log: commits that are not yet in the database's file."""
     blobs = _Entry("blobs")
     """The folder of blobs: contents of files, by their hash."""
     cache = _Entry("cache")
-    """The folder of local copies of blobs that lie elsewhere, which a server empties when it starts."""
+    """The folder of local copies of remote blobs. A server empties it at the start."""
     tables = _Entry("tables")
-    """The folder of tables that were read, which a server empties when it starts."""
+    """The folder of tables that were read. A server empties it at the start."""
     model = _Entry("model")
-    """The file that earlier versions wrote in place of the settings: the model and its address, on two lines."""
+    """The file with the model and its address on two lines, which earlier versions wrote."""
     models = _Entry("models")
     """The folder of downloaded model files, which can be downloaded again."""
     port = _Entry("port")
@@ -122,24 +122,26 @@ class DataFolder:
     settings = _Entry("settings.json")
     """The last service's settings, without secrets (`config.KeptSettings`)."""
     model_keys = _Entry("model-keys.json")
-    """The keys of models' providers that the user typed (`language_models.keys`)."""
+    """The keys of model providers that the user typed (`language_models.keys`)."""
     mcp = _Entry("mcp.json")
-    """The servers of tools that the user of the embedded service added (`mcp.servers`)."""
+    """The MCP servers that the user of the embedded service added (`mcp.servers`)."""
     mcp_seen = _Entry("mcp-seen.json")
     log = _Entry("serve.log")
     """The log of a server that was started without a terminal."""
     old_log = _Entry("serve.log.1")
 
     def put_log_aside(self) -> None:
-        """Copy the log to `serve.log.1`, in the place of the one before, and empty it. Raises `OSError`."""
+        """Copy the log to `serve.log.1`, in place of the earlier one, and empty it. Raises `OSError`."""
         try:
             shutil.copyfile(self.log, self.old_log)
-        finally:  # even on a full disk, or each further line would try it again
-            os.truncate(self.log, 0)  # not renamed: it is open, and Windows renames no open file
+        finally:  # even on a full disk, otherwise each further line would try it again
+            os.truncate(self.log, 0)  # don't rename it: it is open, and Windows renames no open file
 
     def make(self, *, restoring: bool = False) -> None:
-        """Create the folder if need be, accessible to this user only (0700). `restoring`: it may have lost its
-        database. Raises `FolderFault` and other `OSError`."""
+        """Create the folder if necessary, accessible to this user only (0700).
+
+        With `restoring`, it may have lost its database. Raises `FolderFault` and other `OSError`.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         self.check_ours()
         if not restoring:
@@ -147,8 +149,7 @@ class DataFolder:
         self.path.chmod(0o700)
 
     def check_ours(self) -> None:
-        """Raise `ForeignFolder` if the folder never had a service, and holds what no service writes, or somebody else's
-        database."""
+        """Raise `ForeignFolder` for another program's database, or a new folder with unknown files."""
         if self.has_database():
             if _is_foreign(self.database):
                 raise ForeignFolder(f"{self.database} is a database of another program", _OTHER_FOLDER)
@@ -170,19 +171,21 @@ class DataFolder:
             raise ForeignFolder(f"{self.path} holds {stranger!r}, which is not agentsvc's", _OTHER_FOLDER)
 
     def existing(self) -> DataFolder:
-        """This folder, if it had a service. Raises `NoService` otherwise."""
+        """Return this folder if it had a service. Raises `NoService` otherwise."""
         if not self.address and not self.database.is_file() and not self._had_address():
             raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
         return self
 
     def has_database(self) -> bool:
-        """True if there is a database that is not empty."""
+        """Return whether there is a database that is not empty."""
         return self.database.is_file() and self.database.stat().st_size > 0
 
     def check_database(self) -> None:
-        """Raise `FolderFault` if the folder has a key or blobs, but no database or an empty one: a new database would
-        hide what was lost, and open to the key of the old one. Also if the database's file is none, or if there is one
-        beside that in PostgreSQL."""
+        """Raise `FolderFault` if the folder has a key or blobs, but no database or an empty one.
+
+        A new database would hide the loss, and accept the key of the old one. Also raise it if the file is not a
+        database, or if there is one in addition to that in PostgreSQL.
+        """
         if self.address:
             if self.has_database():
                 both = f"{self.database} is this folder's own database, and AGENTSVC_DATABASE names another"
@@ -203,11 +206,11 @@ class DataFolder:
         return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
     def _had_address(self) -> bool:
-        """True if the folder's last service had its database elsewhere."""
+        """Return whether the folder's last service had its database elsewhere."""
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def own_key(self) -> str:
-        """The embedded account's key, which may no longer be valid. Raises `OSError` when it can't be read."""
+        """Return the embedded account's key, which may no longer be valid. Raises `OSError` if it can't be read."""
         try:
             key = self.key.read_text(encoding="utf-8").strip()
         except UnicodeDecodeError:
@@ -217,7 +220,7 @@ class DataFolder:
         return key
 
     def last_port(self) -> int:
-        """The port of the last server; 0 if there was none."""
+        """Return the port of the last server, or 0 if there was none."""
         try:
             return int(self.port.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -226,7 +229,7 @@ class DataFolder:
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
         """Hold the folder's lock. Raises `FolderHeld` when another process holds it."""
-        from filelock import FileLock, Timeout  # takes 60 ms, which callers that only read the folder save
+        from filelock import FileLock, Timeout  # takes 60 ms: callers that only read the folder don't need it
 
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
@@ -242,8 +245,10 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
-        """Hold the lock of the blobs, so that only one backup or garbage collection runs at a time. Yields False when
-        another process does not release it within `seconds`."""
+        """Hold the lock of the blobs, so that only one backup or garbage collection runs at a time.
+
+        Yield False if another process does not release it within `seconds`.
+        """
         from filelock import FileLock, Timeout
 
         try:
@@ -256,7 +261,7 @@ class DataFolder:
 
 
 class HeldFiles:
-    """Recognises whether the lock and the database are still those that a server opened."""
+    """Detects whether the lock and the database are still the files that a server opened."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
@@ -264,18 +269,18 @@ class HeldFiles:
         self._wal: tuple[int, int] | None = None
 
     def note_wal(self) -> None:
-        """To be called once the database is open, which makes its write-ahead log."""
+        """Remember the write-ahead log. Call this once the database is open, which creates the log."""
         self._wal = inode(self._folder.wal)
 
     def are_lost(self) -> bool:
-        """True if the lock or the database was removed or replaced."""
+        """Return whether the lock or the database was removed or replaced."""
         try:
             return self._found() != self._held
-        except OSError:  # such as a network file system that does not answer: the next look decides
+        except OSError:  # such as a network file system that does not answer: the next check decides
             return False
 
     def put_wal_aside(self) -> None:
-        """Rename the write-ahead log of a database that was replaced: SQLite would write it into the new one."""
+        """Rename the write-ahead log of a replaced database, because SQLite would write it into the new one."""
         folder = self._folder
         replaced = inode(folder.database) not in (None, self._held[1])
         if replaced and self._wal is not None and inode(folder.wal) == self._wal:
@@ -284,12 +289,15 @@ class HeldFiles:
                     path.replace(path.with_name(f"{path.name}.old"))
 
     def _found(self) -> tuple[tuple[int, int] | None, ...]:
-        """Device and number of each, None for a missing one."""
+        """Return device and number of each file, or None for a missing one."""
         return tuple(inode(path) for path in (self._folder.lock, self._folder.database))
 
 
 def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
-    """The name of an entry that no service makes: also a link, through which a file of ours would be written."""
+    """Return the name of an entry that no service makes.
+
+    This includes links, through which the service would write elsewhere.
+    """
     with os.scandir(path) as entries:
         for entry in entries:
             if not ours.fullmatch(entry.name) or (entry.is_symlink() and entry.name not in _MAY_BE_LINKS):
@@ -298,10 +306,10 @@ def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
 
 
 def _is_foreign(database: Path) -> bool:
-    """True if it has tables, and not ours. One that can't be read is not judged here."""
+    """Return whether the database has only tables of others. Return False if it can't be read."""
     import sqlite3
 
-    # Immutable: neither a -wal nor a -shm is made beside it. With a -wal, what is in that counts, too.
+    # Immutable mode creates no -wal and no -shm. If there is a -wal, its contents count as well.
     how = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
     try:
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?{how}", uri=True)) as connection:

@@ -1,5 +1,7 @@
-"""Keys that are created without the server, directly in the database: by the command line, and the embedded account's
-own key (docs/api/accounts.md, docs/api/embedded.md)."""
+"""Create keys without the server, directly in the database: for the command line, and for the embedded account.
+
+See docs/api/accounts.md, docs/api/embedded.md.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def create_key(
     budget_cents: int | None = None,
     member: bool = False,
 ) -> str:
-    """Create a key and return its secret. It is valid at once, also for a running server. No scopes: full access.
+    """Create a key and return its secret. It is valid at once, even for a running server. No scopes: full access.
 
     Raises `ApiError("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
     """
@@ -53,13 +55,13 @@ def create_key(
 
 
 def ensure_own_key(folder: DataFolder) -> None:
-    """Write a new full-access key to `folder.key`, unless the file holds a known key; also beside a running service.
+    """Write a new full-access key to `folder.key`, unless the file has a known key. A service may be running.
 
     Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
 
     def ensure(tx: Tx) -> None:
-        # Checked again in the transaction: of several processes that find the key invalid, only one creates another.
+        # Check again in the transaction: if several processes find the key invalid, only one must create another.
         check_secret(tx, folder)
         if not _is_known(tx, folder):
             _, secret = accounts.create_key(tx, _Now(), name="embedded", shared_secret=folder.secret)
@@ -71,7 +73,7 @@ def ensure_own_key(folder: DataFolder) -> None:
 
 
 def check_secret(tx: Tx, folder: DataFolder) -> None:
-    """Raise `StoreUnusable` if the keys of a shared database can't be hashed as its other processes do."""
+    """Raise `StoreUnusable` unless keys are hashed with the same secret as by the database's other processes."""
     if folder.address is None:
         return
     if folder.secret is None:
@@ -84,20 +86,20 @@ def check_secret(tx: Tx, folder: DataFolder) -> None:
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
-    """False if the key file is missing or its key unknown. A suspended key or account counts as known."""
+    """Return False if the key file is missing or its key is unknown. A suspended key or account is known."""
     try:
         accounts.find_key(tx, folder.own_key(), folder.secret)
     except OSError:
         return False
     except ApiError as failure:
-        # The operator barred the key or account on purpose: a new key would undo that, or not help.
+        # The operator suspended the key or account on purpose. A new key would undo that, or not help.
         return failure.row.code != "unauthorized"
     return True
 
 
 @contextlib.contextmanager
 def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
-    """Open the database, with a server running or not; a running server sees writes at once (docs/api/accounts.md).
+    """Open the database, whether or not a server runs. A running server sees writes at once (docs/api/accounts.md).
 
     Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
     """

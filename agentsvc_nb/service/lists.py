@@ -1,4 +1,4 @@
-"""One shape for the lists of an account's work (docs/api/runs.md "Lists"): newest first, a page at a time."""
+"""Lists of an account's work, newest first, one page at a time (docs/api/runs.md "Lists")."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from agentsvc_nb.service.ports import Row, Tx
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which part of an account's work: of this chat, with this status, before the one with the id `after` (None: from
-    the newest on), at most `limit`."""
+    """A page of an account's work: at most `limit` items of this chat, with this status, before the id `after`.
+
+    `after` None starts at the newest.
+    """
 
     account: str
     chat: str | None

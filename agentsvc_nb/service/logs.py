@@ -1,5 +1,7 @@
-"""Logs of the service: one line per record on stderr, as `name=value` or as JSON, with secrets hidden, and with
-the ids of its trace. What anybody can have logged is counted, and the file is put aside when it is large."""
+"""Logs of the service: one line per record on stderr, as `name=value` or JSON, with hidden secrets and trace ids.
+
+Events that anybody can cause are only counted. A large log file is put aside.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,24 @@ from agentsvc_nb.service.telemetry import tracing
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
 _ids: Final = random.Random()
-"""Ids of requests are no secrets, and random numbers of the system would be a twentieth of a read's time."""
+"""Request ids are not secrets, and the system's random numbers would take a twentieth of a read's time."""
 
 
 def new_request_id() -> str:
-    """The id that a request is logged under and answered with: `req_` and 24 hexadecimal digits."""
+    """Return a new id for the request's log line and answer: `req_` and 24 hexadecimal digits."""
     return f"req_{_ids.getrandbits(96):024x}"
 
 
 def fields(**known: object) -> dict[str, Any]:
-    """Fields for a log record: `log.info("request", extra=fields(status=202))`."""
+    """Return fields for a log record: `log.info("request", extra=fields(status=202))`."""
     return {"fields": known}
 
 
 class JsonLine(logging.Formatter):
-    """A JSON object: `time`, `level`, `logger`, `message`, the record's fields, `trace_id` and `span_id` in a
-    trace, and `error` with the traceback."""
+    """A JSON object: `time`, `level`, `logger`, `message`, and the record's fields.
+
+    In a trace also `trace_id` and `span_id`. After a failure also `error` with the traceback.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         known = {
@@ -55,7 +59,7 @@ class JsonLine(logging.Formatter):
         return json.dumps(known, default=str)
 
     def _failure(self, failed: Any) -> str:
-        """The traceback; of a full disk, which is nobody's bug and comes by the thousand, only what it said."""
+        """Return the traceback. For a full disk, which causes thousands of failures, return only its message."""
         fault = failed[1] and disk_fault(failed[1])
         return f"{fault} ({failed[1]})" if fault else self.formatException(failed)
 
@@ -69,7 +73,7 @@ class OneLine(JsonLine):
 
 
 FORMATTERS: Final = {"text": OneLine, "json": JsonLine}
-"""By the setting `log_format`."""
+"""The formatters by the setting `log_format`."""
 
 
 def _value(value: object) -> str:
@@ -78,7 +82,7 @@ def _value(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text in quotes, with line ends, terminal control and bidirectional characters escaped."""
+    """Quote the text, with line ends, terminal control and bidirectional characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     return quoted if quoted.isprintable() else "".join(map(_printable, quoted))
 
@@ -91,7 +95,7 @@ TALLY_SECONDS: Final = 10.0
 
 
 class Tally:
-    """Logs the first event of a kind at once, and what follows it as a number every `seconds`."""
+    """Logs the first event of a kind at once, and the number of later ones every `seconds`."""
 
     def __init__(self, log: logging.Logger, seconds: float = TALLY_SECONDS) -> None:
         self._log, self._seconds = log, seconds
@@ -116,8 +120,7 @@ class Tally:
 
 
 class RotatingHandler(logging.StreamHandler[Any]):
-    """Logs to stderr. If that is the folder's log, and it is large, it is put aside, and standard output and error go
-    on in an empty one."""
+    """Logs to stderr. If stderr is the folder's log and the log is large, put it aside and continue in an empty one."""
 
     def __init__(self, folder: DataFolder) -> None:
         super().__init__()
@@ -134,9 +137,9 @@ class RotatingHandler(logging.StreamHandler[Any]):
 
 def log_to_stderr(folder: DataFolder, format: str = "text") -> None:
     """Log this package's records from INFO and other libraries' from WARNING."""
-    logging.raiseExceptions = False  # a log that can't be written has nowhere to say so
+    logging.raiseExceptions = False  # nobody could read an error of a log that can't be written
     handler = RotatingHandler(folder)
     handler.setFormatter(FORMATTERS[format]())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("agentsvc_nb").setLevel(logging.INFO)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are of requests that anybody can send
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are about requests that anybody can send

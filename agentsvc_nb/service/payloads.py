@@ -1,4 +1,4 @@
-"""Size limits of event payloads and tool results: larger ones are shortened and keep their shape. Pure functions.
+"""Size limits of event payloads and tool results. Larger ones are shortened but keep their shape. Pure functions.
 
 Readers refuse events of more than 16 MiB and hold each in memory.
 """
@@ -13,13 +13,15 @@ from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
-"""Limit of a shortened payload; the rest is for the fields that say so (`truncated`, `whole_path`)."""
+"""Limit of a shortened payload. The rest is for the fields that mark it (`truncated`, `whole_path`)."""
 _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
-"""Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting. The
-last fits any payload, because payloads have only a handful of fields."""
+"""Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting.
+
+The last one fits any payload, because payloads have only a few fields.
+"""
 _READABLE_BYTES: Final = EVENT_MAX_BYTES - MIB
-"""Limit of a payload that readers accept; the rest is for the frame around it."""
+"""Limit of a payload that readers accept. The rest is for the frame around it."""
 _CHARACTER_BYTES: Final = 4
 """The most bytes that a character has in UTF-8."""
 
@@ -29,7 +31,7 @@ _encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event whose payload is JSON text, as it is stored: nearly all readers get it without a look at it."""
+    """An event whose payload is JSON text, as stored. Most readers get the text unparsed."""
 
     id: int
     type: str
@@ -37,14 +39,15 @@ class StoredEvent:
     payload: str
 
     def json(self) -> str:
-        """The event as readers get it (`wire.runs.Event`), on one line."""
+        """Return the event for readers (`wire.runs.Event`), on one line."""
         kind, payload = _encode(self.type), self.payload
         return f'{{"id": {self.id}, "type": {kind}, "created_at": "{self.created_at}", "payload": {payload}}}'
 
 
 def encode(value: object) -> str:
-    """The value as JSON in one line, as it is stored and passed on. JSON has no `Infinity`, which Python makes of a
-    model's `1e999`: null takes its place.
+    """Encode the value as JSON in one line, to store and to send.
+
+    JSON has no `Infinity`, to which Python parses a model's `1e999`. Null replaces it.
 
     >>> encode({"x": float("inf"), "y": "é"})
     '{"x": null, "y": "é"}'
@@ -56,22 +59,22 @@ def encode(value: object) -> str:
 
 
 def size(value: object) -> int:
-    """The size in bytes of the value as JSON, as it is stored and sent."""
+    """Return the size of the value in bytes, as JSON."""
     return len(_encode(value).encode("utf-8", "surrogatepass"))
 
 
 def fits(payload: object) -> bool:
-    """True if the payload is small enough for an event."""
+    """Return whether the payload is small enough for an event."""
     return size(payload) <= EVENT_PAYLOAD_BYTES
 
 
 def pieces(text: str) -> list[str]:
-    """The text in parts that each fit into an event, whatever their characters."""
+    """Split the text into parts that each fit into an event, whatever their characters."""
     return [text[start : start + DELTA_CHARS] for start in range(0, len(text), DELTA_CHARS)]
 
 
 def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
-    """The payload within `limit` bytes. Texts, lists and objects are cut off; no value changes its type.
+    """Return the payload within `limit` bytes. Cut off texts, lists and objects, but change no value's type.
 
     >>> shortened({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
     'xx [… shortened]'
@@ -95,8 +98,11 @@ def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
 
 
 def ended(run: dict[str, Any]) -> dict[str, Any]:
-    """The payload of `run.ended`. A record that is too large is shortened: it has the beginning of the output, and no
-    structured output, of which a part would be wrong. `GET /runs/{run_id}` returns the whole record."""
+    """Return the payload of `run.ended`.
+
+    A record that is too large is shortened: it has the start of the output, and no structured output, a part of which
+    would be wrong. `GET /runs/{run_id}` returns the whole record.
+    """
     payload: dict[str, Any] = {"run": run}
     if fits(payload):
         return payload
@@ -104,7 +110,7 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def readable(event: StoredEvent) -> StoredEvent:
-    """The event, shortened if readers would refuse it: an older version may have stored it without a limit."""
+    """Return the event, shortened if readers would refuse it. Older versions may have stored it without a limit."""
     if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
         return event
     payload = json.loads(event.payload)

@@ -1,7 +1,7 @@
 """The service as a process: `agentsvc serve` (docs/api/embedded.md), and the same as a child of another process.
 
-The lock comes before the slow imports, so that a second server ends at once. A caller that starts the child imports no
-more than it needs: what only the service itself needs is imported in its functions.
+The lock comes before the slow imports, so that a second server ends at once. Functions import what only the service
+itself needs, so that a caller that starts the child imports little.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ if TYPE_CHECKING:
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
-"""A value of `port` for services that start unattended: the port of the last server, or a free one if that is taken."""
+"""A value of `port` for services that start unattended: the last server's port, or a free one if that is taken."""
 
 
 class ServeError(Exception):
-    """The service can't start; the message says why, and what to do."""
+    """The service can't start. The message says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Where and how long to listen. `port` 0 picks a free port; `ready_file` is a second ready file to write; the
-    server stops after it was idle for `idle_stop` seconds (None: never)."""
+    """Where and how long to listen.
+
+    `port` 0 picks a free port. `ready_file` is a second ready file to write. The server stops after `idle_stop` idle
+    seconds (None for never).
+    """
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -50,11 +53,11 @@ class ListenAddress:
 
 
 def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, role: Role = "service") -> None:
-    """Serve until SIGTERM, SIGINT or `idle_stop`; active runs are left for recovery, or to other processes on the
+    """Serve until SIGTERM, SIGINT or `idle_stop`. Leave active runs for recovery, or to other processes on the
     database.
 
-    Raises `FolderHeld` when another server holds the data folder, `ServeError` for a port, folder or model that can't
-    be used, and `OSError` when the ready file or the terminal can't be written.
+    Raises `FolderHeld` when another server holds the data folder, `ServeError` for an unusable port, folder or model,
+    and `OSError` when the ready file or the terminal can't be written.
     """
     from agentsvc_nb.documents.memory import return_large_buffers
 
@@ -67,7 +70,7 @@ def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, ro
         raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
     return_large_buffers()
     with folder.hold():
-        folder.ready.unlink(missing_ok=True)  # left by a server that was killed
+        folder.ready.unlink(missing_ok=True)  # left by a killed server
         with _bind(folder, address) as listening:
             _answer(config, folder, address, listening, role)
 
@@ -76,7 +79,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
     from agentsvc_nb.service.server import bind
 
     if address.port == LAST_PORT:
-        # The same address over a restart: open notebooks find the service again.
+        # Keep the address over a restart, so that open notebooks find the service again.
         try:
             return bind(address.host, folder.last_port())
         except OSError:
@@ -122,7 +125,8 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
             role=role,
             embedded=address.port == LAST_PORT,
         )
-    except (ValueError, BlobsUnavailable) as error:  # no agent for the model, or a fault of it; no place for contents
+    # The model has no agent or a faulty one, or there is no store of contents.
+    except (ValueError, BlobsUnavailable) as error:
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
     held = HeldFiles(folder)
@@ -148,7 +152,7 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
 
 
 def _withdraw(ready: Ready, files: Sequence[Path]) -> None:
-    """Remove the files that announce this service, and none that another has written since."""
+    """Remove the files that announce this service, but none that another has written since."""
     for file in files:
         if (written := Ready.read(file)) and written.instance == ready.instance:
             file.unlink(missing_ok=True)
@@ -193,7 +197,7 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
     if role == "replica":
         print("It leaves runs and jobs to others: start `agentsvc worker`, or `agentsvc serve --work`.", flush=True)
     is_log = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
-    if role != "worker" and not is_log:  # a log must not hold the link, which `agentsvc sign-in` prints
+    if role != "worker" and not is_log:  # a log must not contain the link, which `agentsvc sign-in` prints
         print(f"Sign in at {ready.sign_in_url}", flush=True)
     if kept := sorted(config.keep.settings.keys() - config.named.keys()):
         print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)
@@ -211,8 +215,8 @@ TAIL_LINES: Final = 5
 class Child:
     """A process `agentsvc serve --data FOLDER ARGUMENTS` that writes to the folder's log.
 
-    It runs in a session of its own, so that neither an interrupt nor the end of a notebook kernel reaches it. With
-    `end_with_parent` it ends soon after this process does, even if this process is killed. Raises `OSError`.
+    It runs in its own session, so that neither an interrupt nor the end of a notebook kernel reaches it. With
+    `end_with_parent` it ends soon after this process, even if this process is killed. Raises `OSError`.
     """
 
     def __init__(
@@ -240,8 +244,8 @@ class Child:
                 env=env,
                 **_own_session(),
             )
-        # The thread reaps the process when it ends, and spares Popen's ResourceWarning. It also holds the pipe open if
-        # this object is dropped while the service runs.
+        # The thread reaps the process when it ends, and prevents Popen's ResourceWarning. It also keeps the pipe open
+        # if this object is dropped while the service runs.
         threading.Thread(target=_reap, args=(self._process,), name="service-reaper", daemon=True).start()
 
     @property
@@ -249,7 +253,7 @@ class Child:
         return self._process.pid
 
     def exit_code(self) -> int | None:
-        """The exit code; None while the process runs."""
+        """Return the exit code, or None while the process runs."""
         return self._process.poll()
 
     def terminate(self) -> None:
@@ -259,11 +263,11 @@ class Child:
         self._process.kill()
 
     def wait(self, timeout: float) -> int:
-        """Wait for the end; the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
+        """Wait for the end and return the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         return self._process.wait(timeout)
 
     def last_lines(self) -> str:
-        """The last lines that this process has logged, for an error message."""
+        """Return the last lines that this process has logged, for an error message."""
         with contextlib.suppress(OSError), self._log.open("rb") as log:
             log.seek(self._log_start)
             return "\n".join(log.read().decode(errors="replace").splitlines()[-TAIL_LINES:])
@@ -271,10 +275,10 @@ class Child:
 
 
 def end_with_parent() -> None:
-    """In the service: send this process SIGTERM at the end of its standard input.
+    """Send this process SIGTERM at the end of its standard input. Call this in the service.
 
-    Standard input is a pipe whose other end the parent holds without writing; the operating system closes it when the
-    parent ends, however it ends.
+    Standard input is a pipe whose other end the parent holds without writing. The operating system closes it when the
+    parent ends, however that happens.
     """
     pipe = os.dup(0)  # not inherited, unlike standard input, which child processes of the service get
     with open(os.devnull, "rb") as nothing:

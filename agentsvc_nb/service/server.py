@@ -1,7 +1,7 @@
-"""Run the application on a stock uvicorn server: bind its socket, announce it, and end it on time.
+"""Run the application on a stock uvicorn server: bind its socket, announce it, and end it in time.
 
-uvicorn is used with its documented settings alone. What only callers from the open internet do to a server (slow or
-endless heads, floods of connections) is the work of a proxy: docs/deploy/haproxy.cfg.
+It uses uvicorn only with documented settings. A proxy (docs/deploy/haproxy.cfg) must handle attacks from the open
+internet, such as slow or endless heads and floods of connections.
 """
 
 from __future__ import annotations
@@ -27,26 +27,29 @@ from agentsvc_nb.wire.limits import CONNECTIONS_MAX
 log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 0.1
-"""How often the server is asked whether it has to end."""
+"""How often to check whether the server has to end."""
 START_TICK_SECONDS: Final = 0.005
-"""The same while it starts: notebooks wait for the announcement."""
+"""The same while it starts, because notebooks wait for the announcement."""
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
-"""When the server has begun to end, its process is killed after this time; docs/api/embedded.md promises 10 s."""
+"""How long the server may take to end before its process is killed. docs/api/embedded.md promises 10 s."""
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 BACKLOG: Final = 2048
-"""Connections that the system holds until they are accepted."""
+"""The connections that the system holds until the server accepts them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
-"""What macOS allows, whatever limit it reports."""
+"""The limit of macOS, whatever it reports."""
 RESERVED: Final = 128
-"""Descriptors that are not for connections: the database, children, what runs read and write."""
+"""Descriptors that are not for connections: the database, children, and files of runs."""
 SWITCH_SECONDS: Final = 0.0005
-"""How long a thread that computes keeps the interpreter's lock while the event loop waits for it, which it does after
-each of a request's dozen system calls. With Python's 5 ms and three such threads, answers took seven times as long."""
+"""How long a computing thread keeps the interpreter's lock while the event loop waits for it.
+
+The event loop waits after each of a request's dozen system calls. With Python's 5 ms and three such threads, answers
+took seven times as long.
+"""
 NEW_OBJECTS: Final = 5_000
-"""The garbage collector's threshold, in objects; 1,000 streams that wake at once make some 3,000 for a moment."""
+"""The garbage collector's threshold, in objects. 1,000 streams that wake at once briefly create some 3,000."""
 
 
 class FolderLost(Exception):
@@ -54,7 +57,7 @@ class FolderLost(Exception):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 picks a free one. Raises `OSError` for a taken port or a foreign address."""
+    """Return a listening socket. Port 0 picks a free one. Raises `OSError` for a taken port or a foreign address."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
     # With the protocol given, asyncio recognises TCP and sets TCP_NODELAY; otherwise answers wait 40 ms for an ACK.
@@ -93,8 +96,8 @@ def run(
     Args:
         app: its `app.state.service` has `idle_seconds()`, `refusal`, and `stop()`, which ends open streams.
         listening: a socket from `bind`, which the server closes.
-        ready: called once requests are answered.
-        is_lost: asked ten times a second whether the data folder was removed or replaced.
+        ready: called once the server answers requests.
+        is_lost: called ten times a second, returns whether the data folder was removed or replaced.
 
     Raises:
         FolderLost: `is_lost` returned True.
@@ -139,7 +142,7 @@ async def _watch(
     idle_stop: float | None,
     is_lost: Callable[[], bool],
 ) -> None:
-    """Announce that the server has started, and have it exit when it must."""
+    """Announce that the server has started, and stop it when it must end."""
     service = app.state.service
     _handle_signals(server)
     try:
@@ -162,7 +165,7 @@ async def _watch(
 
 
 def _handle_signals(server: uvicorn.Server) -> None:
-    """Replace uvicorn's handlers, which raise the signal again after the shutdown: the ready file would stay behind."""
+    """Replace uvicorn's handlers. They raise the signal again after the shutdown, so the ready file would remain."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if not server.should_exit:
@@ -178,26 +181,28 @@ def _handle_signals(server: uvicorn.Server) -> None:
 
 
 def _kill_after_deadline() -> None:
-    # A thread in C: it ends the process however it hangs, and logs where.
+    # A thread in C: it ends the process even if it hangs, and logs where.
     faulthandler.dump_traceback_later(END_SECONDS, exit=True)
 
 
 def _tune_interpreter() -> None:
-    """Let threads give way sooner, and collect garbage seldom and never what was imported: with 1,000 streams a full
-    collection stops the service for 0.1 s."""
+    """Let threads switch sooner, and collect garbage rarely, without imported objects.
+
+    With 1,000 streams, a full collection stops the service for 0.1 s.
+    """
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
 
 
 def _connections() -> int:
-    """Return the most connections at a time. Each may need a second descriptor, for a file."""
+    """Return the maximum number of connections. Each may need a second descriptor, for a file."""
     return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
 
 
 def _descriptors() -> int:
     """Raise the limit of this process's descriptors as far as possible, and return it."""
-    if sys.platform == "win32":  # sockets are no descriptors there
+    if sys.platform == "win32":  # sockets are not descriptors there
         return DESCRIPTORS_MAX
     import resource
 

@@ -1,6 +1,8 @@
-"""Rows of the database as frozen records, read and written by named queries: in a module's `.sql` file, each statement
-has a line `-- name: claim` above it. One that PostgreSQL needs otherwise is followed by its own, `-- name: claim, in
-PostgreSQL`."""
+"""Rows of the database as frozen records, and named queries from a module's `.sql` file.
+
+Each statement has a line `-- name: claim` above it. If PostgreSQL needs another one, it follows as `-- name: claim, in
+PostgreSQL`.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,15 @@ M = TypeVar("M", bound=BaseModel)
 _NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
 _OTHER = ", in PostgreSQL"
 in_postgres: Final[dict[str, str]] = {}
-"""What PostgreSQL executes in place of a named statement, by its text; most are the same for both."""
+"""PostgreSQL's statement by the text of the named one. Most statements are the same for both."""
 
 
 def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
-    """Return the statements of `file` by name: a path below `service/` without its ending, such as `runs/runs`.
+    """Return the statements of `file` by name. `file` is a path below `service/` without its ending, such as
+    `runs/runs`.
 
-    A statement may have `{entry}` where the list `columns["entry"]` belongs."""
+    A statement may have `{entry}` in place of the list `columns["entry"]`.
+    """
     text = resources.files("agentsvc_nb.service").joinpath(f"{file}.sql").read_text(encoding="utf-8")
     for name, listed_columns in columns.items():
         text = text.replace(f"{{{name}}}", ", ".join(listed_columns))
@@ -37,7 +41,7 @@ def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
 
 
 def returned(tx: Tx, statement: str, /, **params: Any) -> Row:
-    """The row of a statement that always returns one."""
+    """Return the row of a statement that always returns one."""
     row = tx.one(statement, **params)
     assert row is not None
     return row
@@ -48,8 +52,10 @@ def record(made: type[R], row: Row, /, **read: Any) -> R: ...
 @overload
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None: ...
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
-    """The record of a row, with `read` in place of some columns, and without those that a newer version has added to
-    the database that this one works with, too; None without a row."""
+    """Return the record of a row, or None without a row. `read` replaces some columns.
+
+    Ignore columns that a newer version has added to a shared database.
+    """
     if row is None:
         return None
     values = {**row, **read}
@@ -57,19 +63,22 @@ def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
 
 
 def public(model: type[M], made: object, /, **computed: Any) -> M:
-    """The wire model of a record: each field is `computed`, or the record's of the same name, of which times become
-    texts. Fields that are neither keep their defaults."""
+    """Return the wire model of a record.
+
+    Each field is `computed`, or the record's value of the same name, with times as text. Other fields keep their
+    defaults.
+    """
     names = [name for name in model.model_fields if name not in computed and hasattr(made, name)]
     return model(**{name: wire_value(name, getattr(made, name)) for name in names}, **computed)
 
 
 def wire_value(name: str, column: Any) -> Any:
-    """The value of the column of this name in a field of a wire model: times are RFC 3339."""
+    """Convert the value of a column to a field of a wire model: times become RFC 3339."""
     return rfc3339(column) if name.endswith("_at") and column is not None else column
 
 
 def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """A list in SQL, and its parameters.
+    """Return a list in SQL, and its parameters.
 
     >>> listed(["a", "b"])
     ('(:v0, :v1)', {'v0': 'a', 'v1': 'b'})
@@ -79,7 +88,10 @@ def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def beginning(data: bytes | str, chars: int) -> str:
-    """The first `chars` characters of a text of which `data` has as many or more, or the first 4 * `chars` bytes."""
+    """Return the first `chars` characters of a text.
+
+    `data` has at least that many characters, or the first 4 * `chars` bytes.
+    """
     return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # a character may be cut
 
 
@@ -87,6 +99,6 @@ _sql = load("newest")
 
 
 def newest(tx: Tx) -> int | None:
-    """The time of the newest record in ms; None when there is none."""
+    """Return the time of the newest record in ms, or None if there is none."""
     at: int | None = returned(tx, _sql["newest"])["at"]
     return at

@@ -1,5 +1,6 @@
-"""Times: in the API RFC 3339 in UTC with milliseconds (docs/api/conventions.md), internally integer milliseconds
-since 1970."""
+"""Times: RFC 3339 in UTC with milliseconds in the API (docs/api/conventions.md), integer milliseconds since 1970
+inside.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def rfc3339(ms: int) -> str:
 
 
 def utc_day(ms: int) -> str:
-    """The UTC day within which an Idempotency-Key deduplicates (docs/api/runs.md "Idempotency keys").
+    """Return the UTC day within which an Idempotency-Key deduplicates (docs/api/runs.md "Idempotency keys").
 
     >>> utc_day(0)
     '1970-01-01'
@@ -25,7 +26,7 @@ def utc_day(ms: int) -> str:
 
 
 def utc_month(ms: int) -> str:
-    """The UTC calendar month that usage is billed in (docs/api/accounts.md "Money").
+    """Return the UTC calendar month to which usage is billed (docs/api/accounts.md "Money").
 
     >>> utc_month(0)
     '1970-01'
@@ -34,7 +35,7 @@ def utc_month(ms: int) -> str:
 
 
 def month_end(ms: int) -> int:
-    """The end of the UTC month that contains `ms`, in ms.
+    """Return the end of the UTC month that contains `ms`, in ms.
 
     >>> rfc3339(month_end(0))
     '1970-02-01T00:00:00.000Z'
@@ -44,18 +45,18 @@ def month_end(ms: int) -> int:
 
 
 def local_day(ms: int) -> str:
-    """The calendar day that contains `ms`, in the zone of this machine."""
+    """Return the calendar day that contains `ms`, in the time zone of this machine."""
     return _local(ms).date().isoformat()
 
 
 def local_day_end(ms: int) -> int:
-    """The end of the day that contains `ms`, in ms, in the zone of this machine."""
+    """Return the end of the day that contains `ms`, in ms, in the time zone of this machine."""
     tomorrow = _local(ms).date() + timedelta(days=1)
-    # Made local after the date has changed: a day may have 23 or 25 hours.
+    # Make it local after the change of date: a day may have 23 or 25 hours.
     return round(datetime.combine(tomorrow, time()).astimezone().timestamp() * 1000)
 
 
-@lru_cache(4096)  # consecutive events, and records that are read again, fall into the same second
+@lru_cache(4096)  # consecutive events, and records that are read again, are often of the same second
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
