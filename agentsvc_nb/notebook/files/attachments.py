@@ -19,12 +19,12 @@ from agentsvc_nb.notebook.state.session import Session
 from agentsvc_nb.wire.text import label
 
 COLUMNS_DESCRIBED: Final = 8
-"""How many columns of a DataFrame its description names."""
+"""The maximum number of columns that a DataFrame's description names."""
 _PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
 
 
 def base_name(name: str) -> str:
-    """The name of a file as a page tells it, without folders; `file` if nothing is left that could be a file's.
+    """Return the name of a file from a page without folders; `file` if no valid file name remains.
 
     >>> base_name("C:\\\\data\\\\a.csv"), base_name("\\\\"), base_name("..")
     ('a.csv', 'file', 'file')
@@ -41,12 +41,12 @@ def in_memory_file(name: str, data: bytes) -> AttachedFile:
 def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFile, str]:
     """Return the DataFrame in the variable `name` as an attachment `name.csv`, and a line that describes it.
 
-    Its index becomes a column of the file, unless it only numbers the rows. Raises `AskError` when there is no such
-    variable, or it is not a DataFrame.
+    Its index becomes a column, unless it only numbers the rows. Raises `AskError` when the variable does not exist or
+    is not a DataFrame.
     """
     value = _variable("--df", name, variables)
     content = uploads.encoded(value)
-    if content is None or content.name != "table.csv":  # the name that the client gives to tables
+    if content is None or content.name != "table.csv":  # the client gives this name to tables
         raise AskError(
             f"--df {name}: that is a {type(value).__name__}, not a DataFrame; nothing was sent.",
             "Make a pandas DataFrame of it, or save it to a file and use --file.",
@@ -104,7 +104,7 @@ def _summary(frame: Any) -> str:
 
 @dataclass(frozen=True)
 class AttachedFile:
-    """A file to attach: the file at `path`, or if there is `data`, those bytes under the name of `path`."""
+    """A file to attach: the file at `path`, or, if `data` is given, those bytes under the name of `path`."""
 
     path: Path
     sha256: str
@@ -117,10 +117,11 @@ class AttachedFile:
 
 
 def attachments(patterns: Iterable[str | Path], *, folders: bool = False) -> tuple[AttachedFile, ...]:
-    """Return the files that paths or globs name, with their SHA-256, each once; of `folders` all below them.
+    """Return the files that paths or globs name, each once, with their SHA-256. With `folders`, include all files below
+    named folders.
 
     Raises:
-        AskError: a pattern matches no file or names a folder that may not be named, or a file cannot be read.
+        AskError: a pattern matches no file, names a folder that is not allowed, or a file cannot be read.
     """
     paths = dict.fromkeys(path for pattern in patterns for path in _matches(str(pattern), folders))
     return tuple(AttachedFile(path, _digest(path)) for path in paths)
@@ -157,7 +158,7 @@ def _digest(path: Path) -> str:
 
 
 def chat_with_files(session: Session) -> str | None:
-    """Return the notebook's chat if there is one and this account has it, so that other chats may begin with its files.
+    """Return the notebook's chat if it exists and this account has it, so that other chats may begin with its files.
 
     Raises the client's errors.
     """

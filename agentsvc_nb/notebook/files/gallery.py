@@ -1,4 +1,4 @@
-"""The pictures of a chat: thumbnails, large views, the picture that one was edited from, and a static gallery."""
+"""The pictures of a chat: thumbnails, large views, the source of an edited picture, and a static gallery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agentsvc_nb.wire.text import escape, label, worded
 
 Read = Callable[[WorkspaceFile], bytes]
 _LARGE_CHARS: Final = 400_000
-"""The longest large view in base64: 300 kB."""
+"""The maximum length of a large view in base64, which is 300 kB."""
 _CACHED_CHARS: Final = 10_000_000
 _WORDS: Final = ("headline", "text", "cta", "brand")
 _WORDS_CHARS: Final = 300
@@ -32,8 +32,9 @@ _WORDS_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is known of a picture: its thumbnail as a data URI (empty if it can't be shown), the words drawn on it, and
-    the path and SHA-256 of the picture that it was edited from."""
+    """The facts about a picture: its thumbnail as a data URI (empty if it can't be shown), the text drawn on it, and
+    the path and SHA-256 of the picture that it was edited from.
+    """
 
     thumb: str = ""
     words: str = ""
@@ -41,19 +42,19 @@ class Picture:
     source_id: str = ""
 
     def alt(self, file: WorkspaceFile) -> str:
-        """Return the alternative text: the words on the picture, else its name."""
+        """Return the alternative text: the text drawn on the picture, otherwise its name."""
         return self.words or label(file.name or file.file_name or file.path)
 
 
 class Pictures:
-    """Reads pictures with `read`, which returns the bytes of a file or raises `AskError`. Caches their thumbnails."""
+    """Read pictures with `read`, which returns the bytes of a file or raises `AskError`. Caches their thumbnails."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
         self._cache = LruCache[str, Picture](_CACHED_CHARS, lambda picture: len(picture.thumb))
 
     def thumbnails(self, files: Iterable[WorkspaceFile]) -> Iterator[tuple[WorkspaceFile, Picture]]:
-        """Yield what is known of each picture, as soon as it is decoded. Raises `AskError` when the service fails."""
+        """Yield the facts about each picture as soon as it is decoded. Raises `AskError` when the service fails."""
         with Decoder() as decoder:
             for file in files:
                 if (picture := self._cache.get(file.path + file.id)) is None:
@@ -70,7 +71,8 @@ class Pictures:
             return _uri(self._decode(decoder, "large", file), _LARGE_CHARS)
 
     def source(self, file: WorkspaceFile, among: Mapping[str, WorkspaceFile]) -> tuple[WorkspaceFile | None, str]:
-        """Return the picture that one was edited from, if it is `among` the files by path, and a sentence if it is not.
+        """Return the picture that `file` was edited from, if it is `among` the files by path; otherwise None and a
+        sentence why not.
 
         Raises `AskError` when the service fails.
         """
@@ -93,7 +95,7 @@ class Pictures:
         with TemporaryDirectory(prefix="agentsvc-picture-") as folder, contextlib.suppress(CannotShow):
             (path := Path(folder) / "picture").write_bytes(data)
             return decoder.decode(scaling, path)
-        return {}  # a picture that can't be shown leaves the others
+        return {}  # one broken picture must not hide the others
 
 
 def _picture(found: Mapping[str, Any]) -> Picture:
@@ -149,7 +151,7 @@ def static_gallery(session: Session, pattern: str = "*") -> Bundle:
 
 
 def gallery_bundle(pictures: Pictures, files: Iterable[WorkspaceFile], among: Mapping[str, WorkspaceFile]) -> Bundle:
-    """At most 12 thumbnails with their paths, within the size limit of an output; further pictures by name only."""
+    """Return at most 12 thumbnails with their paths, within an output's size limit; further pictures by name only."""
     files = list(files)
     figures, left = list[str](), file_table.OUTPUT_BYTES
     for file, picture in pictures.thumbnails(files[: file_table.PER_OUTPUT]):

@@ -1,4 +1,4 @@
-"""The files of the notebook's chat: list, put, get, search with the matches marked, preview the beginning of one."""
+"""The files of the notebook's chat: list, put, get, search with marked matches, and preview the beginning of one."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def listed(session: Session) -> list[WorkspaceFile]:
 
 
 def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
-    """Return the files of this notebook's chat, none if it does not exist yet, and those that go along with the next
-    question. Raises `AskError` when the service fails."""
+    """Return the files of this notebook's chat (none before it exists), and those staged for the next question.
+
+    Raises `AskError` when the service fails.
+    """
     found = listed(session) if session.known_chat(session.address()) else []
     return found, [*session.staged.values()]
 
@@ -106,14 +108,14 @@ def reader(client: AgentService, chat: str | None) -> Read:
 
 
 REASONS_MAX: Final = 10
-"""Files that can't be read whose reasons `%files` shows."""
+"""The maximum number of unreadable files whose reasons `%files` shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
     """The result of `files_put`: names of the files sent, and of those already there (`same`).
 
-    `staged`: the chat does not exist yet, so the files are attached to the next question.
+    `staged`: the chat does not exist yet, so the next question attaches the files.
     """
 
     sent: tuple[str, ...]
@@ -203,11 +205,12 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
 
 
 def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool = True) -> UploadResult:
-    """Upload files (paths, folders or globs) to this notebook's chat, except those that it has with the same name and
-    content. With `by_cell`, cells that run later depend on these files, and cells that ran earlier do not.
+    """Upload files (paths, folders or globs) to this notebook's chat, except those that it already has with the same
+    name and content. With `by_cell`, cells that run later depend on these files; cells that ran earlier do not.
 
-    Before the chat's first ask, up to ten files are staged and attached to it; more make the chat. Raises `AskError`
-    when a pattern matches no file, two files have one name, a file cannot be read, or the service fails.
+    Before the chat's first question, up to ten files are staged and attached to it; more files create the chat. Raises
+    `AskError` when a pattern matches no file, two files have the same name, a file cannot be read, or the service
+    fails.
     """
     wanted = attachments(patterns, folders=True)
     _check_names(wanted)
@@ -215,7 +218,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
         raise AskError("Name the files to put.", "For example: %files put data/*.csv")
     client = session.client()
     chat = session.known_chat(session.address())
-    # A kernel of yesterday: the service keeps a staged file for a day.
+    # The kernel may run since yesterday: the service keeps a staged file for a day.
     session.staged = {name: file for name, file in session.staged.items() if (file.expires_at or now()) >= now()}
     try:
         there = session.staged_uploads | (listed_uploads(client, chat) if chat else set())
@@ -223,7 +226,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
-    if by_cell:  # also with files that were there already: the cells below find them before themselves
+    if by_cell:  # include files that were already there, because cells below depend on them
         session.record_put({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
     staged = session.known_chat(session.address()) is None
@@ -231,7 +234,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
 
 
 def _check_names(wanted: Sequence[AttachedFile]) -> None:
-    """Raise `AskError` for two files of one name: the later would replace the earlier."""
+    """Raise `AskError` for two files with the same name: the later would replace the earlier."""
     first: dict[str, Path] = {}
     for file in wanted:
         if (other := first.setdefault(file.path.name, file.path)) is not file.path:
@@ -239,7 +242,9 @@ def _check_names(wanted: Sequence[AttachedFile]) -> None:
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
-    """Put files into the chat, or stage them for its first ask; of more than an ask takes, the chat is made now."""
+    """Put files into the chat, or stage them for its first question. Create the chat now if there are too many for one
+    question.
+    """
     address = session.address()
     staging = chat is None and len({*session.staged, *(file.path.name for file in wanted)}) <= limits.ATTACHMENTS_MAX
     where: CallTarget = {"chat": chat, "session": None if chat or staging else address.session, "project": None}
@@ -258,8 +263,10 @@ _GLOB: Final = re.compile(r"[*?[]")
 
 
 def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
-    """What is wanted of this notebook's chat, with the paths that fit each glob in its place. Raises `AskError` for one
-    that fits no file."""
+    """Return the wanted paths, with each glob replaced by the paths in this notebook's chat that match it.
+
+    Raises `AskError` for a glob that matches no file.
+    """
     if not any(_GLOB.search(one) for one in wanted):
         return list(wanted)
     there = [file.path for file in listed(session)]
@@ -273,12 +280,11 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
 
 
 def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
-    """Download a file of this notebook's chat into a folder, under its own name; a missing folder is created.
+    """Download a file of this notebook's chat into a folder under its name. Creates a missing folder.
 
-    A `to` with the suffix of the file, such as `today.csv`, is the name of the new file, unless it ends with a slash or
-    is a folder.
-    Another file of that name is replaced only with `force`, else raises `AskError`; so does an unknown path, a failing
-    service, or a folder that cannot be written to.
+    A `to` with the suffix of the file, such as `today.csv`, names the new file, unless it ends with a slash or is a
+    folder. Raises `AskError` for an unknown path, when the service fails, when the folder is not writable, or when
+    another file has that name (unless `force`).
     """
     chat = chat_of(session)
     target = Path(to).expanduser()
@@ -287,7 +293,7 @@ def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool 
     folder = target.parent if renamed else target
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Downloaded within the same folder, so that the complete file can be renamed into its place at once.
+        # Download within the same folder, so that the complete file can be renamed at once.
         with errors_as_cells(session), TemporaryDirectory(prefix=".agentsvc-", dir=folder) as aside:
             come = session.client().files.download(_the_file(session, path).path, chat=chat, to=aside)
             assert isinstance(come, Path)
@@ -335,7 +341,7 @@ def searched(session: Session, words: str, chat: str) -> FileSearch:
 
 
 def search_bundle(found: FileSearch, words: str) -> dict[str, str]:
-    """The results of a search as a table, with the matched words marked in their passages."""
+    """Return the results of a search as a table, with the matched words marked in their passages."""
     count = len(found.results)
     note = (
         f"{count} file{'s' * (count != 1)}"
@@ -364,7 +370,7 @@ def _passage_html(parts: list[SnippetPart]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Escape a part of a snippet, keeping a blank at each end: `escape` strips them, but here they separate words."""
+    """Escape a part of a snippet and keep a blank at each end, because it separates words; `escape` strips it."""
     edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
     return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
 
@@ -392,7 +398,7 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
 
 
 def files_versions(session: Session, path: str) -> ResultTable:
-    """List the versions of a file of this notebook's chat, also of one that was removed, the current one first.
+    """List the versions of a file of this notebook's chat, the current one first. The file may have been removed.
 
     Raises `AskError` when there is no such file, or the service fails.
     """
@@ -406,8 +412,8 @@ def files_versions(session: Session, path: str) -> ResultTable:
 
 
 def files_restore(session: Session, path: str, version: str | None = None) -> str:
-    """Bring an earlier version of a file back: the one of this number, or the one before the current, or of a removed
-    file its last. Returns what was done as a sentence.
+    """Restore an earlier version of a file: the given number, the one before the current, or the last of a removed
+    file. Returns a sentence that says what was restored.
 
     Raises `AskError` when there is no such file or version, or the service fails.
     """
@@ -427,7 +433,7 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
 
 
 def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
-    """Return the versions of the file of this path or name, or of the removed file at this path."""
+    """Return the versions of the file with this path or name, or of the removed file at this path."""
     files = listed(session)
     if len(fitting := _fitting(files, path)) == 1:
         return versions(session, fitting[0])
@@ -441,7 +447,7 @@ def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
 
 
 def _restorable(found: Sequence[WorkspaceFile]) -> Sequence[WorkspaceFile]:
-    """Return the versions that are not the current content."""
+    """Return the versions before the current one, or all of a removed file."""
     return found if found[0].removed else found[1:]
 
 
@@ -452,7 +458,7 @@ def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
 
 
 def _the_file(session: Session, path: str) -> WorkspaceFile:
-    """Return the file at a path, or the only one of that name."""
+    """Return the file at a path, or the only one with that name."""
     files = listed(session)
     fitting = _fitting(files, path)
     if len(fitting) != 1:
@@ -461,6 +467,6 @@ def _the_file(session: Session, path: str) -> WorkspaceFile:
 
 
 def _fitting(files: Sequence[WorkspaceFile], path: str) -> Sequence[WorkspaceFile]:
-    """Return the file at a path, or all of that name."""
+    """Return the file at a path, or all with that name."""
     exact = [file for file in files if file.path == path]
     return exact or [file for file in files if path in (file.file_name, file.name)]

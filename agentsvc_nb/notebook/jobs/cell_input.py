@@ -97,7 +97,7 @@ def _written_body(given: Any) -> str:
         if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
             return lines
     except AskError:
-        pass  # for example a key that can't stand in a line
+        pass  # for example a key that a line cannot hold
     text = json.dumps(given, indent=2, ensure_ascii=False)
     return text if plain(text) == text else json.dumps(given, indent=2)
 
@@ -113,7 +113,7 @@ def _flattened(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 
 def _written_value(value: Any) -> str:
     if isinstance(value, str) and value:
-        # A text stands without quotes unless it would be read as something else, such as a number.
+        # Quote a text only if it would otherwise be read as something else, such as a number.
         with contextlib.suppress(AskError):
             if _read_lines(f"key: {value}") == {"key": value}:
                 return value
@@ -130,16 +130,16 @@ def _escaped(value: Any) -> Any:
 
 
 def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> None:
-    """Add a line to the next output for each text that names a file of the notebook's folder: it is sent as text.
+    """Add a note to the next output for each text that names a file of the notebook's folder: only the name is sent.
 
-    The tool is looked up only if there may be one: the path of a file in the chat is no such text.
+    Looks the tool up only if there may be such a text. The path of a file in the chat is not one.
     """
     named = {path: value for path, value in _flattened(given) if isinstance(value, str) and _names_file(value)}
     if not named:
         return
     try:
         schema = session.client().tools.describe(tool).input_schema
-    except StefanBrainError:  # the call that follows says why
+    except StefanBrainError:  # the following call reports the error
         return
     for one in rows(field(schema, schema)):
         if one.path in named and one.words.startswith("string"):

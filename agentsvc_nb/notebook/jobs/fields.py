@@ -1,6 +1,6 @@
-"""The fields of a tool's input, read from its JSON Schema, and what users read about them.
+"""The fields of a tool's input, read from its JSON Schema, and their descriptions for users.
 
-They cover the schemas that pydantic writes. Anything else is of the kind `json`, which every schema fits.
+They cover the schemas that pydantic writes. Anything else has the kind `json`, which fits every schema.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Kind = Literal[
 MISSING: Final[Any] = object()
 """The absence of a value, as distinct from null."""
 FILE_FORMAT: Final = "workspace-path"
-"""The `format` of a text that is the path of a file in the chat's workspace."""
+"""The `format` of a text that holds the path of a file in the chat's workspace."""
 ABOUT_CHARS: Final = 600
-"""The longest description that is shown."""
+"""The maximum length of a displayed description."""
 _LONG_CHARS: Final = 250
-"""A text that may be longer than this gets an input of several lines."""
+"""A text that may be longer gets an input of several lines."""
 _REFERENCES: Final = 50
-"""The most references that are followed; a longer chain is taken for a cycle."""
+"""The maximum number of references to follow; a longer chain counts as a cycle."""
 _LEVELS: Final = 4
-"""How many levels of nested fields are described. A recursive schema has no end."""
+"""The maximum depth of described fields, because a recursive schema has no end."""
 _ALTERNATIVES: Final = 6
-"""How many alternatives of a type are named."""
+"""The maximum number of alternatives of a type to name."""
 _INITIALS: Final = frozenset({"html", "url", "id", "cta", "json", "csv", "pdf", "seo"})
 _KINDS: Final[Mapping[object, Kind]] = {
     "string": "text",
@@ -46,10 +46,10 @@ _WORDS: Final = {"file": "path of a file", "flag": "boolean", "text": "string", 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a schema, whose references `schema` leaves to `root`, the whole document.
+    """A field of a schema. `root` is the whole document, which resolves references in `schema`.
 
-    `name` is its key in the containing object, empty for items of an array. Of a value or null, the field is that of
-    the value, and `nullable`.
+    `name` is its key in the containing object, empty for items of an array. For a value that may be null, the field is
+    that of the value, with `nullable`.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Field:
 
     @property
     def default(self) -> Any:
-        """The schema's default, or the value of a required constant, else MISSING."""
+        """The schema's default, or the value of a required constant, otherwise MISSING."""
         return self.schema.get("default", self.schema["const"] if self.kind == "const" and self.required else MISSING)
 
     @property
@@ -80,7 +80,7 @@ class Field:
 
     @property
     def options(self) -> list[tuple[str, Any]]:
-        """The names and values to choose from: of a flag, constant, `choice`, or an item of `choices`."""
+        """The names and values to choose from, for a flag, a constant, a `choice`, or an item of `choices`."""
         if self.kind == "flag":
             return [("yes", True), ("no", False)]
         schema = _resolve(self.schema.get("items"), self.root) if self.kind == "choices" else self.schema
@@ -92,7 +92,7 @@ class Field:
         return [field(part, self.root, name=name, required=name in required) for name, part in parts]
 
     def others(self) -> Field | None:
-        """The field of the values of further keys, if `additionalProperties` allows some; else None."""
+        """The field of additional values if `additionalProperties` allows some, otherwise None."""
         part = self.schema.get("additionalProperties")
         return field(part, self.root, title="Value") if part is True or isinstance(part, Mapping) else None
 
@@ -102,7 +102,7 @@ class Field:
 
     @property
     def limits(self) -> str:
-        """What a value must keep to, in sentences, and what each item of a list must."""
+        """The constraints of a value, and of each item of a list, in sentences."""
         each = _bounds(self.item().schema) if self.kind == "array" else ()
         return " ".join([*_bounds(self.schema), *(f"Each: {said[0].lower()}{said[1:]}" for said in each)])
 
@@ -126,7 +126,7 @@ class Field:
 
 
 class FieldRow(NamedTuple):
-    """A field in the table of a tool; `path` is its name, or of a nested one as in `outputs.count`."""
+    """A field in the table of a tool; `path` is its name, or a nested path such as `outputs.count`."""
 
     path: str
     words: str
@@ -136,7 +136,7 @@ class FieldRow(NamedTuple):
 
 
 def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
-    """Yield the fields of an object; nested objects are flattened to paths."""
+    """Yield the fields of an object, with nested objects flattened to paths."""
     for one in of.properties():
         at = f"{path}{one.name}"
         if one.kind == "object" and one.properties() and depth < _LEVELS:
@@ -146,7 +146,7 @@ def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
 
 
 def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
-    """Return an input to begin from: defaults, and for required fields without one an example or `…`."""
+    """Return a first input: defaults, and an example or `…` for required fields without one."""
     found: dict[str, Any] = {}
     for one in of.properties():
         if one.default is not MISSING:
@@ -159,7 +159,7 @@ def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
 
 
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
-    """Return the field of a schema. Its title is that beside a `$ref`, not that of the referenced schema."""
+    """Return the field of a schema. The title next to a `$ref` precedes that of the referenced schema."""
     schema = _resolve(part, root)
     alternatives = [_resolve(one, root) for one in _list(schema, "anyOf")]
     values = [one for one in alternatives if one.get("type") != "null"]
@@ -169,7 +169,7 @@ def field(part: object, root: Schema, *, name: str = "", title: str = "", requir
         schema = {**values[0], **own}
     called = part.get("title") if isinstance(part, Mapping) and name else ""
     if not isinstance(called, str) or called in ("", name.replace("_", " ").title()):
-        # Pydantic's own titles have capitals like a headline.
+        # Pydantic capitalises its titles like a headline.
         first, *others = (word.upper() if word in _INITIALS else word for word in name.split("_"))
         called = title or " ".join([first[:1].upper() + first[1:], *others]) or "Value"
     return Field(name, label(called, 120) or "?", _kind(schema, root), schema, root, required, nullable)
@@ -209,14 +209,14 @@ def _kind(schema: Schema, root: Schema) -> Kind:
 
 
 def shown(value: Any) -> str:
-    """Format a value as one line: a text as it is if that is unambiguous, else as JSON."""
+    """Format a value as one line: unambiguous text unchanged, anything else as JSON."""
     if isinstance(value, str) and value and label(value, 120) == value and not value.isnumeric():
         return value
     return label(json.dumps(value, ensure_ascii=False), 120)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON: 1 equals neither 1.0 nor true."""
+    """Return True if two values are the same JSON: 1 equals neither 1.0 nor true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

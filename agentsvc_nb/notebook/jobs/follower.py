@@ -25,11 +25,11 @@ from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
 
 LOOK_SECONDS: Final = 1.0
-"""The longest interval between two polls, even if the service recommends a longer one: reading a job is free."""
+"""The maximum seconds between two polls, even if the service recommends more: reading a job is free."""
 PICTURED_BYTES: Final = 1_000_000
-"""Once the output of several jobs has this many characters of HTML, further jobs are shown without thumbnails."""
+"""When the output of several jobs has this many characters of HTML, further jobs have no thumbnails."""
 GONE: Final = ToolError(code="job_not_found", message="The service has no such job of this account.")
-"""The error of a job that the service answers 404 for."""
+"""The error of a job for which the service answers 404."""
 
 
 class JobResult(WorkResult):
@@ -50,20 +50,22 @@ class JobResult(WorkResult):
 
 
 class JobScreen:
-    """Where the progress of jobs is drawn; this one shows nothing."""
+    """A display of the progress of jobs; this one shows nothing."""
 
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Show background jobs in the running cell. A Cancel button calls `cancel` with its job's id; that is quick."""
+        """Show background jobs in the running cell. A Cancel button calls `cancel` with its job's id, which returns
+        quickly.
+        """
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
-        """Show the same jobs as they are after `elapsed` seconds, and the results of those that have ended."""
+        """Show the current state of the same jobs after `elapsed` seconds, and the results of ended ones."""
 
     def finish(self, bundle: Bundle) -> None:
-        """Replace everything by this final output."""
+        """Replace everything with this final output."""
 
 
 class CellScreen(JobScreen):
-    """The jobs of a running cell: one output that is updated if the host is live, then the final one."""
+    """Show the jobs of a running cell: one output, updated if the host is live, then the final one."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
@@ -76,7 +78,7 @@ class CellScreen(JobScreen):
 
 
 class SubmittedScreen(JobScreen):
-    """Background jobs in hosts that cannot update an output: a line for each job, and no more."""
+    """Show background jobs in hosts that cannot update an output: one line per job."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -87,11 +89,11 @@ class SubmittedScreen(JobScreen):
 
 
 class JobFollower:
-    """Polls jobs until all have ended, draws them, and sends cancellations. One thread follows; any may cancel.
+    """Poll jobs until all have ended, draw them, and send cancellations. One thread follows; any thread may cancel.
 
     Args:
-        timeout: in seconds; None for no limit. The jobs go on after it.
-        whole: whether results are read and shown, with thumbnails of their files, or only how the jobs ended.
+        timeout: in seconds; None for no limit. The jobs continue after it.
+        whole: whether to read and show results with thumbnails of their files, or only how the jobs ended.
     """
 
     def __init__(
@@ -120,14 +122,14 @@ class JobFollower:
         self._began = clock.monotonic()
 
     def cancel(self, job_id: str = "") -> None:
-        """Have the following thread cancel one of the jobs, or all of them. Safe to repeat; returns at once."""
+        """Ask the thread that follows to cancel one job, or all. Safe to repeat; returns at once."""
         self._unwanted |= {job_id} if job_id else set(self.jobs)
         self._wake.set()
 
     def follow(self) -> list[JobResult]:
-        """Poll and draw until all jobs have ended or the time is over. Return a result for each job.
+        """Poll and draw until all jobs have ended or the timeout elapses. Return a result for each job.
 
-        Raises `AskError` when the service fails or is gone; the output then keeps what is known.
+        Raises `AskError` when the service fails or is gone; the output then keeps the known state.
         """
         try:
             if not self._poll(self._timeout):
@@ -146,7 +148,8 @@ class JobFollower:
         """
         patience = CANCEL_SECONDS
         try:
-            # An interrupt may be the first sign of a restart: only a moment later is it known (`SHUTDOWN_SECONDS`).
+            # An interrupt may be the first sign of a restart, which is certain only a moment later
+            # (`SHUTDOWN_SECONDS`).
             clock.sleep(SHUTDOWN_SECONDS)
         except KeyboardInterrupt:  # a second one: the cell ends at once
             patience = 0.0
@@ -158,12 +161,12 @@ class JobFollower:
 
     @property
     def known(self) -> list[JobResult]:
-        """The result of each job; of one that goes on, how far it is."""
+        """The result of each job; for an active job, its progress."""
         elapsed, lines = clock.monotonic() - self._began, (*self._notes, *self._late)
         return [self.results.get(key) or JobResult(job, lines, elapsed=elapsed) for key, job in self.jobs.items()]
 
     def shown(self, *below: Bundle) -> Bundle:
-        """Return the jobs as they are known as one output."""
+        """Return the known state of the jobs as one output."""
         return jobs_bundle([*(result.shown for result in self.known), *below])
 
     def _poll(self, seconds: float | None) -> bool:
@@ -221,7 +224,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
             tool,
             dict(given),
             **session.target(address),
-            # With a key, the client may send the start again after a lost response, and there is still one job.
+            # With a key, the client may repeat the start after a lost response without creating a second job.
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
@@ -231,7 +234,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
 
 
 def accept(session: Session, accepted: JobAccepted) -> Job:
-    """Record an accepted job in the journal, and return it as it is known before it is first polled."""
+    """Record an accepted job in the journal, and return its state before the first poll."""
     remember_job(session, accepted)
     return Job(**accepted.model_dump(include={"tool", "family", "job_id", "chat", "status"}))
 
@@ -242,12 +245,12 @@ def follow(
     """Follow a job in the running cell until it ends; an interrupt cancels it.
 
     Args:
-        timeout: in seconds; None for no limit. The job goes on after it.
+        timeout: in seconds; None for no limit. The job continues after it.
 
     Raises:
         AskError: the connection to the service was lost.
-        RunFailed: the job failed, was cancelled elsewhere, or has not ended in time (not with `raise_error=False`).
-        RunStopped: the cell was interrupted.
+        RunFailed: the job failed, was cancelled elsewhere, or did not end in time (not with `raise_error=False`).
+        RunStopped: the user interrupted the cell.
     """
     follower = JobFollower(session, [job], CellScreen(bar), timeout=timeout)
     stopped = None
@@ -273,7 +276,7 @@ def work(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> JobResult:
-    """Submit a job in this notebook's chat and `follow` it. Raises `AskError`, too, when the service refuses it."""
+    """Submit a job in this notebook's chat and `follow` it. Also raises `AskError` when the service refuses the job."""
     return follow(session, submit(session, tool, given), bar, timeout=timeout, raise_error=raise_error)
 
 
@@ -282,7 +285,7 @@ def _named(job: Job) -> str:
 
 
 def _checked(result: JobResult) -> JobResult:
-    """Return the result of a job that succeeded; of another, raise `RunFailed`, whose `answer` is the result."""
+    """Return the result of a job that succeeded, or raise `RunFailed` with the result as its `answer`."""
     job = result.job
     if job.status == "succeeded" and not job.is_error:
         return result
@@ -311,10 +314,10 @@ def look(session: Session, row: Mapping[str, Any]) -> Job:
 
 
 def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool) -> AskError:
-    """Convert the service's refusal of a tool or job; the hint names the tools, or the command that describes one."""
+    """Convert the service's refusal of a tool or job. The hint names the tools, or the command that describes one."""
     failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
-        with contextlib.suppress(StefanBrainError):  # without the list, the refusal is still reported
+        with contextlib.suppress(StefanBrainError):  # report the refusal even without the list
             tools = session.client().tools.list()
             names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
             what = "tools for jobs" if jobs else "tools"
@@ -328,9 +331,9 @@ K = TypeVar("K")
 
 
 class BackgroundJobs(BackgroundResult[K]):
-    """Several jobs in the background; `finish` turns their results into the value that `wait` returns.
+    """Several background jobs. `finish` turns their results into the value that `wait` returns.
 
-    Create it in the cell, which shows the jobs, and starts the thread.
+    Create it in the cell, which shows the jobs and starts the thread.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
     """
@@ -345,7 +348,7 @@ class BackgroundJobs(BackgroundResult[K]):
 
     @property
     def status(self) -> str:
-        """The state of each job as it was last seen; does not wait."""
+        """The last known state of each job; does not wait."""
         return ", ".join(str(job.status) for job in self._follower.jobs.values())
 
     @property
@@ -358,7 +361,7 @@ class BackgroundJobs(BackgroundResult[K]):
         return self._finish(results)
 
     def left_alone(self, error: BaseException) -> None:
-        """Keep the results and progress so far in the output, with the error below."""
+        """Show the results and progress so far, with the error below."""
         why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
         self._follower.screen.finish(self._follower.shown(why))
 
@@ -367,7 +370,7 @@ class BackgroundJobs(BackgroundResult[K]):
 
 
 class BackgroundJob(BackgroundJobs[JobResult]):
-    """A job in the background. Attributes of its result wait for the job's end; can be awaited.
+    """A background job. Attributes of its result wait for the job's end. It can be awaited.
 
     Example: `later.files`, `later.data`, `await later`; without waiting `later.done()`, `later.cancel()`
     """
@@ -402,9 +405,9 @@ def start(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> BackgroundJob:
-    """Submit a job and return at once; `wait` of the returned future gives its result. Arguments as in `work`.
+    """Submit a job and return a future at once; its `wait` returns the result. Arguments as in `work`.
 
-    Raises `AskError` when the service refuses the job; later errors are raised by `wait`.
+    Raises `AskError` when the service refuses the job; `wait` raises later errors.
     """
     job = submit(session, tool, given)
     session.apart.add(job.job_id)

@@ -27,9 +27,9 @@ _ID_CHARS: Final = 8
 
 
 def jobs(session: Session) -> ResultTable:
-    """List this notebook's jobs, oldest first; the state of active ones is read from the service.
+    """List this notebook's jobs, oldest first. Read the state of active ones from the service.
 
-    Raises `AskError` when the service cannot be asked.
+    Raises `AskError` when the service cannot be reached.
     """
     for row in remembered_jobs(session):
         if _active(session, row):
@@ -41,9 +41,9 @@ def jobs(session: Session) -> ResultTable:
 def watch_in_background(
     session: Session, screen: JobScreen, wanted: Iterable[str] = (), *, timeout: float | None = None
 ) -> BackgroundJobs[ResultTable] | ResultTable:
-    """Watch jobs as `jobs_watch`, but return at once, with a future of the table.
+    """Watch jobs like `jobs_watch`, but return a future of the table at once.
 
-    Without any job to watch, returns the empty table itself. Raises `AskError` when a job is not known.
+    Returns an empty table if there are no jobs to watch. Raises `AskError` when a job is unknown.
     """
     jobs = _chosen(session, wanted)
     if not jobs:
@@ -55,12 +55,12 @@ def watch_in_background(
 def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Show a bar for each of these jobs until all have ended, and return their table.
 
-    Without `wanted`, these are all active jobs, and those that were started in the background and not watched since.
+    Without `wanted`, watches all active jobs, and background jobs not watched since they started.
 
     Raises:
-        AskError: a job is not known, or the service is gone; the output keeps the progress so far.
-        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The jobs go on.
-        RunStopped: the cell was interrupted; the jobs go on.
+        AskError: a job is unknown, or the service is gone; the output keeps the progress so far.
+        RunFailed: `timeout` seconds have elapsed; its `answer` is the table so far. The jobs continue.
+        RunStopped: the user interrupted the cell; the jobs continue.
     """
     follower = JobFollower(session, _chosen(session, wanted), CellScreen(bar), timeout=timeout, whole=False)
     try:
@@ -73,10 +73,10 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
 
 
 def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
-    """Return the jobs given; by default all active ones, and background jobs that ended since the last watch."""
+    """Return the given jobs, by default all active ones, and background jobs that ended since the last watch."""
     rows = [_the_job(session, given) for given in wanted]
     if not rows:
-        # Those that ended in the background are shown once, not with each watch from now on.
+        # Show jobs that ended in the background only once, not with each later watch.
         apart, session.apart = session.apart, set()
         rows = [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
     return [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
@@ -94,13 +94,13 @@ def _ended(session: Session, results: Sequence[JobResult], timeout: float | None
 
 
 def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
-    """Follow an active job again, or show the result of an ended one. Raises as `follower.work`."""
+    """Follow an active job again, or show the result of an ended one. Raises like `follower.work`."""
     (job,) = _chosen(session, [given])
     return follow(session, job, bar)
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
-    """Cancel jobs; safe to repeat. Raises `AskError` when one is not known, or the service fails."""
+    """Cancel jobs; safe to repeat. Raises `AskError` when one is unknown, or the service fails."""
     lines = []
     for known in _chosen(session, wanted):
         with errors_as_cells(session):

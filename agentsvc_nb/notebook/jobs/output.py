@@ -17,18 +17,18 @@ from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import Job, ToolResult
 
 BARS: Final = 20
-"""The most jobs in one output. Further jobs are followed as well, but only counted below the others."""
+"""The maximum number of jobs shown in one output. It follows further jobs too, but only counts them."""
 DATA_CHARS: Final = 8_000
 
 
 def job_state(job: Job) -> str:
-    """Return what a job is doing: its own words while it runs, else its status."""
+    """Return a job's activity in its own words while it runs, otherwise its status."""
     said = job.progress.message if job.progress is not None and job.status == "running" else ""
     return label(said, 80) if said else mark(str(job.status))
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """Return a job's progress in percent and the time left, if known; else its seconds by the service's clock."""
+    """Return a job's progress in percent and the time left if known, otherwise its seconds by the service's clock."""
     seconds = seconds_of(job)
     if job.ended or job.progress is None:
         return [f"{elapsed if seconds is None else seconds:.1f} s"]
@@ -45,7 +45,7 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
 def job_bundle(
     job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
 ) -> Bundle:
-    """Return a job's progress bar, or once it has ended its result; of one that failed it says `why`."""
+    """Return a job's progress bar, or its result once it has ended. `why`: say why it failed."""
     pieces = [mark(str(job.status)), label(job.tool, 60)]
     if job.progress is not None and job.progress.message and not job.ended:
         pieces.append(label(job.progress.message, 80))
@@ -71,7 +71,7 @@ def _bar_html(job: Job, elapsed: float) -> str:
 
 
 def submitted_bundle(job: Job) -> Bundle:
-    """Return the line of a job that is not followed here; without a bar, which would never move."""
+    """Return a line for a job that is not followed here; a bar would never move."""
     pieces = [label(job.tool, 60), label(job.job_id, 64)]
     line = " · ".join([mark(str(job.status)), *pieces])
     hint = "`%jobs watch` follows it, `%jobs cancel` stops it."
@@ -92,7 +92,7 @@ def result_bundle(
     *,
     why: bool = True,
 ) -> Bundle:
-    """Return a tool's answer as an output: its content blocks, or else its data.
+    """Return a tool's answer as an output: its content blocks, or otherwise its data.
 
     Args:
         pictured: data URIs of pictures, by path.

@@ -1,4 +1,4 @@
-"""Servers whose tools runs of the embedded service may use: add one, list them, remove one (docs/mcp.md)."""
+"""Add, list and remove MCP servers, whose tools runs of the embedded service may use (docs/mcp.md)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def servers_add(
     key_as: str | None = None,
     ask_key: Callable[[str], str] | None = None,
 ) -> PrintedText:
-    """Keep a server, at a `url` or started by a `command`; from the next run on it is used.
+    """Store a server at a `url`, or one that a `command` starts. Runs use it from the next one on.
 
-    `ask_key(prompt)` is called for its key, if given. Raises `AskError` for a wrong name or address, for a key that is
-    not given, and while another service than the embedded one is used.
+    Calls `ask_key(prompt)`, if given, for its key. Raises `AskError` for an invalid name or address, for a missing key,
+    and if the notebook uses another service than the embedded one.
     """
     own = _own(session)
     try:
@@ -57,14 +57,14 @@ def servers_add(
 
 
 def servers_remove(session: Session, name: str) -> PrintedText:
-    """Forget a server and its key. Raises `AskError` when there is none of that name."""
+    """Remove a server and its key. Raises `AskError` when there is no such server."""
     if not _own(session).remove(name):
         raise AskError(f"There is no server {label(name, 80)}.", "`%agentsvc mcp list` names them.")
     return PrintedText(f"{name} is removed, with its key. The next run has no tools of it.")
 
 
 def servers(session: Session) -> Preview:
-    """The servers that were added. Raises `AskError` while another service than the embedded one is used."""
+    """List the added servers. Raises `AskError` if the notebook uses another service than the embedded one."""
     found = _own(session).read(keys=False)
     rows: list[Row] = [(code(one.name), one.place, "yes" if one.trusted else "") for one in found]
     notes = ["`%agentsvc mcp add NAME URL` adds one."] if not found else []
@@ -72,7 +72,7 @@ def servers(session: Session) -> Preview:
 
 
 def tools_bundle() -> Bundle | None:
-    """The servers' tools as the embedded service last saw them; None when there are no servers."""
+    """Return the servers' tools as the embedded service last saw them; None without servers."""
     own = OwnServers(DataFolder(data_folder(os.environ)))
     seen = own.seen()
     names = dict.fromkeys([*(one.name for one in own.read(keys=False)), *seen])

@@ -1,4 +1,4 @@
-"""The catalog of tools, what one of them takes, and a call with its answer."""
+"""List tools, describe the input of one, and call one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tools(session: Session) -> ResultTable:
 
 
 def tools_bundle(found: list[ToolDescription]) -> Bundle:
-    """The catalog as a table."""
+    """Return the catalog as a table."""
     table: list[Row] = []
     for tool in found:
         lacks = "" if tool.available else " (not configured)"
@@ -58,7 +58,7 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
 
 
 def tools_describe(session: Session, name: str) -> Preview:
-    """Describe a tool and its input, with a cell to begin from.
+    """Describe a tool and its input, with a first cell to edit.
 
     Raises `AskError` when there is no such tool, or the service fails.
     """
@@ -70,9 +70,9 @@ def tools_describe(session: Session, name: str) -> Preview:
 
 
 def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics: bool = True) -> Bundle:
-    """A tool's description, the fields of its input, and a cell to begin from, with the values `given`.
+    """Return a tool's description, the fields of its input, and a first cell with the values `given`.
 
-    Without `magics`, a call of the client stands for the cell.
+    Without `magics`, show a call of the client instead of the cell.
     """
     whole = field(tool.input_schema, tool.input_schema)
     fields = [*islice(rows(whole), _FIELDS)]
@@ -130,13 +130,13 @@ def call(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> ToolAnswer | JobResult:
-    """Call a tool in this notebook's chat and write its answer; a tool that becomes a job is followed.
+    """Call a tool in this notebook's chat and show its answer. Follow a tool that becomes a job.
 
     Raises:
         AskError: the service refused the call, or could not be reached.
         RunFailed: the tool failed (not with `raise_error=False`).
 
-    A job raises as `follower.work`.
+    A job raises like `follower.work`.
     """
     came = invoke(session, tool, given)
     if isinstance(came, JobAccepted):
@@ -168,7 +168,7 @@ def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult 
 
 
 def tool_answer(session: Session, result: ToolResult, *, why: bool = True) -> tuple[ToolAnswer, Bundle]:
-    """Return a tool's answer, and its output, which of a tool that failed says `why`."""
+    """Return a tool's answer and its output. `why`: the output says why the tool failed."""
     pictured = {}
     if fetch := fetcher(session.client(), result.chat):
         for block in result.content[: file_table.PER_OUTPUT]:

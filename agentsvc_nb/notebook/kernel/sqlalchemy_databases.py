@@ -410,7 +410,7 @@ def _locked(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: Rules, approved: bool) -> None:
-    """Judge the relations that the server has locked. The query may read those that the user's transaction had locked."""
+    """Judge the relations that the server has locked. It may read those that the user's transaction had locked."""
     listed = ", ".join(map(str, _locked(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()

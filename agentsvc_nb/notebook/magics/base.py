@@ -108,7 +108,7 @@ class MagicsContext:
         )
 
     def screen(self) -> Screen:
-        """Return a screen for a run of the running cell. It has buttons if the page can be heard while the cell runs."""
+        """Return a screen for a run of the running cell, with buttons if the page can be heard while the cell runs."""
         from agentsvc_nb.notebook.ask.history import raise_limit
         from agentsvc_nb.notebook.widgets import outputs
 
@@ -180,7 +180,7 @@ class MagicsGroup(Magics):
 
     @contextmanager
     def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
-        """Store in the variable `name`, if given, the partial answer of a run that fails or stops in the `with` block."""
+        """Store in variable `name`, if given, the partial answer of a run that fails or stops in the `with` block."""
         try:
             yield
         except (AskError, RunFailed, RunStopped) as failed:

@@ -59,7 +59,7 @@ class CellHistory:
         )
 
     def last_failed(self, option: str) -> tuple[Cell, BaseException]:
-        """Return the cell that failed last, and its error. Raises `AskError` that names the option if none has failed."""
+        """Return the cell that failed last, and its error. Raises `AskError` with the option if none has failed."""
         if self._failed is None:
             raise AskError(
                 f"{option}: no cell has failed since the extension was loaded; nothing was sent.",

@@ -1,6 +1,6 @@
 """The journal: runs and jobs started from this machine, in one SQLite file per user (0600, WAL).
 
-The API lists neither. Here, too, the turns of this kernel in order, which are in memory only.
+The API lists neither. This module also holds the turns of this kernel in order, in memory only.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ PRAGMA user_version = 5;
 """
 _FROM_4: Final = ("ALTER TABLE runs ADD COLUMN undone_at TEXT", "PRAGMA user_version = 5")
 WAIT_SECONDS: Final = 2.0
-"""How long a journal waits while another kernel writes."""
+"""Seconds that a journal waits while another kernel writes."""
 TYPED_CHARS: Final = 4_000
-"""How much of a cell's text is stored, for chats that are shown again."""
+"""The number of characters of a cell's text that is stored, for chats that are shown again."""
 
 Upload = tuple[str, str]
 """A file's name and its SHA-256."""
@@ -126,7 +126,7 @@ class Journal:
     def start(self, entry: JournalEntry) -> None:
         """Record a start before it is sent."""
         given = asdict(entry) | {"created_at": entry.created_at or now(), "uploads": json.dumps(sorted(entry.uploads))}
-        # The same key again is a retry of a start whose response was lost; a start that has its run stays as it is.
+        # The same key again repeats a start whose response was lost. A start that has its run does not change.
         self.do(
             f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
@@ -158,9 +158,9 @@ class Journal:
         self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def unsent(self, key: str) -> None:
-        """Mark a start that did not reach the service: not listed, but its key is kept.
+        """Mark a start that did not reach the service: it is not listed, but its key is kept.
 
-        An earlier attempt with the same key may have arrived; sending the key again then finds its run.
+        An earlier attempt with the same key may have arrived; repeating the key then finds its run.
         """
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
@@ -195,7 +195,7 @@ class Journal:
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
     def attached(self, run_id: str, sha256: str) -> None:
-        """Record a file that a run has put among its chat's uploads later, so that it counts as this run's."""
+        """Record a file that a run later put among its chat's uploads, so that it counts as this run's."""
         self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
 
     def put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:
@@ -209,9 +209,10 @@ class Journal:
         return {row["sha256"] for row in rows}
 
     def begin_call(self, call_id: str) -> bool:
-        """Record that a call of the agent is about to be run in a kernel; False if one was, in this kernel or another.
+        """Record that a kernel is about to run a call of the agent. Returns False if this or another kernel has already
+        run it.
 
-        A journal that cannot be used knows of none.
+        A journal that cannot be used knows no calls.
         """
         begun = self.do(
             "INSERT INTO kernel_calls VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING call_id", [call_id, now()]
@@ -239,9 +240,10 @@ class Journal:
         return [dict(row) for row in rows]
 
     def spent(self, month: str) -> int:
-        """What all notebooks' runs of language models, begun in this UTC month (`2026-11`), have cost, in micro-cents.
+        """Return the cost in micro-cents of all notebooks' language model runs that began in this UTC month
+        (`2026-11`).
 
-        The agents without a model have no provider in their name (`offline`).
+        Agents without a model have no provider in their name (`offline`).
         """
         rows = self.do(
             "SELECT coalesce(sum(cost_microcents), 0) AS spent FROM runs"
@@ -284,7 +286,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # SQLite gives its -wal and -shm files the mode of the database.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    # Any kernel of the user may be writing: wait for it a moment. `Journal` has the lock between threads.
+    # Another kernel of the user may be writing: wait for it. `Journal` has the lock between threads.
     db = sqlite3.connect(path or ":memory:", timeout=WAIT_SECONDS, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
@@ -297,7 +299,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """SQLite does not wait for another kernel that changes this too: it says at once that the file is locked."""
+    """Switch to WAL, with retries: SQLite does not wait for another kernel that switches too, but fails as locked."""
     ends = clock.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -310,7 +312,7 @@ def _use_wal(db: sqlite3.Connection) -> None:
 
 
 def _set_up(db: sqlite3.Connection) -> None:
-    """Make the tables in one transaction: two kernels may have begun at the same time."""
+    """Create the tables in one transaction, because two kernels may start at the same time."""
     db.execute("BEGIN IMMEDIATE")
     with db:
         # A later release keeps the columns that this one knows.
@@ -326,8 +328,9 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text; `page` is the
-    front end's connection, another one after the page was loaded again."""
+    """One execution of a cell. Without cell ids (terminals, nbclient), `cell` is a hash of its text. `page` is the
+    front end's connection, which changes when the page is loaded again.
+    """
 
     cell: str
     execution: int
@@ -347,7 +350,7 @@ class TurnRecord:
 class ExecutionHistory:
     """The turns of this kernel; decides which runs may be shown again.
 
-    A page that was loaded again has lost what its cells showed meanwhile, so that each fingerprint counts once a page.
+    A reloaded page has lost what its cells showed during the reload, so each fingerprint counts once per page.
     """
 
     def __init__(self) -> None:
@@ -362,18 +365,18 @@ class ExecutionHistory:
         return {turn.key for turn in self._turns}
 
     def first(self, fingerprint: str, page: str) -> bool:
-        """Whether this kernel has run no cell with this fingerprint for this page yet."""
+        """Return True if this kernel has not yet run a cell with this fingerprint for this page."""
         return (fingerprint, page) not in ((turn.fingerprint, turn.place.page) for turn in self._turns)
 
     def asked(self, fingerprint: str, place: Place) -> bool:
-        """Whether another cell, or an earlier turn of this execution of the cell, has this fingerprint."""
+        """Return True if another cell, or an earlier turn of this execution of the cell, has this fingerprint."""
         return any(turn.fingerprint == fingerprint and not _is_rerun(place, turn.place) for turn in self._turns)
 
     def before(self, place: Place, address: str) -> str:
-        """Return the key of the turn that precedes a cell at an address; empty if none does.
+        """Return the key of the turn before a cell at an address; empty if there is none.
 
-        Earlier executions of the same cell directly before it do not count: after a restart the cell is run once, and
-        the cells below must find the same turn before them as now.
+        Ignores earlier executions of the same cell directly before it. After a restart the cell runs once, and the
+        cells below must find the same turn before them as now.
         """
         turns = [turn for turn in self._turns if turn.address == address]
         while turns and _is_rerun(place, turns[-1].place):

@@ -33,7 +33,7 @@ class Keys:
         return self._environ.get(VARIABLE, "").strip()
 
     def of(self, url: str) -> tuple[str, str] | None:
-        """Return a service's key and a phrase that says where it is from; None if there is no key."""
+        """Return a service's key and a phrase that names its origin; None if there is no key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
         if url not in self._found and (key := system_keyring.get(url)):
@@ -41,9 +41,9 @@ class Keys:
         return self._found.get(url)
 
     def typed(self, url: str, key: str, *, keep: bool = False) -> None:
-        """Use a key that was typed; with `keep`, store it in the keyring as well.
+        """Use a typed key; with `keep`, also store it in the keyring.
 
-        Raises `AskError` when the key has characters that no key has, or the keyring is missing or fails.
+        Raises `AskError` when the key has invalid characters, or the keyring is missing or fails.
         """
         if not key.isascii() or not key.isprintable() or " " in key:
             raise AskError("That is no key: it holds blanks or characters that no key has.", "Copy it once more.")

@@ -33,13 +33,13 @@ class KnownNames:
 
     files: list[str] = field(default_factory=list)
     tools: dict[str, bool] = field(default_factory=dict)
-    """Whether a tool is asynchronous (a tool for jobs), by name."""
+    """By tool name, whether it is asynchronous (a tool for jobs)."""
     projects: dict[str, str] = field(default_factory=dict)
     """Project ids by name."""
     models: list[str] = field(default_factory=list)
-    """Ids, the default first."""
+    """Model ids, the default first."""
     switches: list[str] = field(default_factory=list)
-    """Models that the embedded service could be switched to."""
+    """Models to which the embedded service could switch."""
     asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
     """The tool calls that wait for approval, by run id and call id; a watched run updates its own (`RunView.asked`)."""
     calls: list[str] = field(default_factory=list)
@@ -67,14 +67,14 @@ def errors_as_cells(session: Session) -> Iterator[None]:
 
 
 EMBEDDED = "embedded"
-"""The name used instead of the embedded service's address, because its port may change with each start."""
+"""The name used instead of the embedded service's address, because its port may change at each start."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAddress:
-    """Where a turn goes: to a chat, to the chat of a session label, or to a new chat (both None).
+    """The destination of a turn: a chat, the chat of a session label, or a new chat (both None).
 
-    A label has a chat of its own in each project; an existing chat already belongs to its project.
+    A label has a separate chat in each project. An existing chat already belongs to its project.
     """
 
     chat: str | None = None
@@ -136,14 +136,14 @@ class Session:
         self.put: dict[tuple[ChatAddress, str], str] = {}
         """SHA-256s, by address and file name, of the files that cells have put into the chat or found there."""
         self._replaced: dict[tuple[str, str], AttachedFile] = {}
-        """Files of turns that were shown again which the chat no longer has, by chat and file name."""
+        """Files of repeated turns that the chat no longer has, by chat and file name."""
         self.known = KnownNames()
         self.last_in_background: dict[str, EarlierQuestion] = {}
         """The last background question of this kernel, by the address it went to."""
         self.apart: set[str] = set()
         """Ids of jobs that were started in the background and that `%jobs watch` has not watched since."""
         self.turn_listeners: set[Callable[[], object]] = set()
-        """Called, in any thread, when a run of this kernel has begun: chats that are open show it."""
+        """Called in any thread when a run of this kernel has begun, so that open chats show it."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
@@ -162,7 +162,7 @@ class Session:
         Sends nothing.
         """
         self._url = url
-        # Chats, uploads and turns are those of the service before; their ids mean nothing to another one.
+        # Chats, uploads and turns belong to the previous service; their ids mean nothing to another one.
         self._chat = None
         self._chats = {}
         self.staged = {}
@@ -187,7 +187,7 @@ class Session:
 
     @property
     def in_use(self) -> bool:
-        """Whether this notebook has asked its service for something."""
+        """Whether this notebook has sent requests to its service."""
         return self._client is not None
 
     def client(self) -> AgentService:
@@ -200,12 +200,13 @@ class Session:
         url, key = self._connection()
         from agentsvc_nb.client.api import AgentService
 
-        with self._entering:  # runs and jobs in the background call this from their own threads
+        with self._entering:  # background runs and jobs call this from other threads
             if self._client is None or self._client[:2] != (url, key):
                 self._leave()
                 revive = self._revived if self.base_url == EMBEDDED else None
                 made = AgentService(key, url, revive=revive)
-                weakref.finalize(self, made.close)  # where nobody closes the session, when it or the program ends
+                # In case nobody closes the session, close it when it or the program ends.
+                weakref.finalize(self, made.close)
                 self._client = (url, key, made)
             return self._client[2]
 
@@ -234,12 +235,12 @@ class Session:
 
     def _revived(self) -> tuple[str, str]:
         found = self._embedded(revived=True)
-        if self._client is not None:  # the same client goes on with the new address, so that its streams go on, too
+        if self._client is not None:  # keep the client and change its address, so that its streams continue
             self._client = (*found, self._client[2])
         return found
 
     def _embedded(self, revived: bool = False) -> tuple[str, str]:
-        # Looked up each time: the service stops when idle, and another kernel may have restarted it on another port.
+        # Look it up each time: the service stops when idle, and another kernel may have restarted it on another port.
         from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.settings import SettingsError
 
@@ -321,7 +322,9 @@ class Session:
         return {(file.file_name, file.sha256) for file in self.staged.values()}
 
     def record_put(self, uploads: Mapping[str, str]) -> None:
-        """Remember files (SHA-256 by name) that a cell has put into the notebook's chat: cells below depend on them."""
+        """Remember files (SHA-256 by name) that a cell has put into the notebook's chat, because cells below depend on
+        them.
+        """
         address = self.address()
         self.put.update({(address, name): sha256 for name, sha256 in uploads.items()})
         self.journal.put(self.name, self.base_url, uploads.values())
@@ -336,9 +339,9 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note which files of a turn that is shown again the chat has no more among its `current` SHA-256s.
+        """Note which files of a repeated turn are no longer among the chat's `current` SHA-256s.
 
-        A later turn must find what the cells above it attached, so that it has to attach these once more.
+        A later turn must find the files that the cells above it attached, so it must attach these again.
         """
         for file in files:
             if file.sha256 in current:

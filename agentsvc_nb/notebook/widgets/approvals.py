@@ -19,15 +19,15 @@ from agentsvc_nb.wire.text import editable, label, worded
 _RUN: Final = "Run as changed"
 _APPROVE: Final = "Approve as changed"
 Decide = Callable[[WaitingCall, Verdict], None]
-"""Send an approval, perhaps with a changed input, or a refusal. Raises `AskError` when that fails."""
+"""Sends an approval, optionally with a changed input, or a refusal. Raises `AskError` when that fails."""
 
 
 class ApprovalCards:
-    """A card for each call that waits for approval: the parts `asked/KEY` and `ran`. Clicks are handled in any thread.
+    """Show a card for each call that waits for approval: the parts `asked/KEY` and `ran`. Any thread may handle clicks.
 
     Args:
-        decide: answers calls of tools. Calls for the kernel are answered by themselves.
-        codes: whether the cards show the code of each call, and what came of those that have ended.
+        decide: decides tool calls. Calls for the kernel decide themselves.
+        codes: whether the cards show the code of each call, and the outcome of ended calls.
     """
 
     def __init__(self, front: Front, decide: Decide = lambda *_: None, *, codes: bool = True) -> None:
@@ -39,13 +39,13 @@ class ApprovalCards:
         front.on("decide", self._decided)
 
     def show(self, tools: Mapping[str, WaitingCall], codes: Sequence[KernelCall]) -> None:
-        """Show cards for exactly those of these calls that wait, and of code also what came of it."""
+        """Show cards for exactly the waiting calls among these, and the outcome of code."""
         waiting = {call.call_id: call for call in codes if call.state == "asked" and not call.by_prompt}
         self._asked = {**tools, **waiting}
         known = self._front.parts("asked/")
         parts: dict[str, Any] = dict.fromkeys(known)
         for key, call in self._asked.items():
-            # Made once: a call does not change while it waits.
+            # Build each card once: a call does not change while it waits.
             parts[f"asked/{key}"] = known.get(f"asked/{key}") or self._card(call)
         ended = [call for call in codes if call.state != "asked"] if self._codes else []
         if (drawn := [call.signature for call in ended]) != self._drawn:
@@ -72,7 +72,7 @@ class ApprovalCards:
         key, approved = str(content.get("key")), content.get("approved") is True
         reason = str(content.get("reason") or "")[:REASON_CHARS]
         if card := self._front.part(f"asked/{key}"):
-            # The next failure is news, even if it is the same.
+            # Clear the failure, so that the same failure is announced again.
             self._front.remember({f"asked/{key}": {**card, "failed": ""}})
         call = self._asked.get(key)
         edited = content.get("edited") if approved else None
@@ -89,14 +89,14 @@ class ApprovalCards:
         try:
             verdict.input = None if text is None else _read_input(text)
             self._decide(call, verdict)  # the run's next event removes the card
-        except Exception as error:  # an error in a thread would go unseen
+        except Exception as error:  # nobody would see an error in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             if card := self._front.part(f"asked/{key}"):
                 self._front.change({f"asked/{key}": {**card, "failed": worded(said, SAID_CHARS)}})
 
 
 def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
-    """Return what may be approved besides this call, by a name for the page, each in words."""
+    """Return the standing approvals that the user may give with this call: for each name, its label and scope."""
     if isinstance(call, KernelCall) or not call.standing:
         return {}
     found: dict[str, tuple[str, NewStandingApproval | None]] = {"": ("this call", None)}
@@ -111,7 +111,7 @@ def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingA
 
 
 def _read_input(text: str) -> dict[str, Any]:
-    """Return the arguments that were edited. Raises `AskError`."""
+    """Parse the edited arguments. Raises `AskError`."""
     try:
         found = read_json(text)
     except ValueError as error:

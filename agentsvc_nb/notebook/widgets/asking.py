@@ -1,4 +1,4 @@
-"""The live screen of a run in the foreground whose page can be heard while its cell runs: it has buttons."""
+"""The live screen of a foreground run, with buttons: its page can be heard while the cell runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 class AskingScreen(LiveScreen):
-    """A live screen with buttons for calls of its run for the kernel, below the code that it shows, and with one that
-    raises the limit of a run that is near it."""
+    """A live screen with buttons for the run's kernel calls, below their code, and a button that raises the limit of a
+    run near it.
+    """
 
     def __init__(self, output: Output, raise_limit: Raise, reloads: Callable[[], int] = lambda: 0) -> None:
         super().__init__(output, reloads=reloads)
@@ -29,7 +30,7 @@ class AskingScreen(LiveScreen):
         self._placed = ""
 
     def _draw_limit(self, view: RunView) -> None:
-        """The card warns, next to its button. The line below the answer says only that the limit was raised."""
+        """Show the limit only once it was raised. Until then, the card warns next to its button."""
         if view.near is None:
             super()._draw_limit(view)
 

@@ -1,6 +1,7 @@
 """The files of a chat as a widget: `%files browse` shows a list, `%files gallery` a grid of the pictures.
 
-The page (`front/files.js`) has all files, so that it sorts and filters them alone; the kernel reads what it opens.
+The page (`front/files.js`) has the list of all files, and sorts and filters it alone. The kernel reads files that it
+opens.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from agentsvc_nb.wire.text import label, plain, worded
 
 Message = Mapping[str, Any]
 KEY_CHARS: Final = 500
-"""The page names a file by its path as text of at most this length."""
+"""The maximum length of a path by which the page names a file."""
 THUMBNAILS_MAX: Final = 300
-"""How many thumbnails the kernel holds for pages that are opened later."""
+"""The maximum number of thumbnails that the kernel holds for pages opened later."""
 STAGED_NOTE: Final = "goes along with the next question"
 
 
 def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
-    """Return the files of this notebook's chat, or of the `chat` that the session is for, to look through.
+    """Return a browser for the files of this notebook's chat, or of the `chat` that the session is for.
 
     Raises `AskError` when the service fails.
     """
@@ -56,7 +57,7 @@ def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
 
 
 def gallery(session: Session, pattern: str = "*", chat: str | None = None) -> WidgetWithFallback:
-    """Return the pictures that fit the glob as a grid. Raises `AskError` when there are none, or the service fails."""
+    """Return a grid of pictures that match the glob. Raises `AskError` when there are none, or the service fails."""
     files, _ = listed_and_staged(session)
     found = pictures_among(files, pattern)
     made = FileBrowser(session, files, (), pattern)
@@ -98,7 +99,7 @@ class FileBrowser:
         self._files: dict[str, WorkspaceFile] = {}
         self._staged: dict[str, StagedFile] = {}
         self._opened: tuple[str, int] | None = None
-        """The key and the version of the file that the page shows; version 0 is the current one."""
+        """The key and version of the file that the page shows; version 0 is the current one."""
         handlers: dict[str, Callable[[Message], object]] = {
             "open": self._open,
             "close": lambda _: self._close(),
@@ -135,7 +136,7 @@ class FileBrowser:
     # -- messages of the page, handled in any thread --------------------------------------------------------------
 
     def _with_file(self, act: Callable[[WorkspaceFile, int], object]) -> Callable[[Message], None]:
-        """Call `act` in the worker, with the file and the version that the page names."""
+        """Return a handler that calls `act` in the worker with the file and version that the page names."""
 
         def handle(content: Message) -> None:
             file, version = self._files.get(str(content.get("key"))), content.get("version")
@@ -245,8 +246,9 @@ def _call(handle: Callable[[Message], object], content: Message, _: object) -> N
 
 
 def _row(key: str, file: WorkspaceFile | StagedFile) -> list[Any]:
-    """Return a file as the page shows it: key, the member's own name for it, media type, size, time, version, author,
-    and for a file that can't be read the reason."""
+    """Return a file as the page shows it: key, the user's own name for it, media type, size, time, version, author, and
+    the reason if it can't be read.
+    """
     facts = _facts(file)
     if isinstance(file, StagedFile):
         return [key, "", file.media_type, file.size_bytes, None, 1, facts["by"]]

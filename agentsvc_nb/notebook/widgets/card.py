@@ -21,7 +21,7 @@ from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
 
 TAIL_CHARS: Final = 1_000
-"""How much of an answer a card shows, besides the beginning of the block that is cut."""
+"""The number of characters of an answer that a card shows, plus the beginning of the block that is cut."""
 _DRAW_SECONDS: Final = STATUS_SECONDS / 4
 _ICONS: Final = {"image": "picture", "transcript": "sound", "mail": "send", "search": "search", "page": "code"}
 
@@ -54,7 +54,7 @@ class LiveOutput:
             self._output.update(standin_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Leave one static output. The other one is emptied, since no thread can remove the output of a cell."""
+        """Leave one static output, and empty the other one, because no thread can remove the output of a cell."""
         self._output.update({"text/plain": "", "text/html": ""}, self._front_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         self._front.change(dict.fromkeys(self._front.parts()) | {"closed": bundle["text/html"]})

@@ -1,7 +1,8 @@
-"""A form for a tool's input: what the page draws (`front/form.js`), what is wrong with it, and the call.
+"""A form for a tool's input: its plan for the page (`front/form.js`), its errors, and the call.
 
-`FormPlanner` turns a JSON Schema into the plan of a form. The page sends the input back as one JSON text, so that no
-number loses digits on the way. Schemas are untrusted: their texts are labels, and `form_errors` validates in a child.
+`FormPlanner` turns a JSON Schema into the plan of a form. The page sends the input back as one JSON text, so that
+numbers keep all digits. Schemas are untrusted: their texts are only labels, and `form_errors` validates in a child
+process.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.front import Front
 
 Node = dict[str, Any]
-"""What the page draws for one field: its input (`kind`), its words, its value, and the JSON that an empty one sends."""
+"""The page's data for one field: its input (`kind`), label, value, and the JSON that an empty input sends."""
 
 DEPTH_MAX: Final = 6
 FIELDS_MAX: Final = 300
@@ -168,7 +169,7 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
     left = form_errors(schema, value)
     while left and len(found) < PROBLEMS_MAX:
         error = left.pop(0)
-        # Of alternatives, mostly a value or null, those count that the type of the value fits.
+        # Of alternatives (usually a value or null), count those that fit the type of the value.
         fitting = [
             one for one in error.alternatives if all(each.path != error.path or each.keyword != "type" for each in one)
         ]
@@ -198,14 +199,14 @@ def _written(path: Path) -> str:
 
 
 class ToolForm(Showing):
-    """A form for a tool's input: fill it in and press the button; the answer is shown below, and `form.answer` has it.
+    """A form for a tool's input. Fill it in and press the button; the answer appears below, and in `form.answer`.
 
-    A terminal, a script, nbconvert and GitHub show the fields and the call to make instead.
+    A terminal, a script, nbconvert and GitHub show the fields and the call instead.
 
     Args:
-        tool: its name.
-        given: values to begin with; the other fields begin with the tool's defaults.
-        session: the notebook's own if it is left out.
+        tool: the tool's name.
+        given: initial values; the other fields begin with the tool's defaults.
+        session: by default the notebook's own.
 
     Raises:
         AskError: there is no such tool, or no service.
@@ -213,7 +214,7 @@ class ToolForm(Showing):
     Example:
         form = ToolForm("create_images", {"request": {"brief": "Headline: Autumn sale"}})
         form            # shows it
-        form.value      # the input as it is now
+        form.value      # the current input
         form.answer     # the answer to the last call
     """
 
@@ -235,13 +236,13 @@ class ToolForm(Showing):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The input as it is now."""
+        """The current input."""
         value: dict[str, Any] = self._value
         return value
 
     @property
     def problems(self) -> dict[str, str]:
-        """What is wrong with the input, by field (`outputs.count`, `sizes[0]`); empty if it can be sent."""
+        """The error of each invalid field (`outputs.count`, `sizes[0]`); empty if the input can be sent."""
         return {_written(path): said for path, said in self._errors()}
 
     def _errors(self) -> list[tuple[Path, str]]:
@@ -249,13 +250,13 @@ class ToolForm(Showing):
         found: dict[Path, str] = {} if isinstance(self._value, dict) else {(): "The input of a tool is an object."}
         try:
             found = {} if self._fault else field_errors(self.tool.input_schema, self._value) | found
-        except (ValueError, TypeError, RecursionError) as error:  # the schema may be no schema, or no JSON
+        except (ValueError, TypeError, RecursionError) as error:  # the schema may be invalid, or not JSON
             self._fault = f"The input can't be checked here (the schema {label(error, 100)}): only the service can."
         return [*(found | self._unreadable).items()]
 
     @property
     def cell(self) -> str:
-        """The cell that sends the same input."""
+        """A cell that sends the same input."""
         return cell_input.as_cell(self.tool.name, self.tool.asynchronous, self.value)
 
     def __repr__(self) -> str:
@@ -271,7 +272,7 @@ class ToolForm(Showing):
         return outputs.fallback(f"A form for {name}.", f"`agentsvc_nb.ToolForm({name!r})`", self._mimebundle())
 
     def _ipython_display_(self) -> None:
-        """Two outputs: what stays in a saved notebook, later with the answer, and the form."""
+        """Show two outputs: a static one for the saved notebook, later with the answer, and the form."""
         from IPython.core.getipython import get_ipython
         from IPython.display import display
 
@@ -286,7 +287,7 @@ class ToolForm(Showing):
         self._saved = output, place
 
     def _display_(self) -> Any:
-        """Both, for marimo, which calls this and shows anywidgets."""
+        """Return both for marimo, which calls this and shows anywidgets."""
         import marimo
 
         return marimo.vstack([marimo.Html(self._summary()["text/html"]), self.front])
@@ -346,7 +347,7 @@ class ToolForm(Showing):
             threading.Thread(target=self._call, args=(self.value,), name="agentsvc-form", daemon=True).start()
 
     def _call(self, given: dict[str, Any]) -> None:
-        """Call the tool, in a thread of its own."""
+        """Call the tool in a separate thread."""
         session, tool = self._session, self.tool.name
         self.front.change({"busy": True, "status": None})
         try:

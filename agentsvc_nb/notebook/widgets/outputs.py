@@ -1,6 +1,4 @@
-"""The outputs of a cell by host (output area, page of voila, terminal), the screens, bars and cards drawn there, and a
-widget below a static output, which remains in a saved notebook.
-"""
+"""The outputs of a cell on each host (output area, voila page, terminal), and the screens, bars and cards there."""
 
 from __future__ import annotations
 
@@ -30,10 +28,12 @@ VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 class CellOutput:
-    """The output area of the running cell. For the main thread; another thread would write to another cell's output.
+    """The output area of the running cell. Use it on the main thread; another thread would write to another cell's
+    output.
 
     Args:
-        mark: what each message says of the cell, for a page that is loaded again while the cell runs; it is not saved.
+        mark: returns metadata about the cell for each message, for a page that reloads while the cell runs. It is not
+            saved.
     """
 
     def __init__(self, shell: Any, mark: Mapping[str, Any] | None = None) -> None:
@@ -106,8 +106,9 @@ class TerminalOutput:
 
 
 def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise | None = None) -> Screen:
-    """Return the screen of a run in the foreground for this kind of host. With `raise_limit`, a page can be heard while
-    the cell runs, and has buttons: for code, and to raise the limit of the run."""
+    """Return the screen of a foreground run for this kind of host. With `raise_limit`, the page can be heard while the
+    cell runs, so the screen has buttons for code and for the limit.
+    """
     if how == "terminal":
         return TerminalScreen(sys.stdout)
     area = output(shell, how, pages)
@@ -162,7 +163,7 @@ class WidgetWithFallback(Showing):
         area.show({**data, "text/plain": ""}, metadata=metadata)
 
     def _display_(self) -> Any:
-        """Both, for marimo, which calls this, and shows anywidgets."""
+        """Return both for marimo, which calls this and shows anywidgets."""
         import marimo
 
         return marimo.vstack([marimo.Html(self.summary["text/html"]), self.widget])

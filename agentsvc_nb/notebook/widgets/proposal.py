@@ -1,4 +1,4 @@
-"""A change of a cell that an answer proposes: the diff, and buttons that have the page write it."""
+"""The change of a cell that an answer proposes: the diff, and buttons that make the page write it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Proposal:
 
 
 def proposal_bundle(head: str, cell: Cell, after: str) -> Bundle:
-    """The diff below a line that says what became of it, and the whole cell to copy."""
+    """Return the diff below a line with its status, and the whole cell to copy."""
     line, diff = f"{head} {cell.name}.", edits.diff_bundle(cell.source, after)
     shown = f"<div>{escape(line, 500)}</div>{diff['text/html']}{edits.copy_html(after)}"
     return {"text/plain": f"{line}\n{diff['text/plain']}\n", "text/html": shown}

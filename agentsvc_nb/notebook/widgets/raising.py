@@ -14,11 +14,11 @@ from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.text import worded
 
 Raise = Callable[[str, float], object]
-"""Let a run, by its id, cost so many cents. Raises `AskError` when that fails."""
+"""Raises the limit of a run (by its id) to so many cents. Raises `AskError` when that fails."""
 
 
 class LimitCard:
-    """The part `near`, as long as the run is near its limit. Clicks are handled in any thread."""
+    """Show the part `near` while the run is near its limit. Any thread may handle clicks."""
 
     def __init__(self, front: Front, raise_limit: Raise) -> None:
         self._front = front

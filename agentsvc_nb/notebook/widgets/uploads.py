@@ -1,4 +1,4 @@
-"""Files that a page sends in slices, each when the one before has come; they are kept on disk."""
+"""Receive files that a page sends in slices, one after the other, and store them on disk."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
 
 TOGETHER: Final = 10
-"""How many files may be on their way, including those of a page that was closed."""
+"""The maximum number of files in transfer, including those of a page that was closed."""
 REMEMBERED: Final = 100
-"""How many uploads that are over are remembered: a slice that is sent again must not begin them anew."""
+"""The number of ended uploads to remember, so that a repeated slice does not begin an upload anew."""
 UNREADABLE: Final = "{} can't be read. Drop the files of a folder, not the folder."
 _BAD_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 
@@ -52,14 +52,14 @@ class SliceRefused(AskError):
 
 
 def has_come(name: str, start: object, content: bytes, at: int, size: int, read: Callable[[int, int], bytes]) -> bool:
-    """Return True for a slice that has come before, False for the next one.
+    """Return True for a slice that has already arrived, False for the next one.
 
     Args:
         start: the byte at which the slice begins.
-        at: how many of the `size` bytes have come; `read` returns them from a byte to another.
+        at: how many of the `size` bytes have arrived; `read` returns the bytes between two positions.
 
     Raises:
-        SliceRefused: the slice belongs elsewhere, or has other content than came before.
+        SliceRefused: the slice belongs elsewhere, or repeats bytes with other content.
     """
     if start == at < size:
         return False
@@ -70,12 +70,12 @@ def has_come(name: str, start: object, content: bytes, at: int, size: int, read:
 
 
 class Uploads:
-    """The uploads of a page. All methods may be called from any thread.
+    """The uploads of a page. Any thread may call its methods.
 
     Args:
         front: shows `upload/ID`, the progress of each.
-        come: called with the id and the path of a file that has come; `done` must be called for it in the end.
-        refuse: called with a sentence for a file that is not taken.
+        come: called with the id and the path of a complete file; call `done` for it in the end.
+        refuse: called with a sentence for a refused file.
     """
 
     def __init__(self, front: Front, come: Callable[[str, Path], object], refuse: Callable[[str], object]) -> None:
@@ -92,7 +92,7 @@ class Uploads:
         front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_name(content))))
 
     def done(self, key: str) -> None:
-        """Delete a file, which has been sent or is not wanted."""
+        """Delete a file that was sent or is not wanted."""
         with self._lock:
             self._over.append(key)
             if file := self._arriving.pop(key, None):

@@ -1,4 +1,4 @@
-"""The thread of a view, which does its tasks in order."""
+"""The worker thread of a view, which executes its tasks in order."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from agentsvc_nb.wire.text import label, worded
 HELD_BYTES: Final = 20 * MB
 """The limit in bytes of all attachments of a message, which are held in the kernel until it is sent."""
 OFFERED: Final = 200
-"""How many files of the chat can be chosen from."""
+"""The maximum number of the chat's files to choose from."""
 LIMITS: Final = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
 
 
 @dataclass
 class ArrivingAttachment:
-    """A file of which not all slices have come."""
+    """A file that has not arrived completely."""
 
     name: str
     size: int
@@ -124,7 +124,7 @@ class Attachments:
     def _show(self) -> None:
         uploads = [[_key(file), label(file.path.name, 80)] for file in self._files]
         chosen = [[path, label(path, 80)] for path in self._paths]
-        # One whose page was closed meanwhile comes no further; its chip removes it.
+        # If a file's page was closed, the file never completes; the user removes it with its chip.
         arriving = [[key, f"{label(file.name, 80)} …"] for key, file in self._arriving.items()]
         self._front.change({"chips": [*uploads, *chosen, *arriving] or None})
 

@@ -30,24 +30,24 @@ _INSTALL: Final = f"`%{pip_install('lab')}`, then load the page again; without `
 
 
 class Chat(Showing):
-    """Talk with the agent: several turns, streamed, with files, Stop, and approval of what has an effect.
+    """Talk with the agent: several turns, streamed, with files, Stop, and approval of calls with effects.
 
-    Its turns go into the notebook's own chat, those of `%%ask`, unless another is named. It shows all turns of the
-    chat, also those that cells, other windows and other machines add while it is open. Close leaves the conversation
-    as one static output.
+    Its turns go into the notebook's own chat, which `%%ask` uses as well, unless you name another. It shows all turns
+    of the chat, including those that cells, other windows and other machines add while it is open. Close leaves the
+    conversation as one static output.
 
-    It is shown in Jupyter, in voila, and in marimo.
+    Jupyter, voila and marimo show it.
 
     Args:
         chat: the id of another chat.
-        project: the id of a project, for a chat that begins.
+        project: the id of a project, for a new chat.
         new: begin a new chat; the notebook stays in its own.
         model: one of the service's models (`%agentsvc model`).
-        effort: how much thought it is to give: `"low"`, `"medium"`, `"high"`.
-        where: `"side"` shows it beside the notebook, where the package sidecar is installed (JupyterLab).
+        effort: how much the model thinks: `"low"`, `"medium"`, `"high"`.
+        where: `"side"` opens it next to the notebook (JupyterLab with the package sidecar).
 
     Raises:
-        AskError: an id that is none, or `chat` and `new` together; or there is no sidecar.
+        AskError: an id is invalid, `chat` and `new` are both given, or sidecar is missing.
 
     Example:
         agentsvc_nb.Chat()
@@ -78,7 +78,7 @@ class Chat(Showing):
         self._controller: ChatController | None = None
 
     def _ipython_display_(self) -> None:
-        """Two outputs: a line that stays in a saved notebook, and the widget, or later the conversation."""
+        """Show two outputs: a line that remains in a saved notebook, and the widget, or later the conversation."""
         _, widgets = here()
         output = outputs.output(self._shell, host.mode(self._shell))
         if self._conversation.closed or not widgets:
@@ -96,7 +96,7 @@ class Chat(Showing):
             output.show({**data, "text/plain": ""}, display_id=f"{place}-chat", metadata=metadata)
 
     def _show_beside(self, front: Any) -> None:
-        """Open a panel at the right of JupyterLab with the widget."""
+        """Open the widget in a panel at the right of JupyterLab."""
         from IPython.display import display
         from sidecar import Sidecar
 
@@ -112,7 +112,7 @@ class Chat(Showing):
         return self._mimebundle()["text/plain"]
 
     def close(self) -> None:
-        """Leave the conversation as one static output; a run goes on, and its answer still comes there."""
+        """Leave the conversation as one static output. An active run continues, and its answer still appears there."""
         if self._conversation.closed:
             return
         self._conversation.closed = True
@@ -121,7 +121,7 @@ class Chat(Showing):
         self._update()
 
     def _display_(self) -> Any:
-        """The widget, for marimo, which shows anywidgets and calls this."""
+        """Return the widget for marimo, which calls this and shows anywidgets."""
         return self.front
 
     @property

@@ -180,13 +180,14 @@ class ChatController:
             self._model = screen.model or self._model
             self._costs[turn.run_id] = screen.cost
             if not conversation.closed:
-                if not turn.run_id and active.question is not None:  # nothing was asked: what was typed is there again
+                # Nothing was asked: the input has the message again.
+                if not turn.run_id and active.question is not None:
                     self.attachments.give_back(active.question.files)
                     self._give_back(turn.message)
                 conversation.surplus()
                 self.show()
                 screen.end()
-                said = "The answer is complete." if failure is None else str(failure)  # a failed turn is there, too
+                said = "The answer is complete." if failure is None else str(failure)  # a failed turn stays visible
                 self.front.change({"active": None, "heard": label(said, SAID_CHARS)})
         self._changed()
         if conversation.closed:

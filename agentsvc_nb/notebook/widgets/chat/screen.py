@@ -1,4 +1,4 @@
-"""The run of a chat's last turn, drawn as parts of the front end: what it does, its text, its calls that wait."""
+"""The active run of a chat's last turn, drawn as parts of the front end: its activity, text and waiting calls."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The front end of chat, file browser and gallery: one small anywidget, plain ES modules without a build step.
 
-`Front` holds the state of a view as named parts and sends what changes; the page renders them (`common.js`, the modules
-of the view, `front.css`, the view's own style sheet). A page that is opened or loaded again says hello, and is sent all
-parts. So no text stands in a trait, which would be sent whole with each change (docs/decisions/18).
+`Front` holds the state of a view as named parts and sends changes. The page renders them (`common.js`, the modules of
+the view, `front.css`, the view's style sheet). A page that is opened or reloaded says hello and gets all parts. Text is
+never in a trait, because each change would send all of it (docs/decisions/18).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import traitlets
 from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
-"""What is done on a message of the page: its content, and its binary buffers."""
+"""Handles a message of the page: its content, and its binary buffers."""
 SAID_CHARS: Final = 1_000
-"""The longest text that a view says."""
+"""The maximum length of a text in a view."""
 _HELLO: Final = "hello"
 _BYE: Final = "bye"
 
@@ -34,18 +34,18 @@ def _source(name: str) -> str:
 
 @functools.cache
 def _answer_sheet() -> str:
-    """The look of answers, which JupyterLab loads with our extension for those in cells."""
+    """Return the style sheet of answers, which JupyterLab loads with our extension for answers in cells."""
     return files("agentsvc_nb").joinpath("labextension/static/answer.css").read_text(encoding="utf-8")
 
 
 class Front(anywidget.AnyWidget):  # type: ignore[misc]
-    """A view of the front end. All methods may be called from any thread.
+    """A view of the front end. Any thread may call its methods.
 
-    HTML in a part must come from our renderers: the page sets nothing else, and only what is on its own list of
-    elements and attributes.
+    HTML in a part must come from our renderers. The page inserts no other HTML, and keeps only elements and attributes
+    on its allow list.
 
     Args:
-        modules: the names of its modules, the view's own last, such as `chat`.
+        modules: the names of the view's modules, its main module last, such as `chat`.
     """
 
     base = traitlets.Unicode().tag(sync=True)
@@ -61,21 +61,21 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         self._heard: dict[str, Heard] = {}
         self._parts_lock = threading.RLock()
         self.views: set[str] = set()
-        """The pages that show it now, by an id of their own. A page that was closed with its window stays here."""
+        """The pages that show this view, by their ids. A page closed with its window stays here."""
         self.on_msg(self._hear)
         hear_as_addressed(self.comm)
 
     def part(self, name: str) -> Any:
-        """A part as it was set; None if there is none."""
+        """Return a part; None if there is none."""
         return self._parts.get(name)
 
     def parts(self, prefix: str = "") -> dict[str, Any]:
-        """The parts whose names begin so."""
+        """Return the parts whose names begin with `prefix`."""
         with self._parts_lock:
             return {name: value for name, value in self._parts.items() if name.startswith(prefix)}
 
     def change(self, parts: Mapping[str, Any]) -> None:
-        """Set these parts, or with None remove them, in one message; unchanged ones are not sent."""
+        """Set these parts, or remove those that are None, in one message. Does not send unchanged parts."""
         with self._parts_lock:
             new = {name: value for name, value in parts.items() if self._parts.get(name) != value}
             self.remember(new)
@@ -83,18 +83,18 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
                 self.send({"parts": new})
 
     def remember(self, parts: Mapping[str, Any]) -> None:
-        """Set parts that the page shows already; only a page that is opened later is sent them."""
+        """Set parts that the page already shows, and send them only to pages opened later."""
         with self._parts_lock:
             self._parts |= parts
             for name in [name for name in parts if parts[name] is None]:
                 del self._parts[name]
 
     def remove(self, prefix: str) -> None:
-        """Remove all parts whose names begin so."""
+        """Remove all parts whose names begin with `prefix`."""
         self.change(dict.fromkeys(self.parts(prefix)))
 
     def on(self, what: str, heard: Heard) -> None:
-        """Call `heard` on the page's messages of this kind."""
+        """Call `heard` for the page's messages of this kind."""
         self._heard[what] = heard
 
     def _hear(self, _: Any, content: Any, buffers: Sequence[memoryview] | None) -> None:
@@ -108,5 +108,5 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         elif heard := self._heard.get(str(what)):
             try:
                 heard(content, buffers or ())
-            except Exception:  # a page has nobody to raise to; what users must know the handlers put into parts
+            except Exception:  # nobody could handle the error; handlers put errors for users into parts
                 logging.getLogger(__name__).exception("The message %r of a page failed", what)
