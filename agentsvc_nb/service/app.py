@@ -60,7 +60,7 @@ DRAIN_SECONDS: Final = 4.0
 Role = Literal["service", "replica", "worker"]
 """The role of a process in a shared database.
 
-A replica answers requests, a worker executes runs, and a service does both. A process that has its own database is a
+A replica answers requests, a worker executes runs, and a service does both. A process whose database is not shared is a
 service.
 """
 THREADS: Final = (os.cpu_count() or 1) + 4
@@ -283,7 +283,7 @@ def create_app(
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
     """Return the function that lets a run's model answer the prompts of its tools, or None if no model can.
 
-    Each prompt goes to the model of its own run only.
+    Each prompt goes only to the run's model.
     """
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
-"""The field of `Settings` by its variable, without `data`: the data folder does not store its own path."""
+"""The field of `Settings` by its variable, without `data`: the data folder does not store where it is."""
 _OF_MODEL: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
@@ -178,7 +178,7 @@ class ServiceConfig:
 
     @property
     def model_is_kept(self) -> bool:
-        """Whether the model was not named for this start: it is the folder's last one or the default."""
+        """True if this start names no model. The model is then the folder's last one or the default."""
         return not (self.named.get(MODEL) or self.named.get(MODELS))
 
     def agent(self) -> Agent:
@@ -195,7 +195,7 @@ class ServiceConfig:
         return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
 
     def others(self) -> dict[str, Agent]:
-        """Return the agents of the other offered models by id. Runs of one that can't answer fail."""
+        """Return the agents of the other offered models by id. If a model can't answer, its runs fail."""
         from agentsvc_nb import agents
 
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
@@ -362,7 +362,7 @@ def restart_command(data: Path, named: Mapping[str, str] | None = None) -> str:
 def _program() -> list[str]:
     """Return `agentsvc` if that is this installation's command, otherwise this Python with `-m agentsvc_nb`.
 
-    The shell may find no `agentsvc`, or that of another installation.
+    The shell may find no `agentsvc`, or another installation's.
     """
     found = shutil.which("agentsvc")
     if found and Path(found).parent == Path(sys.executable).parent:

@@ -28,7 +28,7 @@ class NoService(Exception):
 
 
 class FolderFault(OSError):
-    """The folder can't be used, and nothing in it was changed. The message says what is wrong, and what to do."""
+    """The folder can't be used, and nothing in it was changed. The message gives the reason and the remedy."""
 
     def __init__(self, fault: str, remedy: str) -> None:
         super().__init__(f"{fault}: {remedy}.")

@@ -100,8 +100,8 @@ def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
 def ended(run: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of `run.ended`.
 
-    A record that is too large is shortened: it has the start of the output, and no structured output, a part of which
-    would be wrong. `GET /runs/{run_id}` returns the whole record.
+    A record that is too large is shortened: it has the start of the output, and no structured output, because a part of
+    it would be wrong. `GET /runs/{run_id}` returns the whole record.
     """
     payload: dict[str, Any] = {"run": run}
     if fits(payload):

@@ -84,7 +84,7 @@ class Database(Protocol):
         ...
 
     async def read_soon(self, use: Callable[[Tx], T], *, single: bool = False) -> T:
-        """Do `read` for a quick `use`, without blocking the event loop.
+        """Run a quick `use` on a snapshot, without blocking the event loop.
 
         If `single`, use no transaction: for one statement, or several that need not see the same moment.
         """
@@ -116,7 +116,7 @@ class DatabaseEngine(Database, Protocol):
         ...
 
     def write_now(self, use: Callable[[Tx], T]) -> T:
-        """Do a blocking `write`, for the command line and tests. Needs no event loop."""
+        """Write and block, for the command line and tests. Needs no event loop."""
         ...
 
 
@@ -203,7 +203,7 @@ class Queue(Protocol):
     """
 
     async def work(self, models: Sequence[str], execute: Callable[[str, int, int], Awaitable[None]]) -> None:
-        """Take the runs and jobs of these models until cancelled. Return when the taken ones have ended.
+        """Take runs and jobs with these models until cancelled. Return when the taken ones have ended.
 
         Call `execute` for each, with its id, the number of its queue job, and the number of this process's worker in
         the queue. It is not cancelled. When it returns, the queue job is done.

@@ -215,7 +215,7 @@ TAIL_LINES: Final = 5
 class Child:
     """A process `agentsvc serve --data FOLDER ARGUMENTS` that writes to the folder's log.
 
-    It runs in its own session, so that neither an interrupt nor the end of a notebook kernel reaches it. With
+    It runs in a separate session, so that neither an interrupt nor the end of a notebook kernel reaches it. With
     `end_with_parent` it ends soon after this process, even if this process is killed. Raises `OSError`.
     """
 

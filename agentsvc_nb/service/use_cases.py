@@ -1,6 +1,6 @@
 """The context of every use case: database, search index, clock, settings, signals and workers.
 
-It also has the threads of searches, few of which run at once, so that they leave CPU time to other work.
+It also has the threads of searches. Few searches run at once, so that they leave CPU time to other work.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ DEAR_SECONDS: Final = 0.25
 class UseCaseContext:
     """The first argument of each use case.
 
-    A use case opens its own transaction, and notifies watchers and workers after the commit. A function that takes a
-    `Tx` instead is a step within the transaction of a use case.
+    A use case opens a transaction, and notifies watchers and workers after the commit. A function that takes a `Tx`
+    instead is a step within the transaction of a use case.
     """
 
     database: Database
@@ -65,15 +65,15 @@ class UseCaseContext:
         return await self.database.read_soon(use)
 
     async def read_single(self, use: Callable[[Tx], T]) -> T:
-        """Do `read` for one statement, or several that need not see the same moment."""
+        """Run `use` on a snapshot, for one statement, or several that need not see the same moment."""
         return await self.database.read_soon(use, single=True)
 
     async def read_long(self, use: Callable[[Tx], T]) -> T:
-        """Do `read` in a thread."""
+        """Run `use` on a snapshot, in a thread."""
         return await asyncio.to_thread(self.database.read, use)
 
     async def search(self, use: Callable[[Tx], T], seconds: float | None) -> T:
-        """Do `read` in a thread for searches. Raises `ReadTooLong` after `seconds` of CPU time."""
+        """Run `use` on a snapshot, in a thread for searches. Raises `ReadTooLong` after `seconds` of CPU time."""
 
         def read() -> T:
             began = time.thread_time()

@@ -151,7 +151,7 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
     """Check that active work may hold more micro-cents for tokens and for per-use charges.
 
-    Its current hold must not exceed what it has spent. Raises `WorkFailure("limit_reached")`.
+    Its current hold must not exceed its cost so far. Raises `WorkFailure("limit_reached")`.
     """
     if not tokens + charges:
         return
@@ -291,7 +291,7 @@ def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
 
 
 def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
-    """Raise if this month's bills and the holds for the key's tokens use up its budget. None is no budget."""
+    """Raise if this month's bills and the holds for the key's tokens use up its budget. None means no budget."""
     budget_cents = key.budget_cents
     if budget_cents is None:
         return

@@ -280,7 +280,7 @@ _TEXTS: Final = """
 
 
 def _index_texts(tx: Tx, index: Index) -> None:
-    """Index all texts for search: each database has its own index, which is not in backups."""
+    """Index all texts for search: each database has a separate index, which is not in backups."""
     after = -(2**63)
     while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
         for row in found:

@@ -69,7 +69,7 @@ def of_account(tx: Tx, chat: str, account: str) -> ChatRecord:
 
 
 async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
-    """Do `of_account` in a transaction of its own."""
+    """Run `of_account` in a new transaction."""
     return await context.read(lambda tx: of_account(tx, chat, account))
 
 

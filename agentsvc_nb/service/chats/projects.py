@@ -99,7 +99,7 @@ async def change_of_chat(context: UseCaseContext, account: str, chat: str, chang
 
 
 async def skill_of_chat(context: UseCaseContext, chat: str, name: str) -> Mapping[str, str] | None:
-    """Return the texts of a skill of the chat's project, by path. Return None if there is no such skill."""
+    """Return the texts of a skill of the chat's project, by path, or None if the project lacks it."""
 
     def use(tx: Tx) -> Mapping[str, str] | None:
         record = _of_chat(tx, chat_records.owner(tx, chat), chat)

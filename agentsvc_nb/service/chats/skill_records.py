@@ -38,7 +38,7 @@ def of_account(tx: Tx, account: str) -> dict[str, list[SkillFacts]]:
 
 
 def files(tx: Tx, project: str, name: str) -> Mapping[str, str] | None:
-    """Return the texts of a skill, by path. Return None if there is no such skill."""
+    """Return the texts of a skill, by path, or None if the project lacks it."""
     row = tx.one(_sql["files"], project=project, name=name)
     return None if row is None else json.loads(row["files"])
 

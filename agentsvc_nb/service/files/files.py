@@ -96,7 +96,7 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 
 
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
-    """Write a file that a run or job made (`write`, in a transaction of its own).
+    """Write a file that a run or job made, in a new transaction (`write`).
 
     Raises `WorkFailure("file_protected")` for an uploaded file with rules for agents, and for the path of such an
     upload.
@@ -232,7 +232,7 @@ def remove(tx: Tx, index: Index, chat: str, path: str) -> None:
 
 
 async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
-    """Set the name that the file is shown with. None restores its own name. Raises what `get` raises."""
+    """Set the name that the file is shown with. None restores the original name. Raises what `get` raises."""
 
     def use(tx: Tx) -> FileRecord:
         _file_of(tx, account, chat, path)
@@ -412,7 +412,7 @@ async def search(
 
 
 def search_within(tx: Tx, index: Index, account: str, chat: str, q: str) -> FileSearch:
-    """Do `search` within a transaction."""
+    """Search as `search` does, within a transaction."""
     chats.of_account(tx, chat, account)
     query = search_query.parse(q)
     if query is None:
@@ -448,7 +448,7 @@ async def find_matches(
 def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
     """Yield the chat's files that match, best first. Lazy, because there may be very many.
 
-    Raises `ReadTooLong` for too many words, because each needs its own look-up.
+    Raises `ReadTooLong` for too many words, because each needs a separate look-up.
     """
     if query.words > QUERY_MAX_WORDS:
         raise ReadTooLong

@@ -60,7 +60,7 @@ def file_version(context: RequestContext) -> int | None:
 
 
 def one_of(context: RequestContext, name: str, allowed: Sequence[str]) -> str | None:
-    """Return a query parameter that must have one of these values, or None if it is absent. Raises `invalid_query`."""
+    """Return a query parameter with one of the allowed values, or None if it is absent. Raises `invalid_query`."""
     value: str | None = context.request.query_params.get(name)
     if value is not None and value not in allowed:
         raise ApiError("invalid_query", f"`{name}` must be one of {', '.join(allowed)}.", param=name)
@@ -229,7 +229,7 @@ async def run_check(context: RequestContext, work: Callable[P, T], *args: P.args
 
 
 async def checked(context: RequestContext, model: type[B], document: Document, code: str) -> B:
-    """Do `check` with `run_check`."""
+    """Run `check` with `run_check`."""
     return await run_check(context, check, model, document, code)
 
 

@@ -110,7 +110,7 @@ class RequestLifecycleMiddleware:
 
 
 def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
-    """Return what is wrong with the head of a request, or None."""
+    """Return the fault of the head of a request, or None."""
     size, hosts = len(scope["raw_path"]) + len(scope["query_string"]), []
     for name, value in scope["headers"]:
         size += len(name) + len(value) + HEADER_BYTES

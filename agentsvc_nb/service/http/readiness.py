@@ -58,7 +58,7 @@ class Readiness:
 
 
 async def _try(services: Services) -> str | None:
-    """Write to the database and to the disk. Return what went wrong as a public sentence, or None."""
+    """Write to the database and to the disk. Return the fault as a public sentence, or None."""
     if services.database_check is not None and services.database_check.fault is not None:
         return "Its database is damaged."
     try:

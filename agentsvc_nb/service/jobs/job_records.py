@@ -54,7 +54,7 @@ class JobRecord:
     hold_microcents: int
     charge_hold_microcents: int
     max_microcents: int | None
-    """The most that its model calls may cost: what was left of its run's limit at the submit."""
+    """The most that its model calls may cost: the rest of its run's limit at the submit."""
     input_tokens: int
     output_tokens: int
     cost_microcents: int

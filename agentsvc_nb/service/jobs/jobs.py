@@ -291,7 +291,7 @@ async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: i
     now, of = context.now, (record.job_id, record.attempt)
 
     def use(tx: Tx) -> None:
-        # First reduce the hold to what was spent, as in `attempts.hold`.
+        # First reduce the hold to the cost so far, as in `attempts.hold`.
         if not job_records.hold(tx, *of, spent, charges):
             raise LostJob(record.job_id)
         money.check_run(record.max_microcents, spent, tokens)

@@ -1,7 +1,7 @@
 """The configured MCP servers: those of the settings and, for an embedded service, those that its user added.
 
 The user's servers are in `mcp.json` in the data folder (0600), which is read for each run. Their keys are in the
-system's keyring, or in that file if there is no keyring. Keys are never shown.
+system's keyring, or in that file on systems without one. Keys are never shown.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class OwnServers:
         return where
 
     def remove(self, name: str) -> bool:
-        """Remove a server and its key. Return False if there is no server of this name."""
+        """Remove a server and its key. Return False if the server does not exist."""
         entries = self._entries()
         entry = entries.pop(name, None)
         if entry is None:
@@ -129,7 +129,7 @@ class OwnServers:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return the object in a file of the service. Empty if there is no file, or if it can't be read."""
+    """Return the object in a file of the service. Empty if the file is missing or can't be read."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

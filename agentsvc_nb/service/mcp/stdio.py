@@ -109,7 +109,7 @@ class StdioChannel:
             raise CutOff(self._ended()) from None
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Pass each message to its waiting request. At the end, or at a line that is too long, fail them all."""
+        """Pass each message to its waiting request. After the end, or a line that is too long, fail all requests."""
         assert process.stdout is not None
         fault: Exception = Unreadable(f"it is larger than {MCP_MESSAGE_BYTES:,} bytes")
         with contextlib.suppress(ValueError):  # for a line that is too long

@@ -44,7 +44,7 @@ class GivenToServer(BaseModel):
 
 
 class ServerTool(Tool):
-    """A tool of a server. Each tool gets its own subclass."""
+    """A tool of a server. Each tool gets a separate subclass."""
 
     listed: ClassVar[ListedTool]
     connection: ClassVar[Connection]

@@ -59,7 +59,7 @@ def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
 
 
 async def keep_page(context: UseCaseContext, account: str, url: str) -> PageRecord:
-    """Do `add_page` in its own transaction, for a page that a tool found."""
+    """Run `add_page` in a new transaction, for a page that a tool found."""
     now = context.now
     return await context.write(lambda tx: add_page(tx, account, url, now))
 

@@ -63,7 +63,7 @@ class RunBudget:
         return self._held
 
     async def room(self) -> int | None:
-        """Return what the run may still cost, by its own limit and by the day's. None without a limit."""
+        """Return the rest of the run's limit and of the day's, whichever is less. None without a limit."""
         found = await self._found()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]

@@ -94,7 +94,7 @@ class EventLog:
             self._later = asyncio.create_task(self._flush_after(SOON_SECONDS))
 
     async def flush(self) -> None:
-        """Write everything that is not yet written. Raises `LostRun`, and what is in `STORE_LOST`."""
+        """Write everything that is not yet written. Raises `LostRun` and the errors in `STORE_LOST`."""
         await self._flush_text()
         if self._soon:
             await self._write([])

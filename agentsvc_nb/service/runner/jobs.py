@@ -98,7 +98,7 @@ class JobRunner:
             await jobs.finish(self._use_case, job_id, found.attempt, JobEnding("cancelled", []))
 
     async def _attempt(self, job_id: str) -> None:
-        """Claim the job, run its tool, end the job. Raises what is in `STORE_LOST`."""
+        """Claim the job, run its tool, end the job. Raises the errors in `STORE_LOST`."""
         queue_job = self._queue_jobs.get(job_id)
         job = await self.supervisor.store(job_id, lambda: jobs.claim(self._use_case, job_id, queue_job))
         if job is None:

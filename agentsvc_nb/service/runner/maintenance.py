@@ -42,7 +42,7 @@ The service stores a blob before the row that refers to it, so a new blob may st
 
 
 class Retention:
-    """Garbage collection. Each batch is a write of its own, so that requests are answered in between.
+    """Garbage collection. Each batch is a separate write, so that requests are answered in between.
 
     `unless_backed_up()` locks the blobs for removal. It gives False while a backup reads them.
     """
@@ -72,7 +72,7 @@ class Retention:
             log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
-        """Repeat `delete`, each time in its own transaction, until it deletes nothing. Return the number deleted."""
+        """Repeat `delete`, each time in a new transaction, until it deletes nothing. Return the number deleted."""
         total = 0
         while deleted := await self._storage.use_case.write(delete, long=True):
             total += deleted

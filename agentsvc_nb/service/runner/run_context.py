@@ -84,7 +84,7 @@ class LiveRunContext:
     _connected: RemoteTools | None = None
     """The MCP servers that `connect_tools` has connected."""
     _called: int
-    """Number of tool calls in this step. It is part of the key of a call without a key from the agent."""
+    """Number of tool calls in this step. If the agent gave a call no key, this is part of the call's key."""
 
     def __init__(
         self,

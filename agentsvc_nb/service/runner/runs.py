@@ -63,7 +63,7 @@ class RunRunner:
         self.supervisor.interrupt(run_id)
 
     async def recover(self) -> list[str]:
-        """Recover runs after a crash. Return the ids of those that continue, for the caller to wake.
+        """Recover runs after a crash. Return the ids of runs that continue, for the caller to wake.
 
         The caller must hold the folder's lock.
         """
@@ -81,7 +81,7 @@ class RunRunner:
             self._queue_jobs.pop(run_id, None)
 
     async def _attempt(self, run_id: str) -> None:
-        """Claim the run, drive its agent, end the run. Raises what is in `STORE_LOST`."""
+        """Claim the run, drive its agent, end the run. Raises the errors in `STORE_LOST`."""
         store = self.supervisor.store
         run = await store(run_id, lambda: self._claim(run_id))
         if run is None:

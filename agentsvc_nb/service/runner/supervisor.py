@@ -55,7 +55,7 @@ class TaskSupervisor:
             self._tasks[name] = asyncio.create_task(self._guarded(name, work(name)), name=name)
 
     def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
-        """Do `store` in the background, even while the service stops."""
+        """Run `store` in the background, even while the service stops."""
         self._tasks[name] = asyncio.create_task(self._guarded(name, self.store(name, write)), name=name)
 
     def interrupt(self, name: str) -> None:
@@ -90,7 +90,7 @@ class TaskSupervisor:
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
-        """Store the claim or the end of a run, job or call, or read what it needs. Retry every second.
+        """Store the start or end of a run, job or call, or read its inputs. Retry every second.
 
         A full disk may have room again, and a run without an end keeps its chat busy. Return None if the service stops
         first: recovery continues the work.

@@ -166,7 +166,7 @@ class ToolCalls:
         return tool_calls.with_changes(call, await self._answered(call))
 
     async def _misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
-        """Return what is wrong with the input of a client tool's call, or None."""
+        """Return the fault of the input of a client tool's call, or None."""
         if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
             return _NOT_WHOLE
         return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)

@@ -152,7 +152,7 @@ class ChatTables:
         return await self._profiles(paths)
 
     async def _profiles(self, paths: Sequence[str], sql: str = "") -> Sequence[FileTables]:
-        """Do `profiles`. Without `paths`, include computed tables only if the SQL names them."""
+        """Return profiles as `profiles` does. Without `paths`, include computed tables only if the SQL names them."""
         entries = {entry.path: entry for entry in await self._entries()}
         for path in paths:
             if path not in entries:

@@ -163,7 +163,7 @@ async def hold(
     now = context.now
 
     def use(tx: Tx) -> bool:
-        # First reduce the hold to what was spent: the worst case of the previous call must not count against this one.
+        # First reduce the hold to the cost so far: the worst case of the previous call must not count against this one.
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
         money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)

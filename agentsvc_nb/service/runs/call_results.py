@@ -1,4 +1,4 @@
-"""Read the answer of a run's caller to a call of its own tools (docs/api/client-tools.md "The answer")."""
+"""Read the answer of a run's caller to a call of a client tool (docs/api/client-tools.md "The answer")."""
 
 from __future__ import annotations
 

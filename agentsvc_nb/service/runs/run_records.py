@@ -103,7 +103,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The most model steps and micro-cents of a run, as its start set them. None is no limit."""
+    """The most model steps and micro-cents of a run, as its start set them. None means no limit."""
 
     max_steps: int | None = None
     max_microcents: int | None = None
@@ -122,7 +122,7 @@ class Ending:
     """The basis of the answer, as the payload of `answer.basis`."""
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
-    """Language model usage of the agent, without that of jobs."""
+    """Language model usage of the agent, without its jobs."""
 
 
 def insert(
@@ -343,7 +343,7 @@ def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
 
 
 def limit(tx: Tx, run_id: str) -> int | None:
-    """Return the run's cost limit in micro-cents. None is no limit."""
+    """Return the run's cost limit in micro-cents. None means no limit."""
     found: int | None = returned(tx, _sql["limit"], run_id=run_id)["max_microcents"]
     return found
 
@@ -357,7 +357,7 @@ def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
-    """End a run. Its usage is that of the agent plus that of `jobs`.
+    """End a run. Its usage is the sum of the agent's and that of `jobs`.
 
     Return None if `attempt` is not the run's current one.
     """

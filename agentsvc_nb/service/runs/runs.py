@@ -136,7 +136,7 @@ async def get(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
 
 
 def of_account(tx: Tx, account: str, run_id: str) -> RunRecord:
-    """Do `get` within a transaction."""
+    """Return the account's run, within a transaction. Raises what `get` raises."""
     return _found(run_records.get_of_account(tx, _checked(run_id), account))
 
 
@@ -268,7 +268,7 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
 
 
 def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
-    """Do `cancel` within a transaction."""
+    """Request that a run stop, as `cancel` does, within a transaction."""
     if record.status == "queued":
         # No worker has it, and none will get it: workers claim only queued runs.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
@@ -332,7 +332,7 @@ async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Limits of a run and of its account's day, in micro-cents. None is no limit.
+    """Limits of a run and of its account's day, in micro-cents. None means no limit.
 
     `limit` is what the run may cost now. `in_jobs` is the usage of its jobs that have ended. `day` is the account's use
     of its daily budget, without what the run itself holds.

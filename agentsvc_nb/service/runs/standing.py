@@ -42,7 +42,7 @@ class StandingRecord:
 
 
 def durations(tool: Tool) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last. Empty if each call needs its own approval.
+    """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval.
 
     Tools without an effect that fetch an address have none: operators allow their hosts by a setting.
     """

@@ -136,7 +136,7 @@ def with_default_limit(context: RequestContext, given: RunLimits, model: str) ->
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script of the model `scripted` requests for its own start (docs/api/models.md)."""
+    """Raise the error that a script of the model `scripted` requests for the start itself (docs/api/models.md)."""
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
         raise ApiError(refused)

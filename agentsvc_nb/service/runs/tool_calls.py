@@ -284,7 +284,7 @@ class DirectCall:
 
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
-    """Check a direct tool call, and hold what it may cost. Raises what `submit` raises."""
+    """Check a direct tool call, and hold its possible cost. Raises what `chats.check_known` and `money.check` raise."""
     now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> DirectCall:

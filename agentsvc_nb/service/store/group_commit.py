@@ -1,6 +1,6 @@
 """Group commit under asyncio, for any database.
 
-All writes that are requested in one turn of the event loop share one transaction, each in a savepoint of its own. So a
+All writes that are requested in one turn of the event loop share one transaction, each in a separate savepoint. So a
 burst of small writes costs one commit, and no write waits for a timer. A long write (it indexes texts, or changes many
 rows) runs in the writer's thread: requests go on, and further writes wait for its end.
 """
@@ -37,7 +37,7 @@ class PendingWrite(Generic[T]):
     def attempt(self, tx: Tx) -> bool:
         """Run within the group's transaction.
 
-        If it fails, keep the failure and return False: the caller must undo what it has written.
+        If it fails, keep the failure and return False: the caller must then undo the write.
         """
         self.failure = None
         try:

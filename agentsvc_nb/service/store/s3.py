@@ -476,7 +476,7 @@ async def _next(items: AsyncIterator[T]) -> T | None:
 
 
 async def _timed(request: Awaitable[T], seconds: float | None = None) -> T:
-    """Return the request's result. Raises as `_translated_errors`, also if there is no result within `seconds`."""
+    """Return the request's result. Raises as `_translated_errors`, also after `seconds` without a result."""
     with _translated_errors():
         async with asyncio.timeout(REQUEST_SECONDS + RETRY_SECONDS if seconds is None else seconds):
             return await request

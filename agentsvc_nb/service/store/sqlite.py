@@ -242,7 +242,7 @@ class DamageSearch:
         return None if found == "ok" else found
 
     def fault(self) -> str | None:
-        """Do `run`. Treat a file that is not a database as damaged, and one that can't be opened now as undamaged."""
+        """Check the file. A file that is not a database is damaged; a file that can't be opened now is not."""
         try:
             return self.run()
         except sqlite3.OperationalError:

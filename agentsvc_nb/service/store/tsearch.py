@@ -126,7 +126,7 @@ class TsvectorIndex(RankedIndex[Match]):
         return self._words(chat, query, [_lexeme(tag + token, star) for tag in tags for token, star in starred(query)])
 
     def _words(self, chat: str, query: Query, strong: list[str]) -> Match:
-        """Match files by their contents. With `strong`, they must also have one of these lexemes."""
+        """Match files by their contents. With `strong`, they must also have one such lexeme."""
         made = _Conditions()
         # The words of other phrases need not be neighbours.
         unwanted = [phrase for phrase in query.exclusions if _is_one(phrase)]
@@ -183,7 +183,7 @@ class _Conditions:
         return "(" + " AND ".join(self._any([column], group) for group in query.groups) + ")"
 
     def without(self, phrases: Sequence[Phrase], columns: Sequence[str] = ("words", "first_name", "own_name")) -> str:
-        """Return a condition: none of these columns has any of the phrases."""
+        """Return a condition: the phrases do not occur in any of the columns."""
         return f" AND NOT {self._any(columns, phrases)}" if phrases else ""
 
     def _any(self, columns: Sequence[str], phrases: Sequence[Phrase]) -> str:

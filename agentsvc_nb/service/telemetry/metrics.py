@@ -18,7 +18,7 @@ OTHER: Final = "other"
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LONG_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
-"""Upper bounds of the buckets, for requests and first events, and for tools, some of which take minutes."""
+"""Upper bounds of the buckets, for requests and first events, and for tools, which may take minutes."""
 
 Kind = Literal["counter", "gauge", "histogram"]
 Labels = tuple[str, ...]

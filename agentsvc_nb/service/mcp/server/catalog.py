@@ -24,7 +24,7 @@ PLACES: Final[dict[str, Schema]] = {
     "project": {"type": "string"},
     "session": {"type": "string"},
 }
-"""Where a tool works: arguments of each tool in addition to its own."""
+"""Where a tool works: arguments that every tool takes in addition."""
 _ASK_FIELDS: Final = (
     *("message", *PLACES, "files_from", "output_config", "file_ids"),
     *("model", "effort", "max_steps", "max_cents"),
