@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> Parser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     made = Parser(prog="agentsvc", description="Ask an agent, watch it work, keep what it made.")
     made.add_argument("--version", action="version", version=f"agentsvc {__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
@@ -105,12 +105,12 @@ def parser() -> Parser:
 
 
 def _exit_codes() -> str:
-    """The end of `agentsvc --help`."""
+    """Return the list of exit codes at the end of `agentsvc --help`."""
     return "exit codes:\n" + "".join(f"  {code:<4} {when.replace('`', '')}\n" for code, when in EXIT_CODES.items())
 
 
 def _exit_code(error: Exception) -> int | None:
-    """The exit code of an expected failure; None for a bug of ours."""
+    """Return the exit code of an expected failure; None for a bug."""
     from agentsvc_nb.service.disk import disk_fault
     from agentsvc_nb.service.folder import FolderHeld
     from agentsvc_nb.service.serve import EXIT_HELD

@@ -217,9 +217,9 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
 
 
 def _limit(config: ServiceConfig, name: str) -> str:
-    """The limit in force, and the one set in this terminal if it differs.
+    """Return the limit in force, and the one set in this terminal if it differs.
 
-    The data folder stores the settings of its service, which ignores this terminal's until it is restarted.
+    The data folder stores the settings of its service, which ignores those of this terminal until it restarts.
     """
     from agentsvc_nb.settings import variable
 
@@ -284,7 +284,7 @@ def _close_report(args: argparse.Namespace) -> int:
 
 
 def _report_text(record: FeedbackRecord) -> str:
-    """A line of facts, then the report and the reply, sanitised because a report is untrusted text."""
+    """Return a line of facts, the report and the reply, sanitised because a report is untrusted text."""
     from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.text import plain
 

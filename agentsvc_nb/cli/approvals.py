@@ -17,7 +17,7 @@ _ALL: Final = ", [a]ll its calls in this run"
 
 
 def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
-    """Ask the person at the terminal about a call, unless it was decided by now, and send the answer."""
+    """Ask the user at the terminal to decide a call, unless it is already decided, and send the decision."""
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.client.errors import StefanBrainError
 

@@ -1,7 +1,7 @@
 """Argument types, the data folder and its database, shared by all commands.
 
-An argument type parses the text that was typed. It raises `argparse.ArgumentTypeError`, with a message that says what
-to give instead.
+An argument type parses typed text. It raises `argparse.ArgumentTypeError` with a message that says what to give
+instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that repeats no key which was typed in the place of something else."""
+    """A parser whose errors never repeat a key that was typed in the wrong place."""
 
     def error(self, message: str) -> NoReturn:
         from agentsvc_nb.key_forms import without_keys
@@ -33,36 +33,36 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no 
 
 
 def data_option() -> Parser:
-    """A parent parser with the option `--data`, which nearly every command has."""
+    """Return a parent parser with the option `--data`, which nearly every command has."""
     parent = Parser(add_help=False)
     parent.add_argument("--data", type=Path, metavar="DIR", help="data folder (AGENTSVC_DATA, or this user's)")
     return parent
 
 
 def data_folder(data: Path | None) -> DataFolder:
-    """The folder of `--data`, else of `AGENTSVC_DATA`, else this user's, with its database; it need not exist."""
+    """Return the data folder of `--data`, `AGENTSVC_DATA` or this user, in this order. It need not exist."""
     from agentsvc_nb.service.config import folder_of
 
     return folder_of(data)
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """`data_folder`, for commands that need a service to have run there.
+    """Return `data_folder` for commands that need a service to have run there.
 
-    Raises `NoService` when none did: a mistyped name must not become a new service.
+    Raises `NoService` otherwise: a mistyped name must not create a new service.
     """
     return data_folder(data).existing()
 
 
 def database(data: Path | None) -> AbstractContextManager[DatabaseEngine]:
-    """The database of `existing_folder`, open with a service running or not; a running one sees writes at once."""
+    """Return the database of `existing_folder`, opened with or without a running service, which sees writes at once."""
     from agentsvc_nb.service.keyring import open_beside
 
     return open_beside(existing_folder(data))
 
 
 def now() -> int:
-    """The current time in milliseconds since 1970, as the database stores it."""
+    """Return the current time in milliseconds since 1970, as the database stores it."""
     return clock.now_ms()
 
 
@@ -77,7 +77,7 @@ def model(text: str) -> str:
 
 
 def named_model(text: str) -> str:
-    """A model of the service that is asked, which knows whether it is one."""
+    """Refuse a text that looks like a key. The service knows whether the model exists."""
     from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 
     if looks_like_key(text):

@@ -1,4 +1,4 @@
-"""`agentsvc ask`, and how a run is followed in a terminal: its text goes to stdout, everything else to stderr."""
+"""`agentsvc ask`, and following a run in a terminal: its text goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def ask(
     timeout: float | None = None,
     as_json: bool = False,
 ) -> int:
-    """Start a run and print its text as it arrives, or its record at the end; Ctrl-C cancels the run. Exit code 0 if it
-    completed, else 1.
+    """Start a run and print its text as it arrives, or its record at the end; Ctrl-C cancels the run.
 
-    Raises `KeyboardInterrupt` once the run is cancelled, `UnusableInput`, `JobTimeoutError`, `StefanBrainError` when
-    the service refuses, and the errors of `embedded.find_or_start`.
+    Returns exit code 0 if it completed, otherwise 1. Raises `KeyboardInterrupt` once the run is cancelled,
+    `UnusableInput`, `JobTimeoutError`, `StefanBrainError` when the service refuses, and the errors of
+    `embedded.find_or_start`.
     """
     for file in files:
         require_readable(file)
@@ -89,8 +89,9 @@ def ask(
 
 
 def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> int:
-    """Print the run's text until the run ends, or its record then. In a terminal, ask about calls that wait for
-    approval. Returns exit code 0 if it completed, else 1."""
+    """Print the run's text until the run ends, or its record at the end. In a terminal, ask about calls that wait for
+    approval. Returns exit code 0 if it completed, otherwise 1.
+    """
     from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError
     from agentsvc_nb.embedded import EmbeddedError
 
@@ -158,10 +159,10 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
 
 
 class StreamedText:
-    """Turns events into text to print, and remembers which printed text is still part of the answer.
+    """Turn events into text to print, and remember which printed text is still part of the answer.
 
-    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't take text
-    back, so a notice says that the step is repeated.
+    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't withdraw
+    text, so a notice says that the step is repeated.
     """
 
     def __init__(self) -> None:
@@ -169,7 +170,7 @@ class StreamedText:
         self._at_line_start = True
 
     def add(self, event: Event) -> str:
-        """The text to print for the event."""
+        """Return the text to print for the event."""
         if event.type == "text.delta":
             text = str(event.payload.get("text", ""))
             self._deltas.append((event.id, text))
@@ -181,7 +182,7 @@ class StreamedText:
         return ""
 
     def finish(self, run: Run) -> str:
-        """The rest to print: the run's output, if it differs from the streamed text."""
+        """Return the rest to print: the run's output, if it differs from the streamed text."""
         streamed = "".join(text for _, text in self._deltas)
         output = run.output or ""
         rest = self._newline() + output if output.strip() != streamed.strip() else ""

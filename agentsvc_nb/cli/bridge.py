@@ -1,7 +1,7 @@
-"""MCP over standard input and output, for programs that start their servers: each line is passed on to the service's
-endpoint, and each message of its answer comes back as a line.
+"""MCP over standard input and output, for programs that start their servers. The bridge sends each input line to the
+service's endpoint, and prints each message of the answer as a line.
 
-Over HTTP a request is cancelled by closing its stream; here `notifications/cancelled` says so.
+Over HTTP, closing its stream cancels a request; here `notifications/cancelled` does.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.routes import MCP
 
 _SECONDS: Final = 120.0
-"""For one wait: a stream says something every fifteen seconds."""
+"""The timeout of one read in seconds; a stream sends something every fifteen seconds."""
 _LAST_SECONDS: Final = 2.0
-"""For the answers that are under way at the end of the input."""
+"""Seconds to wait for pending answers at the end of the input."""
 _META: Final = "io.modelcontextprotocol/protocolVersion"
 _INTERNAL: Final = -32603
 _PARSE: Final = -32700
 
 
 class Bridge:
-    """Passes messages on, each request in a thread of its own. `out` is not buffered: a thread that is left in the
-    middle of writing would hold its buffer, which the interpreter takes for an error at its end."""
+    """Forward messages, each request in a separate thread. `out` is not buffered: a thread left in the middle of a
+    write would hold its buffer, and the interpreter reports that as an error at exit.
+    """
 
     def __init__(self, origin: Origin, out: FileIO) -> None:
         self._origin = origin
@@ -44,14 +45,14 @@ class Bridge:
         self._out = out
         self._writing = threading.Lock()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        """What came; None at the end of the input, or when nobody reads the output any more."""
+        """The input lines; None at the end of the input, or when nobody reads the output any more."""
         self._unread = False
         self._lock = threading.Lock()
         self._open: dict[str | int, Response | None] = {}
-        """Requests that are not answered yet, with their streams."""
+        """Unanswered requests, with their streams."""
 
     def serve(self, lines: Iterator[bytes]) -> None:
-        """Pass on all lines; in the end, wait a little for answers under way, and leave the others."""
+        """Forward all lines. At the end, wait a little for pending answers, and abandon the others."""
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
         threads: list[threading.Thread] = []
         while (line := self._lines.get()) is not None:
@@ -71,7 +72,7 @@ class Bridge:
             self._lines.put(None)
 
     def _leave(self) -> None:
-        """Close the streams that are open, as a client does that goes away: their runs go on."""
+        """Close the open streams, like a client that disconnects: their runs continue."""
         with self._lock:
             left, self._open = list(self._open.values()), {}
         for response in left:
@@ -79,7 +80,7 @@ class Bridge:
                 run_sync(self._io.close(response))
 
     def _take(self, line: bytes) -> threading.Thread | None:
-        """The thread that passes the line on; None for one that is done already."""
+        """Return the thread that forwards the line; None if the line is already handled."""
         try:
             message = read_json(line)
         except ValueError:
@@ -119,7 +120,7 @@ class Bridge:
                 self._open.pop(id, None)
 
     def _answers(self, message: Mapping[str, Any], line: bytes) -> Iterator[Mapping[str, Any]]:
-        """The messages of the answer. What the service refuses with its envelope is an error of the request."""
+        """Yield the messages of the answer. An error envelope of the service becomes an error of the request."""
         response = self._sent(message, line)
         if response.chunks is None or response.status == 202:
             if response.body:
@@ -136,7 +137,7 @@ class Bridge:
                 yield read_json(event.data)
 
     def _keeps(self, id: str | int, response: Response) -> bool:
-        """Keep the response for as long as it is read; False for one of a request that was cancelled before it came."""
+        """Register the response while it is read. Returns False if the request was cancelled before it came."""
         with self._lock:
             if id in self._open:
                 self._open[id] = response
@@ -145,7 +146,9 @@ class Bridge:
         return False
 
     def _sent(self, message: Mapping[str, Any], line: bytes) -> Response:
-        """The response; the embedded service is found or started again if it is gone, when nothing was sent."""
+        """Send a message and return the response. If the embedded service is gone and nothing was sent, find or start
+        it again.
+        """
         try:
             return run_sync(self._io.send(self._request(message, line)))
         except APIConnectionError as error:
@@ -182,7 +185,7 @@ class Bridge:
 
 
 def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
-    """What headers repeat of a modern message; none of an older one."""
+    """Return the headers that repeat parts of a modern message; none for an older one."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(_META) if isinstance(meta, dict) else None
@@ -204,7 +207,7 @@ def _as_message(found: Mapping[str, Any], id: object) -> Mapping[str, Any]:
 
 def serve(origin: Origin) -> None:
     """Bridge this process's standard input and output."""
-    # Files of its own: the interpreter's are closed at its end, while threads may still be at them.
+    # Separate files: the interpreter closes its own at exit, while threads may still use them.
     into = BufferedReader(FileIO(sys.stdin.fileno(), closefd=False))
     out = FileIO(sys.stdout.fileno(), "w", closefd=False)
     Bridge(origin, out).serve(iter(into.readline, b""))

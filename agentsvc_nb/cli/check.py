@@ -1,4 +1,4 @@
-"""`agentsvc check`: asks the questions of a file, and compares the answers with what it expects (docs/check.md)."""
+"""`agentsvc check`: ask the questions of a file, and compare the answers with the expected ones (docs/check.md)."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
                     group.create_task(asker.ask(case))
         except TimeoutError:
             return f"The {questions.max_seconds:g} s for all questions have passed. {CANCELLED}"
-        except asyncio.CancelledError:  # by Ctrl-C: what is known is shown
+        except asyncio.CancelledError:  # after Ctrl-C, show the known answers
             return INTERRUPTED
         return asker.stopped
 
 
 @dataclass
 class Asker:
-    """Asks questions, as many at once as there are slots, for at most `cents_left` together."""
+    """Ask questions, as many at once as there are slots, for at most `cents_left` in total."""
 
     client: AsyncAgentService
     parallel: int
@@ -121,9 +121,9 @@ class Asker:
     """Why no more questions are asked."""
 
     async def ask(self, case: Case) -> None:
-        """Ask a case, unless the money is spent or the service is away."""
+        """Ask a case, unless the money is spent or the service is unavailable."""
         async with self.slots:
-            # Each run may spend its part of what is left, so that all together cannot spend more.
+            # Each run may spend its part of the remaining cents, so that all together cannot spend more.
             share = self.cents_left / self.parallel
             if share < LEAST_CENTS:
                 self.stopped = self.stopped or "The other questions were not asked: the money for all of them is spent."
@@ -133,7 +133,7 @@ class Asker:
             reserved = limit if math.isfinite(limit) else 0.0
             self.cents_left -= reserved
             await self._answer(case, reserved or None)
-            if case.run is None or case.run.ended:  # else it may still spend what it was given
+            if case.run is None or case.run.ended:  # otherwise it may still spend its share
                 self.cents_left += reserved - case.cents
 
     async def _answer(self, case: Case, max_cents: float | None) -> None:
@@ -163,7 +163,7 @@ class Asker:
 
 
 def _recording(case: Case, folder: Path) -> Path:
-    """Return the file for an answer: another one for another question, another model or changed files."""
+    """Return the file for an answer; it differs by question, model and content of the files."""
     question = case.question
     files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in question.files]
     digest = hashlib.sha256(json.dumps([question.ask, case.model, files]).encode()).hexdigest()

@@ -78,7 +78,9 @@ def check_packages(_: DataFolder) -> Iterator[Finding]:
 
 
 def _missing_packages() -> list[str] | None:
-    """Required packages that are not installed; None if agentsvc-nb itself is not, and its requirements are unknown."""
+    """Return required packages that are not installed; None if agentsvc-nb itself is not, so that its requirements are
+    unknown.
+    """
     try:
         required = importlib.metadata.requires("agentsvc-nb") or []
     except importlib.metadata.PackageNotFoundError:
@@ -154,7 +156,7 @@ def check_port(folder: DataFolder) -> Iterator[Finding]:
 
 def _is_free(number: int) -> bool:
     with socket.socket() as probe:
-        if os.name == "posix":  # as the server does: a port that was just closed counts as free
+        if os.name == "posix":  # like the server: a port that was just closed counts as free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", number))
@@ -164,7 +166,7 @@ def _is_free(number: int) -> bool:
 
 
 def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the folder can be written to, by SQLite too, and that its disk has room."""
+    """Check that Python and SQLite can write to the folder, and that its disk has room."""
     existing = next(path for path in (folder.path, *folder.path.parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield fail(f"{existing} can't be written to", "give another folder with --data or AGENTSVC_DATA")
@@ -247,7 +249,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _secret(folder: DataFolder) -> Iterator[Finding]:
-    """Whether the keys of a database that several share are known with the secret that is set."""
+    """Check that the configured secret decrypts the keys of a shared database."""
     fix = "set AGENTSVC_SECRET to the text that all processes on the database have"
     if folder.secret is None:
         yield fail("AGENTSVC_SECRET is not set: without it no process starts", fix)
@@ -256,7 +258,7 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
-    """Whether a process executes the runs of a database that several share, and all have the same contents."""
+    """Check that a process executes the runs of a shared database, and that all processes have the same contents."""
     living = _read(folder, process_records.living)
     settings = _settings(folder)
     if living is None or settings is None:
@@ -278,8 +280,9 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob of each file exists, with the content of its name. Reads all of them, but for those in S3,
-    whose names are listed."""
+    """Check that the blob of each file exists, and that its content matches its name. Reads all blobs, except in S3,
+    where it only lists names.
+    """
     expected = _read(folder, file_records.referenced_contents)
     settings = _settings(folder)
     if settings is not None and settings.blobs is not None:
@@ -326,7 +329,9 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
-    """Whether the database's server has another time: it decides who is dead, what is shown by this machine's."""
+    """Check that the database server's clock agrees with this machine's: it decides which processes are dead, while
+    this machine's clock is displayed.
+    """
     try:
         apart = clock.now_ms() - _look(folder).clock
     except (StoreAway, StoreUnusable):  # reported by `check_database`
@@ -337,8 +342,9 @@ def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
-    """The version of the database's schema, the newest known, and whether the first can be worked with; None without a
-    database."""
+    """Return the version of the database's schema, the newest known version, and whether the first is usable; None
+    without a database.
+    """
     if folder.address:
         looked = _look(folder)
         return looked.schema, looked.newest, looked.schema >= looked.newest and not looked.too_new
@@ -350,7 +356,7 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
 
 
 def _settings(folder: DataFolder) -> Settings | None:
-    """The settings with which a service would start; None if one can't be read, which `check_settings` reports."""
+    """Return the settings with which a service would start; None if one is invalid, which `check_settings` reports."""
     try:
         return load_config(folder.path).settings
     except SettingsError:
@@ -362,12 +368,12 @@ def _look(folder: DataFolder) -> ServerStatus:
 
     with closing(database_of(folder)) as database:
         assert isinstance(database, PostgresDatabase)
-        database.patience = 0.0  # what does not answer now is what it tells
+        database.patience = 0.0  # do not retry: report a database that does not answer now
         return database.status()
 
 
 def _read(folder: DataFolder, query: Callable[[Tx], T]) -> T | None:
-    """The result of the query; None if there is no database, none of this version's schema, or a damaged one."""
+    """Return the query's result; None if the database is missing, damaged or of another schema version."""
     try:
         versions = _schema_versions(folder)
         if versions is None or not versions[2]:

@@ -1,4 +1,4 @@
-"""Colours of a terminal: where something is read by people, and they did not decline (`NO_COLOR`)."""
+"""Terminal colours, used only where people read the output and have not set `NO_COLOR`."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ OF_WORD: Final = {
     "expired": YELLOW,
     "warn": YELLOW,
 }
-"""The colours of statuses and of findings; what goes on has none."""
+"""The colours of statuses and findings; active states have none."""
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Whether the stream is a terminal that shows colours, and its user takes them."""
+    """Return True if the stream is a terminal with colours, and its user accepts them."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
         return False
-    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older consoles there print the sequences
+    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older Windows consoles print the sequences
 
 
 def coloured(text: str, colour: str | None, stream: TextIO) -> str:
-    """The text in a colour, where the stream has them."""
+    """Return the text in a colour if the stream has colours."""
     return f"\x1b[{colour}m{text}\x1b[0m" if text and colour and has_colours(stream) else text
 
 
 def word_coloured(line: str, word: str, stream: TextIO) -> str:
-    """The line with the first `word` in it in that word's colour (`OF_WORD`)."""
+    """Return the line with the first `word` in it in that word's colour (`OF_WORD`)."""
     return line.replace(word, coloured(word, OF_WORD.get(word), stream), 1)

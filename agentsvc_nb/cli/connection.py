@@ -1,4 +1,4 @@
-"""The service that a command talks to, and how its records are printed: as lines for people, or as JSON."""
+"""The service that a command uses, and how to print its records: as lines for people, or as JSON."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _Record = TypeVar("_Record")
 
 
 class UnusableInput(OSError):
-    """What was given can't be sent; the message says which and why."""
+    """The input can't be sent; the message says which and why."""
 
 
 def json_option() -> Parser:
-    """A parent parser with the option `--json`, for commands that show something."""
+    """Return a parent parser with the option `--json`, for commands that show something."""
     parent = Parser(add_help=False)
     parent.add_argument("--json", action="store_true", help="print JSON, for programs")
     return parent
 
 
 def list_options() -> Parser:
-    """A parent parser with what a list of runs or jobs may be narrowed to."""
+    """Return a parent parser with the filters of a list of runs or jobs."""
     parent = Parser(add_help=False)
     parent.add_argument("--chat", help="only those of this chat (chat_...)")
     parent.add_argument("--status", help="only those with this status, such as running or failed")
@@ -45,14 +45,14 @@ def list_options() -> Parser:
 
 
 def minute(time: str | None) -> str:
-    """A time of the service to the minute, in the local time of here."""
+    """Return a time of the service in local time, to the minute."""
     from datetime import datetime
 
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
 
 
 def connected(data: Path | None, *, existing: bool = True) -> AbstractContextManager[AgentService]:
-    """A client of the service at `AGENTSVC_BASE_URL`, else of the embedded service, which is started if need be.
+    """Return a client of the service at `AGENTSVC_BASE_URL`, or of the embedded service, started if necessary.
 
     Raises `EmbeddedError`, also for a key without an address, because a key alone does not say where it may be sent
     (docs/api/embedded.md "Address and key"). With `existing`, raises `NoService` for a folder in which no service ever
@@ -69,7 +69,7 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
 
 
 def connected_async(data: Path | None) -> AbstractAsyncContextManager[AsyncAgentService]:
-    """`connected(data, existing=False)` for asyncio."""
+    """Return the asyncio version of `connected(data, existing=False)`."""
     from agentsvc_nb.client.api import AsyncAgentService
     from agentsvc_nb.embedded import local
 
@@ -91,7 +91,7 @@ def _address(data: Path | None) -> str | None:
 
 
 def require_readable(file: Path) -> None:
-    """Raises `UnusableInput` for a file that can't be sent, before anything is."""
+    """Raise `UnusableInput` for an unreadable file, before anything is sent."""
     if file.is_dir():
         raise UnusableInput(f"{file} is a folder; nothing was sent. Name its files, each by itself.")
     if not os.path.exists(file):
@@ -101,7 +101,7 @@ def require_readable(file: Path) -> None:
 
 
 def typed_or_piped(text: str) -> str:
-    """`text`, or for `-` what stands on standard input. Raises `UnusableInput` for bytes that are no UTF-8."""
+    """Return `text`, or standard input for `-`. Raises `UnusableInput` for bytes that are not UTF-8."""
     if text != "-":
         return text
     try:
@@ -111,7 +111,7 @@ def typed_or_piped(text: str) -> str:
 
 
 def object_of(text: str, what: str) -> dict[str, Any]:
-    """The JSON object in a text, `-` or `@FILE`. `what` names it in the message of `UnusableInput`."""
+    """Return the JSON object in a text, `-` or `@FILE`. `what` names it in the message of `UnusableInput`."""
     from agentsvc_nb.wire.reading import read_json
 
     if text.startswith("@"):
@@ -138,8 +138,9 @@ def _plain_data(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
-    """Print rows below their columns' names; without any, the sentence `none` on stderr. What the service or an agent
-    named must not control the terminal."""
+    """Print rows below their column names, or without rows the sentence `none` on stderr. Sanitises names from the
+    service or an agent, which must not control the terminal.
+    """
     from agentsvc_nb.client.cards import aligned
     from agentsvc_nb.wire.text import label
 
@@ -179,7 +180,7 @@ def print_record(record: Any, as_json: bool) -> None:
 
 
 def print_either(record: Any, text: str, as_json: bool) -> None:
-    """Print a record as JSON, or the text that people are given in its place."""
+    """Print a record as JSON, or the text for people instead."""
     if as_json:
         print_json(record)
     else:
@@ -187,7 +188,7 @@ def print_either(record: Any, text: str, as_json: bool) -> None:
 
 
 def print_note(line: str, colour: str = DIM) -> None:
-    """Print a line for people, beside a command's output."""
+    """Print a line for people in addition to a command's output."""
     from agentsvc_nb.wire.text import plain
 
     print(coloured(plain(line), colour, sys.stderr), file=sys.stderr, flush=True)

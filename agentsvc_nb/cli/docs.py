@@ -9,11 +9,11 @@ from typing import Final
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 
 PACKED: Final = Path(__file__).parents[1] / "docs.tar.xz"
-"""Made by `python -m docs.site` in a clone of the repository, and taken along by the wheels that are built there."""
+"""The packed site, which `python -m docs.site` creates in a clone, and wheels built there include."""
 
 
 class NoDocs(Exception):
-    """This installation has no site; the message says where there is one."""
+    """This installation has no site; the message says where to find one."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -42,7 +42,7 @@ def _site() -> Path:
 
 
 def unpacked(packed: Path, cache: Path) -> Path:
-    """The folder with what is packed, named by its content, in place of one of another version."""
+    """Unpack the site into a folder named by its content, replace other versions, and return the folder."""
     import hashlib
     import shutil
     import tarfile
@@ -55,7 +55,7 @@ def unpacked(packed: Path, cache: Path) -> Path:
     for other in cache.glob("docs-*"):
         shutil.rmtree(other, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="unpacking-") as scratch, tarfile.open(packed) as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has none yet
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 lacks it
         archive.extractall(scratch)
         (Path(scratch) / "site").rename(folder)
     return folder

@@ -1,4 +1,4 @@
-"""`agentsvc doctor`: checks everything that a service needs, changes nothing, and prints one line per finding."""
+"""`agentsvc doctor`: check everything that a service needs, change nothing, and print one line per finding."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _doctor(args: argparse.Namespace) -> int:
     """Print the findings of each check as they come; exit code 1 if one of them is a failure."""
     import logging
 
-    logging.getLogger("agentsvc_nb").addHandler(logging.NullHandler())  # whatever is wrong is a finding
+    logging.getLogger("agentsvc_nb").addHandler(logging.NullHandler())  # findings report every problem
     found = []
     for name, finding in _findings(arguments.data_folder(args.data)):
         found.append({"check": name, "level": finding.level, "what": finding.what, "fix": finding.fix})
@@ -88,7 +88,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_programs(_: DataFolder) -> Iterator[Finding]:
-    """Check whether a language model's programs can be run: a sandbox is made."""
+    """Check that a language model's programs can run, by creating a sandbox."""
     from agentsvc_nb.cli.findings import note, ok
     from agentsvc_nb.tools.programs import confinement
 
@@ -97,7 +97,7 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
-    """Check the model that a notebook's service would use, by a real run unless its settings are already wrong."""
+    """Check the model that a notebook's service would use, with a real run unless its settings are already invalid."""
     from agentsvc_nb.cli.findings import fail
     from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.settings import SettingsError
@@ -131,7 +131,7 @@ def try_model(model: str, kept: KeptSettings) -> Finding:
 
 
 def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:
-    """The status of the run, and the reason if it failed."""
+    """Return the status of the run, and the reason if it failed."""
     import tempfile
     from dataclasses import replace
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""What to type: the examples at the end of each `--help`, by command, the commonest use first."""
+"""Examples at the end of each `--help`, by command, most common use first."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ EXAMPLES: Final = {
 
 
 def add_examples(parser: Parser) -> None:
-    """End the `--help` of the parser, and of each below it, with its examples."""
+    """Add examples to the `--help` of the parser and of each parser below it."""
     for each in parsers(parser):
         lines = "".join(f"  {line}\n" for line in EXAMPLES[each.prog])
         each.epilog = f"examples:\n{lines}"
@@ -126,7 +126,7 @@ def add_examples(parser: Parser) -> None:
 
 
 def parsers(parser: Parser) -> Iterator[Parser]:
-    """The parser and all below it, those of groups too."""
+    """Yield the parser and all parsers below it, including those of groups."""
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

@@ -68,7 +68,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _put(args: argparse.Namespace) -> int:
-    """Upload in groups of as many as one request takes. Raises `UnusableInput` before anything is sent."""
+    """Upload in groups of the maximum size of a request. Raises `UnusableInput` before anything is sent."""
     from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
     for file in args.files:
@@ -86,7 +86,7 @@ def _put(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
-    """Raises `UnusableInput` for `--to -` with `--json`."""
+    """Download files. Raises `UnusableInput` for `--to -` with `--json`."""
     import shutil
     import tempfile
 
@@ -100,7 +100,7 @@ def _get(args: argparse.Namespace) -> int:
             place = client.files.download(path, chat=args.chat, to=to)
             got.append({"path": path, "place": str(place)})
             if args.to == "-":
-                with open(place, "rb") as file:  # from a file, so that a large one is never whole in memory
+                with open(place, "rb") as file:  # from a file, so that a large one is never entirely in memory
                     shutil.copyfileobj(file, sys.stdout.buffer)
             elif not args.json:
                 print(place)
@@ -137,7 +137,7 @@ def _restore(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    """The exit code is 1 when nothing is found, as of `grep`."""
+    """Search; the exit code is 1 when nothing is found, as in `grep`."""
     with connected(args.data) as client:
         found = client.files.search(args.query, chat=args.chat)
     if args.json:

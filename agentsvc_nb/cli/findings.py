@@ -1,4 +1,4 @@
-"""What a check of `agentsvc doctor` has found."""
+"""The findings of `agentsvc doctor`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 class Finding:
     """The result of a check, printed as one line with its fix.
 
-    `level` is `fail` if it keeps a service from working, `warn` if it may.
+    `level` is `fail` for a problem that stops a service from working, and `warn` for one that may.
     """
 
     level: Literal["ok", "note", "warn", "fail"]

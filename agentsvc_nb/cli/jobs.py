@@ -1,4 +1,4 @@
-"""`agentsvc jobs` and `agentsvc tools`: what can be run, and work that was submitted."""
+"""`agentsvc jobs` and `agentsvc tools`: list tools and jobs, and run jobs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _show_tool(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Submit a job, tell its progress on stderr and print its result. Ctrl-C cancels the job.
+    """Submit a job, print its progress on stderr and its result on stdout. Ctrl-C cancels the job.
 
     Raises `JobFailedError`, `JobTimeoutError` and `UnusableInput`.
     """
@@ -106,12 +106,12 @@ def _print_result(client: AgentService, job: Job, args: argparse.Namespace) -> i
         print_json(job)
     else:
         said = "\n".join(places or (str(block["text"]) for block in job.content if block.get("type") == "text"))
-        print(plain(said) if sys.stdout.isatty() else said)  # as of an agent's text (`ask`)
+        print(plain(said) if sys.stdout.isatty() else said)  # sanitised like an agent's text (`ask`)
     return 0
 
 
 def _print_progress() -> Callable[[Job], None]:
-    """Tells each step once, to a terminal and to a log alike."""
+    """Return a callback that prints each step once, both to a terminal and to a log."""
     told = ""
 
     def tell(job: Job) -> None:

@@ -1,4 +1,4 @@
-"""`agentsvc lab`: the notebooks, the service and JupyterLab, with one command (docs/api/embedded.md)."""
+"""`agentsvc lab`: copy the notebooks, and start the service and JupyterLab, with one command (docs/api/embedded.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TERMINATE_SECONDS: Final = 15.0
 
 
 class LabError(Exception):
-    """JupyterLab can't be started or failed; the message says what to do."""
+    """JupyterLab can't be started or failed; the message names the next step."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -67,8 +67,10 @@ _TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token
 
 
 def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The token among JupyterLab's arguments (None: there is none), and the arguments that are passed on: without it,
-    but an empty one, which switches tokens off, only works as an argument."""
+    """Return the token in JupyterLab's arguments, or None, and the arguments to pass on without it.
+
+    An empty token, which switches tokens off, stays: it only works as an argument.
+    """
     given = [found[1].strip("'\"") for each in arguments if (found := _TOKEN.fullmatch(each))]
     if not given:
         return None, [*arguments]
@@ -101,8 +103,9 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
 
 
 def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variable with which JupyterLab finds our defaults before the user's own: it then does not ask, over the first
-    notebook, whether to fetch news and look for updates. What the user has chosen in its settings counts more."""
+    """Return the variable that makes JupyterLab read our defaults before the user's settings. JupyterLab then does not
+    ask, over the first notebook, whether to fetch news and look for updates. The user's settings take precedence.
+    """
     given = environ.get("JUPYTER_CONFIG_PATH")
     return {
         "JUPYTER_CONFIG_PATH": os.pathsep.join([str(Path(__file__).with_name("jupyter")), *([given] if given else [])])
@@ -110,8 +113,9 @@ def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def bundled_notebooks() -> Path:
-    """The folder of notebooks: inside the package when installed, beside it in a checkout. Raises `LabError` if there
-    is none."""
+    """Return the folder of notebooks: inside the installed package, or next to it in a checkout. Raises `LabError` if
+    there is none.
+    """
     import agentsvc_nb
 
     package = Path(agentsvc_nb.__file__).parent
@@ -122,7 +126,7 @@ def bundled_notebooks() -> Path:
 
 
 def copy_notebooks(source: Path, target: Path) -> list[Path]:
-    """Copy the files that `target` lacks, and return them; an existing file is never overwritten."""
+    """Copy the files that `target` lacks, and return them. Never overwrites a file."""
     import shutil
 
     created = []
@@ -160,14 +164,14 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
 
 
 def _run(command: Sequence[str], env: Mapping[str, str], served: Served) -> int:
-    """Run JupyterLab in a session of its own, print its address once it can be opened, and return its exit code.
+    """Run JupyterLab in a separate session, print its address once it responds, and return its exit code.
 
     Ctrl-C then reaches only this process, so JupyterLab does not ask for confirmation.
     """
     import signal
     import subprocess
 
-    for name in ("SIGTERM", "SIGHUP"):  # when the terminal is closed, JupyterLab must not stay behind
+    for name in ("SIGTERM", "SIGHUP"):  # when the terminal closes, JupyterLab must not keep running
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _interrupt)
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -209,11 +213,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _usable_port(wanted: int) -> int:
-    """`wanted`, or any free port for 0. Raises `LabError` when it can't be used."""
+    """Return `wanted`, or any free port for 0. Raises `LabError` when it can't be used."""
     import socket
 
     with socket.socket() as probe:
-        if os.name == "posix":  # as JupyterLab does: a port that was just closed counts as free
+        if os.name == "posix":  # like JupyterLab: a port that was just closed counts as free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", wanted))

@@ -1,4 +1,4 @@
-"""`agentsvc mcp`: what other programs need to use the service over MCP, and the bridge that they can start."""
+"""`agentsvc mcp`: configure other programs to use the service over MCP, and the bridge that they can start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 _KEY: Final = "KEY"
 _NAME: Final = "agentsvc"
 Entries = dict[str, str]
-"""What to paste or to run, by the program that it is for."""
+"""The text to paste or run, by program."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
@@ -53,7 +53,7 @@ def _bridge(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> None:
-    """Print the entries, with a placeholder where a key goes: what is printed may be kept and shown."""
+    """Print the entries with a placeholder for the key, because people may store or share the output."""
     from agentsvc_nb.client.origin import URL_VARIABLE
     from agentsvc_nb.wire.routes import MCP
 
@@ -66,7 +66,7 @@ def _show(args: argparse.Namespace) -> None:
 
 
 def _command(data: Path | None) -> list[str]:
-    """What another program starts: from any folder, without this one's environment."""
+    """Return the command for other programs to start, from any folder and without this environment."""
     from agentsvc_nb.data_folder import DATA_VARIABLE
 
     program = [os.path.abspath(sys.argv[0])]

@@ -82,7 +82,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.media.media_records import Facts
     from agentsvc_nb.service.store import blobs_of
 
-    # A service that runs would not count what this process left in its cache: nothing is left there.
+    # A running service would not count files that this process adds to its cache, so add none.
     settings = load_config(arguments.existing_folder(args.data).path).settings.model_copy(
         update={"blobs_cache_bytes": 0}
     )
@@ -128,7 +128,7 @@ async def _store(blobs: Blobs, file: Path, media_type: str) -> Content:
 
 
 def _transcript(file: Path) -> dict[str, Any]:
-    """Read a transcript as the API has it, as it is stored: language, text and segments."""
+    """Read a transcript in the format of the API: language, text and segments."""
     from pydantic import ValidationError
 
     from agentsvc_nb.documents.json_reading import read_object

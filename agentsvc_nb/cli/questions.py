@@ -1,4 +1,4 @@
-"""The questions of `agentsvc check`: reads their file, and judges answers by it (docs/check.md).
+"""The questions of `agentsvc check`: read their file, and judge answers by it (docs/check.md).
 
 Imported only when `check` runs.
 """
@@ -23,7 +23,7 @@ from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import label
 
 SHOWN: Final = 5
-"""The most faults, numbers or rows that a message lists."""
+"""The maximum number of faults, numbers or rows that a message lists."""
 _POWERS: Final = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "billion": 9}
 _NUMBER: Final = re.compile(
     r"(?<![\w.,])([-+\u2212]?)[€$£¥]?"
@@ -42,11 +42,11 @@ _REFUSAL: Final = re.compile(
 
 
 class UnusableQuestions(Exception):
-    """The file of questions cannot be used. The message says where, and what to write."""
+    """The file of questions cannot be used. The message says where the fault is, and what to write."""
 
 
 def numbers(text: str) -> list[Decimal]:
-    """Return the numbers of a text in English, without those of dates. Their exponents say how exact they are.
+    """Return the numbers in an English text, except those in dates. Their exponents show their precision.
 
     >>> numbers("On 2026-05-01 it was €4.8M, or -3.50 % of 1,204.")
     [Decimal('4.8E+6'), Decimal('-3.50'), Decimal('1204')]
@@ -65,7 +65,7 @@ def _number(value: object) -> Decimal:
 
 
 def _agrees(wanted: Decimal, found: Decimal, tolerance: str | None) -> bool:
-    """Return True if a number of an answer is the expected one; without a tolerance, as exactly as that is written."""
+    """Return True if a number of an answer is the expected one; without a tolerance, to the precision as written."""
     if tolerance is None:
         return abs(found - wanted) <= Decimal((0, (5,), int(wanted.as_tuple().exponent) - 1))
     share = abs(wanted) / 100 if tolerance.endswith("%") else 1
@@ -93,7 +93,7 @@ Files = Annotated[list[Annotated[Path, PlainValidator(_existing)]], BeforeValida
 
 
 class Question(BaseModel, extra="forbid", frozen=True):
-    """A question, and what its answer must be. The descriptions complete "Write ..."."""
+    """A question and the expectations of its answer. The descriptions complete "Write ..."."""
 
     ask: Text = Field(description="the question")
     name: str = Field("", description="a short name")
@@ -122,7 +122,7 @@ class Question(BaseModel, extra="forbid", frozen=True):
 
 
 class Questions(BaseModel, extra="forbid", frozen=True):
-    """A file of questions. `files` are for questions without files; the limits are for all questions together."""
+    """A file of questions. `files` apply to questions without files; the limits apply to all questions together."""
 
     questions: list[Question] = Field(min_length=1, description="a list, each with `- ask: ...` and what to check")
     files: Files = Field([], description="the path of a file, or a list of paths")
@@ -131,7 +131,7 @@ class Questions(BaseModel, extra="forbid", frozen=True):
 
 
 class _Loader(yaml.BaseLoader):
-    """Reads each scalar as text: `No` stays a word, `1.50` keeps its digits. Refuses a key that is there twice."""
+    """Load each scalar as text: `No` stays a word, `1.50` keeps its digits. Refuses duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         for (key, _), (following, _) in pairwise(sorted(node.value, key=lambda pair: str(pair[0].value))):
@@ -169,7 +169,7 @@ def read_questions(path: Path) -> Questions:
 
 
 def _explain(data: dict[str, Any], fault: Any) -> str:
-    """Return which field of which question cannot be used, and what to write."""
+    """Return which field of which question is invalid, and what to write."""
     first, *rest = fault["loc"]
     where, field, fields = "", str(first), Questions.model_fields
     if first == "questions" and rest:
@@ -213,7 +213,7 @@ class Case(BaseModel):
 
 
 def judge(case: Case) -> list[str]:
-    """Compare an answer with what its question expects. Returns each field that it fails, and why."""
+    """Compare an answer with the expectations of its question. Returns each failed field and the reason."""
     question, run = case.question, case.run
     if run is None or case.error:
         return [case.error] if case.error else []
@@ -223,7 +223,7 @@ def judge(case: Case) -> list[str]:
     output = run.output or ""
     prose, tables = read_markdown(output)
     text = _folded(f"{output}\n{prose}")
-    # The offline agent says which numbers are its answer; the others of its text say how it read the question.
+    # The offline agent marks the numbers of its answer; other numbers in its text say how it read the question.
     says = run.basis if run.basis and run.basis.headline else None
     found = (numbers("\n".join(says.values)) or numbers(says.headline or "")) if says else numbers(prose)
     lacking = [each for each in question.value if not any(_agrees(each, x, question.tolerance) for x in found)]
@@ -268,7 +268,7 @@ def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
 
 
 def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
-    """Return the expected rows that a table lacks. A cell whose column is not named may be anywhere in its row."""
+    """Return the expected rows that a table lacks. A cell without a named column may be anywhere in its row."""
     if isinstance(question.table, dict):
         expected = [[("", cell) for cell in [key, *_as_list(cells)]] for key, cells in question.table.items()]
     else:
@@ -293,7 +293,7 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether an answer asks back, whether it refuses, and who says so: its agent, else its words."""
+    """Return whether an answer asks back, whether it refuses, and the source of this: its agent or its words."""
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
         return said == "asked_back", said in ("cannot", "nothing"), f"as the agent says (`{said}`)"

@@ -1,4 +1,4 @@
-"""`agentsvc runs`: runs that were started before."""
+"""`agentsvc runs`: list, follow, resume, undo and decide on earlier runs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _named(client: AgentService, run_id: str) -> str:
-    """The id of a run, also for `last` and for the beginning of an id. Raises `UnusableInput` when there is none."""
+    """Return the id of a run, given an id, its beginning, or `last`. Raises `UnusableInput` when there is none."""
     from agentsvc_nb.wire import ids
 
     if ids.is_run(run_id):
@@ -148,7 +148,7 @@ def _redo(args: argparse.Namespace) -> int:
 
 
 def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False) -> int:
-    """Print what an undo did with each file. The exit code is 1 if it left a file as it was."""
+    """Print the effect of an undo on each file. The exit code is 1 if it skipped a file."""
     from agentsvc_nb.wire.undo import sentences
 
     if args.json:
@@ -165,7 +165,7 @@ def _attach(args: argparse.Namespace) -> int:
 
 
 def _resume(args: argparse.Namespace) -> int:
-    """Start a run that goes on with a failed one, and print it as `attach` does."""
+    """Start a run that continues a failed one, and print it as `attach` does."""
     with connected(args.data) as client:
         run_id = _named(client, args.run_id)
         run = client.runs.resume(run_id, max_cents=args.max_cents, max_steps=args.max_steps)
@@ -229,7 +229,7 @@ def _approve(args: argparse.Namespace) -> int:
 
 
 def _standing(args: argparse.Namespace) -> int:
-    """List the approvals of further calls, or revoke one."""
+    """List the standing approvals, or revoke one."""
     with connected(args.data) as client:
         if args.revoke:
             revoked = client.runs.revoke_approval(args.revoke)

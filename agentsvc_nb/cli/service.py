@@ -94,7 +94,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _worker(args: argparse.Namespace) -> int:
-    """Raises `SettingsError` for a service that has its data to itself."""
+    """Run a worker. Raises `SettingsError` for a service that does not share its data."""
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
@@ -112,7 +112,7 @@ def _worker(args: argparse.Namespace) -> int:
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    """Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
+    """Migrate the database. Raises `SchemaTooNew`, `NoService`, `StoreAway` and `StoreUnusable`."""
     with arguments.database(args.data):
         print("The schema of the database is up to date.")
     return 0
@@ -196,7 +196,7 @@ def _print_status(folder: DataFolder) -> int:
 
 
 def _print_facts(folder: DataFolder) -> int:
-    """The status as JSON; `base_url` is null when no service answers."""
+    """Print the status as JSON; `base_url` is null when no service answers."""
     from agentsvc_nb import embedded
 
     ready = embedded.status(folder.path)
@@ -217,7 +217,7 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
-    """Lines on the settings that the folder stores for its next service, and how this terminal's differ from them."""
+    """Return lines on the settings that the folder stores for its next service, and how this terminal's differ."""
     from agentsvc_nb.language_models.keys import PLACES, ModelKeys
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.settings import SettingsError
@@ -249,7 +249,7 @@ def _started_at(folder: DataFolder) -> str:
 # -- backup and restore ---------------------------------------------------------------------------------------------
 
 PROGRESS_SECONDS: Final = 1.0
-"""Time between two lines of progress; a backup that takes less prints none."""
+"""Seconds between two lines of progress; a faster backup prints none."""
 
 
 def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
@@ -310,12 +310,12 @@ def _restore(args: argparse.Namespace) -> int:
 
 
 def _print_beside(args: argparse.Namespace, line: str) -> None:
-    """Print a further line; on stderr where the JSON alone is to be read."""
+    """Print a further line; on stderr if stdout has JSON."""
     print(line, file=sys.stderr if args.json else sys.stdout)
 
 
 class ProgressPrinter:
-    """Prints the progress of a copy to stderr, once a second, beginning after the first second."""
+    """Print the progress of a copy to stderr, once a second, starting after the first second."""
 
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb
@@ -323,7 +323,7 @@ class ProgressPrinter:
         self._next = clock.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int) -> None:
-        """Report `done` of `total`, in bytes or in what `amount` tells."""
+        """Report `done` of `total`, in bytes or in the unit that `amount` names."""
         if clock.monotonic() >= self._next and total:
             self._next = clock.monotonic() + PROGRESS_SECONDS
             print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)
@@ -334,7 +334,7 @@ def _backup_summary(made: Backup) -> str:
 
 
 def _servers_told(folder: DataFolder, made: Backup) -> Iterator[str]:
-    """Lines on the servers of tools that came with a backup: runs of the embedded service start their commands."""
+    """Yield lines on the MCP servers in a backup, because runs of the embedded service start their commands."""
     from agentsvc_nb.service.mcp.servers import OwnServers
     from agentsvc_nb.wire.text import plain
 

@@ -1,6 +1,6 @@
-"""Which model answers here: those that could (`catalog`), what they cost (`prices`), the keys that the user typed for
-them (`keys`), a question that shows whether one answers (`trial`), and the embedded service's `switch` to one.
+"""Choose the model that answers: list models (`catalog`), their prices (`prices`), the typed keys (`keys`), try one
+(`trial`), and `switch` the embedded service to it.
 
-The notebook and the terminal show this. The service and its agents import none of it: they get the model by name in
-`Settings`, and its key from their environment.
+The notebook and the terminal use this package. The service and its agents do not import it: they get the model's name
+from `Settings`, and its key from their environment.
 """

@@ -1,5 +1,6 @@
-"""Which models could answer here: those that the embedded service offers, those of providers by their keys, those of an
-Ollama on this machine, those in files, and the offline agent."""
+"""List the models that could answer here: of the embedded service, of providers with keys, of a local Ollama, in files,
+and the offline agent.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,16 @@ _PARTS: Final = {
     "google": ("google.genai", "pydantic-ai-slim[google]"),
     "gguf": ("xllamacpp", "agentsvc-nb[local-model]"),
 }
-"""What a provider's models need beside the agent library, by a module of it and by what to install."""
+"""The requirements of a provider's models in addition to the agent library: a module to check, and a package to
+install.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHere:
-    """A model that could answer: whether it does (`default`) or what stands in the way, what to install first, and
-    cents a million tokens of input and of output."""
+    """A model that could answer: whether it is the `default` or what prevents it, what to install first, and its price
+    in cents per million tokens of input and of output.
+    """
 
     id: str
     default: bool
@@ -51,13 +55,15 @@ class ModelHere:
 
 def current_model(folder: DataFolder) -> str:
     """Return the model that answers in a folder, or would once its service starts. Raises `SettingsError`."""
-    ready = Ready.read(folder.ready)  # which an ended service takes away, but not one that was killed
+    ready = Ready.read(folder.ready)  # an ended service removes this file, but a killed one does not
     return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 
 def models_here(data: str | Path | None = None) -> list[ModelHere]:
-    """The models, the one that answers first. Sends nothing but a question to an Ollama on this machine. Raises
-    `SettingsError`."""
+    """Return the models, the current one first. Sends nothing except a request to an Ollama on this machine.
+
+    Raises `SettingsError`.
+    """
     folder = DataFolder(data_folder(os.environ, data))
     config = load_config(folder.path, embedded=True)
     now, kept = model_id(current_model(folder)), ModelKeys(folder)
@@ -93,7 +99,7 @@ def _row(model: str, state: str, now: str, price: tuple[float, float] | None) ->
 
 
 def lacking(provider: str) -> str:
-    """What to install for models of this provider; empty if nothing is known to be missing."""
+    """Return what to install for models of this provider; empty if nothing is known to be missing."""
     if not provider:
         return ""
     module, package = _PARTS.get(provider, ("openai", _AGENTS))
@@ -101,12 +107,12 @@ def lacking(provider: str) -> str:
         return package if provider == "gguf" else _AGENTS
     try:
         return "" if find_spec(module) else package
-    except ModuleNotFoundError:  # of a module within a package that is missing
+    except ModuleNotFoundError:  # the package that contains the module is missing
         return package
 
 
 def published(model: str) -> tuple[float, float] | None:
-    """The published price of a provider's model; None if it is unknown, or the agent library is not installed."""
+    """Return the published price of a provider's model; None if unknown, or if the agent library is missing."""
     try:
         from genai_prices import Usage, calc_price
     except ImportError:

@@ -1,7 +1,7 @@
-"""Keys of models' providers that the user of a data folder typed for its service (docs/models.md).
+"""Store the provider keys that users typed for the service of a data folder (docs/models.md).
 
-A key is in the system's keyring, or in `model-keys.json` in the data folder (0600) where there is none. It counts where
-the environment has none, and goes to the address that it was typed for alone.
+A key is in the system's keyring, or without a keyring in `model-keys.json` in the data folder (0600). It applies only
+if the environment has none, and goes only to the address that it was typed for.
 """
 
 from __future__ import annotations
@@ -21,41 +21,44 @@ from agentsvc_nb.settings import variable
 from agentsvc_nb.wire.reading import read_json
 
 MODEL_KEY: Final = variable("model_key")
-"""The variable of the key of a server of one's own, whatever provider's form it speaks."""
+"""The variable of the key of a self-hosted server, for any provider's protocol."""
 _IN_RING: Final = "keyring"
 PLACES: Final = {_IN_RING: "in the system's keyring", "file": "in a file that only you can read"}
 
 
 class ModelKeys:
-    """The kept keys of a data folder, by the variable that they stand for."""
+    """The stored keys of a data folder, by environment variable."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
 
     def keep(self, name: str, key: str, provider: str, address: str) -> str:
-        """Keep the key of the variable `name` for models of a provider at an address (empty: the provider's own).
-        Returns the place, of `PLACES`. Raises `OSError`."""
+        """Store the key of the variable `name` for models of a provider at an address (empty: the provider's own).
+
+        Returns the place, one of `PLACES`. Raises `OSError`.
+        """
         where = _IN_RING if system_keyring.keeps(self._ring_name(name), key) else "file"
         entry = {"provider": _family(provider), "address": address, "key_in": where}
         self._write({**self._entries(), name: {**entry, "key": key if where == "file" else ""}})
         return where
 
     def place(self, name: str) -> str:
-        """Where the variable's key is, of `PLACES`; empty if none is kept."""
+        """Return the place of the variable's key, one of `PLACES`; empty if none is stored."""
         return str(self._entries().get(name, {}).get("key_in", ""))
 
     def counts_for(self, name: str, address: str) -> bool:
-        """Whether a key of this variable is kept for this address."""
+        """Return True if a key of this variable is stored for this address."""
         entry = self._entries().get(name)
         return entry is not None and str(entry.get("address") or "") == address
 
     def places(self) -> dict[str, str]:
-        """The places of all kept keys, by variable."""
+        """Return the places of all stored keys, by variable."""
         return {name: self.place(name) for name in sorted(self._entries())}
 
     def variables(self, config: ServiceConfig) -> dict[str, str]:
-        """Return the variables that a service gets next to its environment: keys of its models, each with the address
-        that it was typed for, if that is the one that counts."""
+        """Return extra environment variables for a service: the keys of its models, each with the address that it was
+        typed for, if that address applies.
+        """
         families = {_family(provider_of(model)) for model in config.settings.models or (config.settings.model,)}
         found: dict[str, str] = {}
         for name, entry in self._entries().items():
@@ -84,15 +87,16 @@ class ModelKeys:
 
 
 def address_of(config: ServiceConfig, provider: str) -> str:
-    """The address, if not the provider's own, at which the service asks models of this provider."""
+    """Return the address at which the service reaches models of this provider; empty for the provider's own."""
     own = config.settings.model_url if _family(provider_of(config.settings.model)) == _family(provider) else None
     name = address_variable(provider)
     return own or config.keep.settings.get(name) or os.environ.get(name) or ""
 
 
 def config_with_keys(data: str | Path | None = None, model: str | None = None) -> ServiceConfig:
-    """Return `load_config` for the process that asks the models: it puts the keys that were kept for them into its
-    environment, from which the providers' libraries read them. Raises `SettingsError`."""
+    """Return `load_config` for the process that calls the models. It puts their stored keys into its environment, from
+    which the providers' libraries read them. Raises `SettingsError`.
+    """
     config = load_config(data, model)
     kept = ModelKeys(DataFolder(config.settings.data)).variables(config)
     os.environ.update(kept)
@@ -100,12 +104,12 @@ def config_with_keys(data: str | Path | None = None, model: str | None = None) -
 
 
 def _family(provider: str) -> str:
-    """Providers with the same key: `openai` of `openai-chat`."""
+    """Return the name that providers with the same key share: `openai` for `openai-chat`."""
     return provider.partition("-")[0]
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """The object in a file of ours; empty when there is none, or none that can be read."""
+    """Return the JSON object in one of our files; empty if the file is missing or unreadable."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

@@ -1,5 +1,6 @@
-"""What models cost, for people: in dollars a million tokens, as their providers say it. On the wire, and in
-`AGENTSVC_PRICES`, prices are in cents."""
+"""Format model prices for people: in dollars per million tokens, like the providers. The API and `AGENTSVC_PRICES` use
+cents.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Another model for the embedded service (docs/models.md): tried with one question first, with its package and its key,
-and taken only if it answers. For notebook and terminal, each of which brings a `Dialogue`."""
+"""Switch the embedded service to another model (docs/models.md). First installs its package, asks for its key and tries
+one question; switches only if the model answers.
+
+The notebook and the terminal each provide a `Dialogue`.
+"""
 
 from __future__ import annotations
 
@@ -39,24 +42,24 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.runs.run_records import RunRecord
 
 AskKey = Callable[[str], str]
-"""Prompts for a key without echo, and returns it."""
+"""Prompts for a key without echo and returns it."""
 AskYes = Callable[[str], bool]
 POLL_SECONDS: Final = 0.3
 BRINGS: Final = {
     "agentsvc-nb[agents]": "some 35 packages, 220 MB",
     "agentsvc-nb[local-model]": "some 40 packages, 340 MB",
 }
-"""What an extra adds to the base, roughly; to `lab`, which has DataFrames, less (docs/performance.md)."""
+"""The approximate size that an extra adds to the base; less for `lab`, which has DataFrames (docs/performance.md)."""
 START_SECONDS: Final = 90.0
-"""The library of a hosted model takes long to load on a busy machine."""
+"""Seconds to wait for a start: a hosted model's library loads slowly on a busy machine."""
 _OWN: Final = ("ollama", "gguf")
 _LINE: Final = 200
 TICK_SECONDS: Final = 5.0
-"""How often `install` says how long it has taken, while pip says nothing."""
+"""Seconds between two progress lines of `install` while pip is silent."""
 
 
 class SwitchError(Exception):
-    """The model was not switched; the message says why, and what stays. `hint`: what to do."""
+    """The model was not switched. The message says why and what stays the same; `hint` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -68,8 +71,9 @@ class SwitchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """How to talk to the user. `ask_key(prompt)` does not echo; it and `ask_yes(question)` are None where there is
-    nobody to ask. `say` shows a line of progress; `again` is the command that switches, such as `%agentsvc model`."""
+    """The dialogue with the user. `ask_key(prompt)` does not echo. It and `ask_yes(question)` are None if nobody can
+    answer. `say` shows a line of progress; `again` is the command that switches, such as `%agentsvc model`.
+    """
 
     ask_key: AskKey | None
     ask_yes: AskYes | None
@@ -79,7 +83,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """The model that answers from now on, and the one before; `key_place` says where a key was kept."""
+    """The new model and the previous one; `key_place` says where a key was stored."""
 
     model: str
     before: str
@@ -88,7 +92,7 @@ class Switched:
     notes: tuple[str, ...] = field(default=())
 
     def told(self, again: str) -> str:
-        """What happened, for people."""
+        """Describe the switch for people."""
         lines = [f"{model_id(self.model)} answers from now on."]
         if self.trial.answer:
             charged = self.trial.microcents or not is_own(self.model, self.trial)
@@ -103,7 +107,7 @@ class Switched:
         return "\n".join([*lines, *self.notes])
 
     def facts(self) -> dict[str, Any]:
-        """The same for programs: prices as `GET /models` names them, null where nothing is known."""
+        """Describe the switch for programs: prices are named as in `GET /models`, null if unknown."""
         given, made = self.trial.price or (None, None)
         return {
             "model": model_id(self.model),
@@ -125,7 +129,7 @@ class Switched:
 
 
 def is_own(model: str, trial: Trial) -> bool:
-    """Whether it runs on this machine, or on a server of one's own."""
+    """Return True if the model runs on this machine, or on a self-hosted server."""
     return provider_of(model) in _OWN or (bool(trial.address) and on_own_server(model))
 
 
@@ -135,11 +139,10 @@ def cents(microcents: int) -> str:
 
 
 def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> Switched:
-    """Make this model answer from now on, if it does: its package is installed, and its key asked for, once the user
-    wants that. `new_key` asks for a key although one is kept. Runs that are active end with the model that they began
-    with.
+    """Switch to this model if it answers. With the user's consent, install its package and ask for its key. `new_key`
+    asks for a key even if one is stored. Active runs finish with the model that they began with.
 
-    Raises `SwitchError` when it does not answer, `SettingsError` and `EmbeddedError`; the model before then stays.
+    Raises `SwitchError` when it does not answer, `SettingsError` and `EmbeddedError`; the previous model then stays.
     """
     folder = DataFolder(data_folder(os.environ, data))
     model = resolved(name, folder)
@@ -156,7 +159,7 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 
 def resolved(name: str, folder: DataFolder) -> str:
-    """The model of this name; a file may be named as it lies in the folder of model files. Raises `SwitchError`."""
+    """Return the model of this name. A file may have its name in the folder of model files. Raises `SwitchError`."""
     if looks_like_key(name) and not name.startswith(FILE_PREFIXES):
         raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     file = name.removeprefix("gguf:")
@@ -169,7 +172,7 @@ def resolved(name: str, folder: DataFolder) -> str:
 
 
 class _Preparation:
-    """Tries a model until it answers, or until nothing more can be done for it."""
+    """Try a model until it answers, or nothing more can help."""
 
     def __init__(self, folder: DataFolder, model: str, before: str, talk: Dialogue, new_key: bool) -> None:
         self._folder, self._model, self._talk = folder, model, talk
@@ -179,7 +182,7 @@ class _Preparation:
         self._installed = ""
 
     def done(self) -> tuple[Trial, dict[str, str]]:
-        """The trial in which it answered, and what was typed. Raises `SwitchError`."""
+        """Return the successful trial, and the typed keys. Raises `SwitchError`."""
         while True:
             if provider_of(self._model):
                 self._talk.say(f"Trying {model_id(self._model)}: its package, its key, a question of one word ...")
@@ -294,7 +297,7 @@ def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS
 
 
 def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str], before: str) -> str:
-    """Keep the key that was typed; returns its place."""
+    """Store the typed key and return its place."""
     if trial.variable not in typed:
         return ""
     try:
@@ -304,7 +307,7 @@ def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str]
 
 
 def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> None:
-    """End the service once no run of another model is active, and start it with this one. Raises `EmbeddedError`."""
+    """End the service when no run of another model is active, and start it with this one. Raises `EmbeddedError`."""
     ready = embedded.status(folder.path)
     if ready is not None and ready.version != __version__:
         again = restart_command(folder.path)
@@ -313,7 +316,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
         _wait_for_runs(folder, model, talk)
         talk.say(f"Starting the service with {model_id(model)} ...")
         embedded.stop(folder.path)
-        if _others(folder, model):  # started since: they go on with the model that they began with
+        if _others(folder, model):  # they started in the meantime and continue with their model
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             continue
         try:
@@ -322,7 +325,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             raise SwitchError(f"{error} {model_id(before)} stays.") from None
         ready = embedded.status(folder.path)
-        if ready is not None and ready.model == model:  # else another has started it meanwhile
+        if ready is not None and ready.model == model:  # otherwise another process has started it in the meantime
             return
 
 
@@ -331,7 +334,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
     while others := _others(folder, model):
         embedded.find_or_start(
             folder.path, timeout=START_SECONDS
-        )  # with the model before, by which they go on if they were cut off
+        )  # with the previous model, with which interrupted runs continue
         ids = ", ".join(run.run_id for run in others[:3])
         line = (
             f"Waiting for {len(others)} active run{'s' * (len(others) > 1)} of the model before ({ids}), so that"
@@ -344,7 +347,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
 
 
 def _others(folder: DataFolder, model: str) -> list[RunRecord]:
-    """The active runs of other models than those that the service offers once it is started with this one."""
+    """Return the active runs of models that the service does not offer once it is started with this one."""
     if not folder.has_database():
         return []
     from agentsvc_nb.service.keyring import open_beside

@@ -1,5 +1,6 @@
-"""Whether a model would answer with the settings of here: found out in a process of its own, so that neither its
-libraries nor its key come into the caller's, and before any service is started with it."""
+"""Try whether a model answers with the current settings, before starting a service with it. A separate process keeps
+its libraries and key out of the caller.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +24,21 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.language.model_choice import Fault
 
 _ASKED_FIRST: Final = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
-"""Keys that are asked for before the library is loaded, which takes seconds; of others only the library knows."""
+"""Keys to ask for before loading the library, which takes seconds. Only the library knows other keys."""
 _LAST: Final = 300
-"""Characters of the last line of a process that crashed."""
+"""The number of characters to keep of the last line of a crashed process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it: an `answer`, or `said`, the reason why there was none.
+    """The result of a trial: an `answer`, or in `said` the reason why there was none.
 
-    fault: what that is about; empty when the model was not asked.
+    fault: the subject of the reason; empty when the model was not asked.
     package: what to install first.
-    variable: the key to give first, or the one that was used.
-    address: where the model is asked, if not at the provider's own address.
-    host: the host that was asked, if it can't be reached.
-    price: cents a million tokens of input and of output; None if unknown.
+    variable: the key to give first, or the key used.
+    address: the model's address, if not the provider's own.
+    host: the unreachable host, if any.
+    price: cents per million tokens of input and of output; None if unknown.
     tools: whether the model is offered tools.
     """
 
@@ -54,11 +55,12 @@ class Trial:
 
 
 def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
-    """Ask the model of a service of this folder one question. `variables` are set beside the environment, and are not
-    seen by other processes."""
+    """Ask one question of the model that a service of this folder would use. `variables` extend the environment, hidden
+    from other processes.
+    """
     asked = json.dumps({"data": str(data), "model": model, "variables": dict(variables)})
-    # -P: a `random.py` in the notebook's folder must not become a module of it. A session of its own: an interrupt of
-    # the kernel ends it below, without a traceback.
+    # -P: a `random.py` in the notebook's folder must not shadow a module. A separate session: on an interrupt of the
+    # kernel, we end the process below, without a traceback.
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "agentsvc_nb.language_models.trial"],
         stdin=subprocess.PIPE,
@@ -105,7 +107,7 @@ def _tried(data: str, model: str) -> Trial:
 
 
 def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
-    """The variable of the key that the model is asked with, or would be."""
+    """Return the variable of the key that the model uses, or would use."""
     name = key_variable(provider)
     own = bool(config.settings.model_url) or (bool(address) and on_own_server(config.settings.model))
     beside = bool(os.environ.get(name)) and not config.kept_url and not config.settings.model_key
@@ -120,7 +122,7 @@ async def _asked(agent: Language, name: str, address: str) -> Trial:
     except WorkFailure as failure:
         from agentsvc_nb.agents.language.errors import fault_of, host_of
 
-        # Some servers repeat the key that they refuse.
+        # Some servers repeat the refused key.
         key = os.environ.get(name)
         said = failure.message.replace(key, "[redacted]") if key else failure.message
         fault = fault_of(failure)

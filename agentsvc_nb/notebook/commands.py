@@ -67,12 +67,12 @@ from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback, s
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
-    """Follow a run that was started before, from its first event. Returns and raises as `RunFollower.follow`."""
+    """Follow a run that already started, from its first event. Returns and raises like `RunFollower.follow`."""
     return follower.attach(session, the_run(session, run_id), screen, timeout=timeout)
 
 
 def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
-    """Go on with a failed run, and follow it. Returns and raises as `RunFollower.follow`.
+    """Continue a failed run, and follow it. Returns and raises like `RunFollower.follow`.
 
     Raises `AskError` when it can't be resumed.
     """
@@ -83,10 +83,10 @@ def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | 
 
 
 def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
-    """The files of a chat to look through, as `%files browse` shows them; a table where no widgets are shown.
+    """Return a browser for the files of a chat, as in `%files browse`, or a table on hosts without widgets.
 
     Args:
-        chat: the id of a chat; without it, this notebook's own.
+        chat: the id of a chat; by default this notebook's own.
 
     Raises:
         AskError: the service can't be reached, or knows no such chat.
@@ -99,14 +99,14 @@ def Files(chat: str | None = None) -> WidgetWithFallback | ResultTable:
 
 
 def Gallery(pattern: str = "*", *, chat: str | None = None) -> WidgetWithFallback | Preview:
-    """The pictures of a chat, as `%files gallery` shows them; static ones where no widgets are shown.
+    """Return the pictures of a chat, as in `%files gallery`, or a static gallery on hosts without widgets.
 
     Args:
         pattern: a glob for the path or the file name.
-        chat: the id of a chat; without it, this notebook's own.
+        chat: the id of a chat; by default this notebook's own.
 
     Raises:
-        AskError: no picture fits, or the service can't be reached or knows no such chat.
+        AskError: no picture matches, the service can't be reached, or it knows no such chat.
 
     >>> import agentsvc_nb
     >>> agentsvc_nb.Gallery("*.png")  # doctest: +SKIP
@@ -144,10 +144,10 @@ def files_gallery(
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:
-    """The page of this notebook's chat: on this machine's own service a link that signs the browser in.
+    """Return the page of this notebook's chat; for the embedded service, a link that signs the browser in.
 
-    The link is a secret, so it stands in a widget, which is not saved with the notebook; without `widgets` only the
-    page's address is told. Raises `AskError` when the service cannot be asked.
+    The link is a secret, so it is in a widget, which the notebook does not save. Without `widgets`, return only the
+    page's address. Raises `AskError` when the service cannot be reached.
     """
     with errors_as_cells(session):
         base = session.client().base_url

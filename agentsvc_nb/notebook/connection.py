@@ -29,7 +29,7 @@ KNOCK_SECONDS: Final = 3.0
 RULE_CHARS: Final = 1_000
 """How long to wait for any response of a new address."""
 REPORTS: Final = 100
-"""How many reports `%feedback` lists."""
+"""The maximum number of reports that `%feedback` lists."""
 
 
 def connect(
@@ -37,8 +37,8 @@ def connect(
 ) -> PrintedText:
     """Use the service at `url`, or with `local` the embedded one, from now on (docs/api/embedded.md "Address and key").
 
-    If no key is known for it, `ask_key(prompt)` is called for one, if given; `keep_key` stores it in the keyring.
-    Raises `AskError` for an invalid address, or when nothing responds there; the connection then stays as it was.
+    If its key is unknown, call `ask_key(prompt)`, if given; `keep_key` stores the key in the keyring. Raises `AskError`
+    for an invalid address, or when nothing responds there; the connection then does not change.
     """
     if url == LOCAL:
         session.connect(EMBEDDED)
@@ -81,9 +81,8 @@ def _service_address(url: str) -> str:
 def status(session: Session, chosen: str = "") -> PrintedText:
     """Describe the service, the origin of the key, the model, the chat and the journal in use.
 
-    Shows no secret. Asks a service that this notebook has asked before for its models and for what was used today, and
-    sends nothing else.
-    `chosen` is the notebook's own default of a model.
+    Shows no secret. If this notebook has used the service before, asks it for its models and today's usage; sends
+    nothing else. `chosen` is the notebook's default model.
     """
     lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
     at_hand = _is_at_hand(session)
@@ -110,7 +109,7 @@ def _is_at_hand(session: Session) -> bool:
 
 
 def _only_reads(session: Session, chosen: str) -> list[str]:
-    """Return what to say of the model if it can't call tools."""
+    """Return a warning if the model can't call tools."""
     try:
         models = session.client().models.list(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
@@ -120,7 +119,7 @@ def _only_reads(session: Session, chosen: str) -> list[str]:
 
 
 def _today(session: Session) -> list[str]:
-    """Return what the account used of its budget of today; nothing without a budget."""
+    """Return the part of today's budget that the account has used; nothing without a budget."""
     try:
         today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):

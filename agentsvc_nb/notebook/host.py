@@ -30,14 +30,14 @@ Mode = Literal["live", "page", "static", "terminal"]
 """
 
 _VOILA: Final = "VOILA_BASE_URL"
-"""Set in every kernel of voila; SERVER_SOFTWARE is missing in kernels that voila started before a visitor came."""
+"""Set in every voila kernel. SERVER_SOFTWARE is missing in kernels that voila started before a visitor came."""
 
 
 def mode(shell: Any, live: bool | None = None) -> Mode:
-    """Return the kind of host that executes this shell's cells; in a kernel, `live` overrides the detection.
+    """Return the kind of host that executes this shell's cells. In a kernel, `live` overrides the detection.
 
     JupyterLab and VS Code send the cell's id with each request. nbclient, papermill and nbconvert send none; they keep
-    the first state of an output that is updated. So does voila, but its pages show widgets.
+    the first state of an updated output. So does voila, but its pages show widgets.
     """
     if not hasattr(shell, "kernel"):
         return "terminal"
@@ -50,12 +50,12 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
 
 
 def shows_widgets(shell: Any, live: bool | None = None) -> bool:
-    """Whether the host shows widgets that react."""
+    """Return True if the host shows interactive widgets."""
     return mode(shell, live) in ("live", "page")
 
 
 def in_marimo() -> bool:
-    """Whether this is a notebook of marimo, which shows anywidgets, and no other widgets."""
+    """Return True in marimo, which shows anywidgets but no other widgets."""
     marimo = sys.modules.get("marimo")
     return marimo is not None and bool(marimo.running_in_notebook())
 
@@ -68,7 +68,7 @@ def asker(shell: Any) -> Callable[[str], str] | None:
 
 
 def confirmer(shell: Any) -> Callable[[str], bool] | None:
-    """Return a prompt for a yes or no, in which anything but a yes is a no; None if the host has no input."""
+    """Return a prompt for a yes or no, where any other answer means no; None if the host has no input."""
     return (lambda question: input(question).strip().lower() in ("y", "yes")) if asker(shell) else None
 
 
@@ -78,13 +78,14 @@ def cell_id(shell: Any) -> str:
 
 
 def page(shell: Any) -> str:
-    """Return the front end's connection that runs the cell: another one after the page was loaded again. Empty if the
-    host tells none."""
+    """Return the front end's connection that runs the cell, which changes when the page is loaded again. Empty if
+    unknown.
+    """
     return str(_request(shell).get("header", {}).get("session") or "")
 
 
 def _request(shell: Any) -> Mapping[str, Any]:
-    """Return the message that the running cell came with."""
+    """Return the message that requested the running cell."""
     return (shell.get_parent() if hasattr(shell, "get_parent") else None) or {}
 
 
@@ -100,7 +101,7 @@ def notebook(shell: Any) -> str | None:
     """Return the path of the kernel's notebook, if its server or editor provides it."""
     if not hasattr(shell, "kernel"):
         return None
-    # Jupyter Server sets the one; VS Code puts the other into the user's namespace.
+    # Jupyter Server sets the first; VS Code puts the second into the user's namespace.
     return os.environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__") or None
 
 
@@ -111,7 +112,7 @@ contexts: WeakKeyDictionary[Any, MagicsContext] = WeakKeyDictionary()
 def here() -> tuple[Session, bool]:
     """Return the session, and whether the host shows widgets.
 
-    The session is that of the magics if they are loaded, else one per process and notebook.
+    The session is that of the magics if they are loaded, otherwise one per process and notebook.
     """
     from IPython.core.getipython import get_ipython
 

@@ -1,4 +1,4 @@
-"""The models: which there are, and the one that answers from now on (docs/models.md)."""
+"""List models, and choose the one that answers from now on (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ _PRICES = {"input_cents_per_million": "Float64", "output_cents_per_million": "Fl
 
 
 def models(session: Session) -> ResultTable:
-    """List the models that could answer: of the embedded service those that were found here, of another those that it
-    offers. The one that answers is the first. Raises `AskError` when that service fails."""
+    """List the models that could answer, the current one first. For the embedded service, these are the models found
+    here; for another service, those that it offers.
+
+    Raises `AskError` when that service fails.
+    """
     if session.base_url != EMBEDDED or session.undecided():
         return _offered(session)
     from agentsvc_nb.language_models.catalog import models_here
@@ -67,7 +70,7 @@ def _offered(session: Session) -> ResultTable:
 
 
 def _dollars(price: tuple[float, float] | None, otherwise: str) -> tuple[str, str]:
-    """Two cells; `otherwise` where there is no price, or it is nothing."""
+    """Return two cells with prices; `otherwise` if the price is unknown or zero."""
     return (dollars(price[0]), dollars(price[1])) if price and any(price) else (otherwise, "")
 
 
@@ -96,8 +99,9 @@ def choose_model(session: Session, name: str) -> PrintedText:
 def switch_model(
     session: Session, name: str, bar: Bar, ask_key: AskKey | None, ask_yes: AskYes | None, *, new_key: bool = False
 ) -> PrintedText:
-    """Make this model the embedded service's, once it has answered a question. Raises `AskError` when it does not;
-    the model before then stays."""
+    """Switch the embedded service to this model after it has answered a question. If it does not answer, raises
+    `AskError` and keeps the previous model.
+    """
     from agentsvc_nb.embedded import EmbeddedError
     from agentsvc_nb.language_models.switch import Dialogue, SwitchError, switch
     from agentsvc_nb.settings import SettingsError

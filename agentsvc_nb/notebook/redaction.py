@@ -313,7 +313,9 @@ def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
 
 
 def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
-    """A value without quotes. A single word counts only where a value must stand: prose and code have words, too."""
+    """Yield an unquoted value. A single word counts only where the syntax needs a value, because prose and code have
+    words as well.
+    """
     folded, sure = name.casefold(), True
     line = text[max(0, found.start() - 80) : found.start()].rpartition("\n")[2]
     # Only marks of lists, quotations and comments come before it on its line.

@@ -1,6 +1,7 @@
-r"""`{{name}}` in a prompt: the value of a notebook variable, as text, inserted once and never expanded again.
+r"""Replace `{{name}}` in a prompt with the value of a notebook variable, as text, once and never recursively.
 
-A value that holds `{{other}}` stays as it is: data must not be able to name variables. `\{{name}}` stands for itself.
+A value that holds `{{other}}` is not expanded: data must not be able to name variables. `\{{name}}` inserts a literal
+`{{name}}`.
 """
 
 from __future__ import annotations

@@ -44,8 +44,7 @@ def _decode(decoder: str, path: str) -> dict[str, Any]:
 
 
 class Scaling(NamedTuple):
-    """How a picture is scaled: the longest edges in pixels and the qualities to try, until it has at most `limit`
-    bytes."""
+    """The longest edges in pixels and the qualities to try for a scaled picture, until it has at most `limit` bytes."""
 
     edges: tuple[int, ...]
     limit: int
@@ -57,9 +56,9 @@ MEDIUM: Final = Scaling((800, 512, 256), 70_000)
 LARGE: Final = Scaling((1_200, 600, 256), 300_000, (85, 60, 30))
 PAGE: Final = Scaling((600, 400, 200), 45_000)
 PIXELS_MAX: Final = 100_000_000
-"""The most pixels that are decoded."""
+"""The maximum number of pixels to decode."""
 TEXT_CHARS: Final = 100_000
-"""The most characters of text chunks; longer ones are all ignored."""
+"""The maximum number of characters of text chunks; if there are more, all are ignored."""
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
@@ -71,7 +70,8 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
     from PIL import Image, ImageOps
 
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-    Image.MAX_IMAGE_PIXELS = None  # `PIXELS_MAX` holds instead: of a JPEG, fewer pixels are decoded than it has
+    # `PIXELS_MAX` applies instead, because fewer pixels of a JPEG are decoded than it has.
+    Image.MAX_IMAGE_PIXELS = None
     with Image.open(path, formats=_FORMATS) as image:
         width, height = image.size
         # Values that are `str` are text chunks of a PNG. Those after its pixels have not been read at this point.
@@ -133,7 +133,7 @@ def read_pages(path: str) -> dict[str, Any]:
 
 
 DOCUMENT_CHARS: Final = 12_000
-"""How much of a document is returned, some more than is shown."""
+"""The number of characters of a document to return, some more than are shown."""
 
 
 def read_document(path: str) -> dict[str, Any]:
@@ -157,7 +157,7 @@ ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 200
 CELLS_READ: Final = 400_000
-"""Of a file of which only the beginning is shown."""
+"""The maximum number of cells of a file whose beginning is shown."""
 SHEETS_NAMED: Final = 11
 
 
@@ -221,7 +221,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 
 def _cell(column: ReadColumn, row: int) -> str:
-    """The value as it was read; where there is none, the text of the cell."""
+    """Return the value as it was read, or the text of the cell if there is none."""
     from agentsvc_nb.documents.tables.model import text_of
     from agentsvc_nb.documents.tables.results import plain
 

@@ -1,6 +1,6 @@
-"""Decode files that may be hostile in a process of their own (docs/decisions/10): the parent's side of `child`.
+"""Decode possibly hostile files in a separate process (docs/decisions/10): the parent's side of `child`.
 
-Also files on this machine as DataFrames, read as the agent reads them (docs/decisions/10).
+Also read local files as DataFrames, as the agent reads them (docs/decisions/10).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 CHILD: Final = "agentsvc_nb.notebook.previews.child"
 SECONDS: Final = 20.0
-"""How long the decoding of one file may take."""
+"""The time limit in seconds for decoding one file."""
 ANSWER_BYTES: Final = 1_000_000
-"""The longest answer that is read, if it is to be shown."""
+"""The maximum size in bytes of an answer to be shown."""
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
@@ -37,7 +37,7 @@ class CannotShow(Exception):
 class Decoder:
     """A process that decodes files one after the other. Not thread-safe.
 
-    It is started with the first file, and again after a file that exceeded its limits.
+    It starts with the first file, and again after a file that exceeded its limits.
 
     Example: `with Decoder() as decoder: found = decoder.decode("medium", path)`
     """
@@ -54,7 +54,7 @@ class Decoder:
             self._child = None
 
     def decode(self, decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-        """Decode a file with the decoder of `child` of this name. Trust the answer no more than the file.
+        """Decode a file with the decoder of `child` of this name. The answer is as untrusted as the file.
 
         Raises `CannotShow` when the file cannot be decoded within the limits.
         """
@@ -62,7 +62,7 @@ class Decoder:
         question = json.dumps([decoder, str(path)]).encode("ascii")  # ASCII, because the child may have another locale
         answer = child.ask(question, SECONDS, answer_bytes)
         if not answer.endswith(b"\n"):
-            # No whole line: the child was killed at a limit, or is still busy. The next file gets a new one.
+            # No complete line: the child was killed at a limit, or is still busy. The next file gets a new child.
             self.__exit__()
             if len(answer) <= answer_bytes:
                 raise CannotShow("It takes too long or too much memory to be shown, or it is damaged.")
@@ -78,7 +78,7 @@ class Decoder:
 
 
 def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-    """Decode one file in a process of its own. Raises `CannotShow` when it cannot be decoded."""
+    """Decode one file in a separate process. Raises `CannotShow` when it cannot be decoded."""
     with Decoder() as child:
         return child.decode(decoder, path, answer_bytes)
 
@@ -97,14 +97,15 @@ _TABLES_BYTES: Final = 50_000_000
 
 
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.DataFrame:
-    """The table of a file, read as `%files preview` shows it and the offline agent computes with it: lines above the
-    header and rows of totals are no rows, numbers and dates have their types. CSV of any kind, workbooks, Parquet,
-    JSON, and the tables of HTML, Markdown and Word; up to 8 MB of cells.
+    """Read the table of a file as a DataFrame, as `%files preview` shows it and the offline agent computes with it.
+
+    Lines above the header and total rows are omitted; numbers and dates have their types. Reads CSV of any kind,
+    workbooks, Parquet, JSON, and the tables of HTML, Markdown and Word, up to 8 MB of cells.
 
     Args:
-        sheet: which table of the file; without it the first.
+        sheet: which table of the file; by default the first.
 
-    Its `attrs` have `notes`, sentences on what was decided, and the `units` of columns.
+    Its `attrs` have `notes`, sentences on the decisions made, and the `units` of columns.
 
     Raises:
         AskError: there is no such file or sheet, or the file can't be read as a table.

@@ -1,8 +1,8 @@
-"""The preview of a file as a static bundle: a heading, then its beginning, or a sentence why that can't be shown.
+"""Preview a file as a static bundle: a heading, then its beginning, or a sentence why it can't be shown.
 
-The kind of a file is what its bytes say, because its name and media type may be wrong; the name decides between kinds
-of text. Pictures, PDF, documents and tables are decoded in another process, whose answers are trusted no more than the
-file (docs/decisions/10).
+The bytes of a file determine its kind, because its name and media type may be wrong. The name decides only between
+kinds of text. Another process decodes pictures, PDF, documents and tables, and its answers are as untrusted as the file
+(docs/decisions/10).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label, plain
 
 HEAD_BYTES: Final = 256_000
-"""How many bytes of a file are read at first. Text, JSON and large CSV are previewed from these alone."""
+"""The number of bytes to read at first. Text, JSON and large CSV need no more."""
 WHOLE_BYTES: Final = 50_000_000
-"""The largest picture, PDF, document or workbook that is previewed: these need the whole file."""
+"""The maximum size in bytes of a previewed picture, PDF, document or workbook: these need the whole file."""
 
 Fetch = Callable[[Path], object]
 """Downloads the whole file to this path."""
@@ -46,7 +46,7 @@ Family = Literal["picture", "pdf", "table", "document", "player", "json", "markd
 
 @dataclass(frozen=True)
 class Subject:
-    """The file of a preview. `head` is its beginning; without a `fetch`, the whole file."""
+    """The file to preview. `head` is its beginning, or the whole file if there is no `fetch`."""
 
     file: WorkspaceFile
     head: bytes
@@ -152,7 +152,7 @@ def _family(media_type: str, subject: Subject) -> Family:
     for family, fitting in _FAMILIES.items():
         if media_type in fitting:
             return family
-    if subject.head.startswith(b"\xd0\xcf\x11\xe0"):  # Office before 2007, or encrypted: its reader says which
+    if subject.head.startswith(b"\xd0\xcf\x11\xe0"):  # Office before 2007 or encrypted: the reader distinguishes them
         return "document" if subject.ending in (".docx", ".pptx") else "table"
     return "text" if subject.text and media_type != "application/zip" else "none"
 
@@ -168,7 +168,7 @@ _FAMILIES: Final[Mapping[Family, frozenset[str] | set[str]]] = {
 }
 
 EMBEDDED_BYTES: Final = 200_000
-"""The largest sound or video that is embedded in the output."""
+"""The maximum size in bytes of a sound or video embedded in the output."""
 _EDGE: Final = "max-width:100%;border:1px solid var(--jp-border-color2,#8884)"
 
 
@@ -178,7 +178,9 @@ def _picture_preview(subject: Subject) -> Bundle:
 
 
 def picture_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
-    """The decoder's picture, scaled down; of an animation the first frame. Raises `CannotShow` if it is not valid."""
+    """Return the decoder's picture, scaled down, or the first frame of an animation. Raises `CannotShow` if it is not
+    valid.
+    """
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
     edges = (f"{edge:,}" if isinstance(edge, int) else "?" for edge in (found.get("width"), found.get("height")))
@@ -193,7 +195,7 @@ def _pdf_preview(subject: Subject) -> Bundle:
 
 
 def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
-    """The decoder's first three pages as pictures, with their text as alternative text. Raises `CannotShow`."""
+    """Return the decoder's first three pages as pictures, with their text as alternative text. Raises `CannotShow`."""
     count = found.get("count", 0)
     lines, figures = [f"{count:,} page{'s' * (count != 1)}"], []
     for number, page in enumerate(found.get("pages", ())[:3], 1):
@@ -205,7 +207,7 @@ def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
 
 
 def _player(subject: Subject) -> Bundle:
-    """Sound or video, embedded in the output. Raises `CannotShow` for more than 200 kB."""
+    """Return sound or video embedded in the output. Raises `CannotShow` for more than 200 kB."""
     if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
         raise CannotShow(f"Sound and video are played here up to {size(EMBEDDED_BYTES)}.")
     kind = called(subject.media_type, subject.file.path)
@@ -222,12 +224,15 @@ def _player(subject: Subject) -> Bundle:
 NOT_SHOWN: Final = "Files of this kind can't be shown."
 CHARS: Final = 4_000
 MARKDOWN_CELLS_MAX: Final = 2_500
-"""The largest table of a formatted Markdown text: rows are padded to the length of the first, so a few bars grow
-large."""
+"""The maximum number of cells of a table in Markdown. Rows are padded to the length of the first, so few bars can make
+a large table.
+"""
 
 
 def _document_preview(subject: Subject) -> Bundle:
-    """The first 4,000 characters of a Word document or PowerPoint deck, formatted as Markdown. Raises `CannotShow`."""
+    """Return the first 4,000 characters of a Word document or PowerPoint deck, formatted as Markdown. Raises
+    `CannotShow`.
+    """
     with subject.on_disk(subject.ending) as path:
         whole = plain(str(decoding.decode("document", path).get("text", "")))
     return _markdown_bundle(whole[:CHARS], "its text" + (", the beginning" if len(whole) > CHARS else ""))
@@ -247,7 +252,7 @@ def _markdown_bundle(text: str, note: str) -> Bundle:
 
 
 def _text_preview(subject: Subject, *notes: str) -> Bundle:
-    """The first 4,000 characters of a text, with notes below."""
+    """Return the first 4,000 characters of a text, with notes below."""
     return _preformatted(*_beginning(subject), *notes)
 
 
@@ -256,7 +261,7 @@ def _no_preview(subject: Subject) -> Bundle:
 
 
 def _json_preview(subject: Subject) -> Bundle:
-    """JSON, indented. A file that is cut, JSON Lines, or not valid JSON is shown as it is."""
+    """Return indented JSON. A file that is cut, JSON Lines, or invalid JSON is shown unchanged."""
     if subject.text is None or subject.is_cut or subject.media_type == "application/x-ndjson":
         return _text_preview(subject)
     try:
@@ -287,7 +292,7 @@ def _beginning(subject: Subject) -> tuple[str, str]:
 
 
 def _preformatted(text: str, *notes: str) -> Bundle:
-    """A text whose control characters were removed before, with notes below; empty notes are left out."""
+    """Return a text without control characters, with notes below; omit empty notes."""
     below = [f"({note})" for note in notes if note]
     shown = f'<pre style="{WRAPPED}">{html.escape(text)}</pre>{_notes(notes)}'
     return {"text/plain": "\n".join([text, *below]), "text/html": shown}
@@ -302,12 +307,12 @@ COLUMNS: Final = 20
 CELL_CHARS: Final = 80
 NOTES: Final = 8
 TEXT_BYTES: Final = 5_000_000
-"""The largest table as text that is fetched whole; of a larger one the beginning is read."""
+"""The maximum size in bytes of a table as text that is fetched whole; only the beginning of a larger one is read."""
 _NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
 def _table_preview(subject: Subject) -> Bundle:
-    """The first 20 rows of CSV, Parquet, or the first sheet of a workbook; of CSV that is no table its text."""
+    """Return the first 20 rows of CSV, Parquet, or the first sheet of a workbook; or CSV without a table as text."""
     is_text = subject.media_type.startswith("text/")
     is_part = is_text and subject.is_cut and subject.file.size_bytes > TEXT_BYTES
     read = Subject(subject.file, _whole_lines(subject.head)) if is_part else subject
@@ -340,7 +345,7 @@ def _whole_lines(head: bytes) -> bytes:
 
 
 def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
-    """The decoder's answer as a table of at most 20 rows of 20 columns, with the types below the names."""
+    """Return the decoder's answer as a table of at most 20 rows and 20 columns, with the types below the names."""
     names = [label(name, CELL_CHARS) for name in found.get("names", [])[:COLUMNS]]
     types = [str(kind) for _, kind in zip_longest(names, found.get("types", [])[: len(names)], fillvalue="")]
     kinds = [Cell(label(kind, 40), f'<span style="{MUTED}">{escape(kind, 40)}</span>') for kind in types]
@@ -360,7 +365,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
 
 
 def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
-    """Return a cell for each column, as a number if its column's type is one; the decoder may have given fewer."""
+    """Return a cell for each column, as a number if the column's type is one. The decoder may give fewer cells."""
     return [
         Decimal(value) if kind.startswith("number") and isinstance(value, str) and _NUMBER.fullmatch(value) else value
         for value, kind in zip_longest(row[: len(types)], types)
