@@ -46,7 +46,7 @@ class UseCaseContext:
     """Called before each write. Raises `ApiError` if the caller has lost access since the request began."""
     searches: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SEARCHES_AT_ONCE, "search"))
     more_events: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before you read further pages of events: one such read in each turn of the event loop."""
+    """Acquire this before you read further pages of events. The event loop does one such read per turn."""
     metrics: Metrics = field(default_factory=Metrics)
     tracing: Tracing = field(default_factory=Tracing)
 

@@ -62,8 +62,8 @@ class BackupError(Exception):
 class Manifest(BaseModel):
     """The first member.
 
-    The database stores keys as hashes that are made with a secret. A data folder's own secret is in its database, and
-    so it is here (`own_secret`). Of AGENTSVC_SECRET there is only a hash.
+    API keys are hashed with a secret. The secret of a data folder is in its database, so the backup contains it
+    (`own_secret`). Of AGENTSVC_SECRET it contains only a hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,6 +1,4 @@
-"""Outermost middleware: request ids, the request log, time-outs and access checks of open requests, and draining of
-refused uploads.
-"""
+"""Outermost middleware for request ids, the request log, time-outs, access checks and draining of refused uploads."""
 
 from __future__ import annotations
 

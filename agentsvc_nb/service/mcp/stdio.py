@@ -22,7 +22,7 @@ _TAIL_CHARS: Final = 300
 _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER") + (
     ("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE") if os.name == "nt" else ()
 )
-"""What a command sees of the service's environment: no key of the service or of another server."""
+"""The environment variables that a command gets. No key of the service or of another server is among them."""
 
 
 class StdioChannel:

@@ -85,7 +85,7 @@ class EventLog:
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
         """Write an event after the gathered text, with the next event or after `SOON_SECONDS`.
 
-        Store what the run `used` so far with it. The next write raises a `LostRun` of this one.
+        Also store what the run `used` so far. If this write finds that the run is lost, the next one raises `LostRun`.
         """
         await self._flush_text()
         self._soon.append((kind, payload))

@@ -18,7 +18,7 @@ State = Literal["called", "waiting", "approved", "refused", "begun", "done", "as
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A tool call. A takeover that repeats a step calls under the same `key`, and finds this record."""
+    """A tool call. A takeover that repeats a step finds this record by its `key`."""
 
     run_id: str
     key: str

@@ -111,7 +111,7 @@ class PostgresQueue:
             while not work.done():
                 try:
                     await asyncio.wait([work])
-                except asyncio.CancelledError:  # by the worker, which ends
+                except asyncio.CancelledError:  # the worker cancels this when it ends
                     lost.set()
             work.result()
 

@@ -87,7 +87,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class TsvectorIndex(RankedIndex[Match]):
-    """`ports.Index`."""
+    """`ports.Index` on PostgreSQL."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
         self.drop(tx, chat, path)  # gives the file a new id: results are ordered by it, newest first

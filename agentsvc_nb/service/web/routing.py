@@ -49,7 +49,7 @@ _OPEN_PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/app/static/{name}": {"GET": developer.static},
     "/app/{rest:path}": {"GET": developer.missing},
 }
-"""Pages that need no session. The last one is of all other paths."""
+"""Pages that need no session. The last one answers all other paths."""
 
 
 def pages() -> list[BaseRoute]:

@@ -56,8 +56,11 @@ class Approval(BaseModel):
 
 
 class Outcome(BaseModel):
-    """The result of a call; with `run_id` or `job_id` and its `status` if it began a run or a job. `data` is a tool's,
-    the fields before it are an ask's."""
+    """The result of a call.
+
+    If the call started a run or a job, it has `run_id` or `job_id` and its `status`. `data` is the result of a tool. An
+    ask fills the fields before it.
+    """
 
     chat: str | None = None
     status: str | None = None
