@@ -329,8 +329,8 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the database server's clock agrees with this machine's: it decides which processes are dead, while
-    this machine's clock is displayed.
+    """Check that the clocks of the database server and this machine agree. The server's clock decides which processes
+    are dead; this machine's clock is displayed.
     """
     try:
         apart = clock.now_ms() - _look(folder).clock

@@ -169,7 +169,7 @@ def read_questions(path: Path) -> Questions:
 
 
 def _explain(data: dict[str, Any], fault: Any) -> str:
-    """Return which field of which question is invalid, and what to write."""
+    """Return the invalid field, its question, and a correction."""
     first, *rest = fault["loc"]
     where, field, fields = "", str(first), Questions.model_fields
     if first == "questions" and rest:
@@ -185,7 +185,7 @@ def _explain(data: dict[str, Any], fault: Any) -> str:
 
 
 class Case(BaseModel):
-    """A question to one model, with its run once it has ended. `error` says why there is no answer to judge."""
+    """A question to one model, with its run once it has ended. `error` says why the answer is missing."""
 
     question: Question
     model: str | None

@@ -9,7 +9,7 @@ connection  service, chat and project in use; reports to the team of the service
 jobs/       the service's tools, called at once or as jobs: in their cell or in the background
 ask/        questions: one, variants, one for each row; the run of each: its stream, output and answer; list, wait,
             cancel, review; approvals
-kernel/     the agent in the user's kernel: what it is shown, code that is approved and run there
+kernel/     the agent in the user's kernel: variables that it sees, approved code that runs there
 files/      the files of a chat: list, put, get, preview, search, gallery; attachments of a question
 previews/   a file of any kind as one safe, static output
 host        detection of the host (live front end, page of voila, static host, terminal); the session, for public

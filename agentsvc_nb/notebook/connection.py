@@ -195,7 +195,7 @@ def rules(session: Session) -> QuotedText:
 def rules_remove(session: Session, number: str) -> QuotedText:
     """Remove the rule of this number from those of this notebook's project, and list the others.
 
-    Raises `AskError` when there is no such rule or no project, or the service fails.
+    Raises `AskError` for an unknown rule, without a project, or when the service fails.
     """
     found = _project(session)
     if number not in [str(each) for each, _ in _rules(found)]:

@@ -112,7 +112,7 @@ contexts: WeakKeyDictionary[Any, MagicsContext] = WeakKeyDictionary()
 def here() -> tuple[Session, bool]:
     """Return the session, and whether the host shows widgets.
 
-    The session is that of the magics if they are loaded, otherwise one per process and notebook.
+    If the magics are loaded, this is their session; otherwise, one per process and notebook.
     """
     from IPython.core.getipython import get_ipython
 

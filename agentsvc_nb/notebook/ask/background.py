@@ -108,7 +108,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         """Print once what blocks the work. `wait` calls this repeatedly; `told` holds the ids already printed."""
 
     def left_alone(self, error: BaseException) -> None:
-        """Hook: show the error of work that failed in its own thread."""
+        """Hook: show the error of work that failed in the future's thread."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}, {self.name}{', done' if self.done() else ''}>"
@@ -244,7 +244,7 @@ def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Backgr
     """Prepare a question of a chat widget. The caller starts it with `start` or `run_here`.
 
     It never shows an earlier run instead. It does not enter the execution history, so it does not affect which cells
-    show their runs again. Raises `AskError` when there is no connection.
+    show their runs again. Raises `AskError` without a connection.
     """
     follower = RunFollower(session, address(session, request), screen, background=True, fails_cell=False)
     follower.record()

@@ -485,7 +485,7 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
 
 
 def gone(error: AskError | StefanBrainError) -> bool:
-    """Return True if there is no connection, or the embedded service cannot be restarted."""
+    """Return True if the connection is lost, or the embedded service cannot be restarted."""
     cause = error.error if isinstance(error, AskError) else error
     return cause is None or isinstance(cause, APIConnectionError)
 

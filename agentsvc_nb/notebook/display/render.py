@@ -112,7 +112,7 @@ def facts(view: RunView) -> list[str]:
 
 
 def doing(view: RunView) -> list[str]:
-    """Return a run's state and its current activity, or what it waits for."""
+    """Return a run's state and its current activity, or the reason why it waits."""
     state = mark(_status(view))
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]

@@ -140,7 +140,7 @@ class RunView:
 
     @property
     def record(self) -> Run:
-        """The run's final record; before its end, a record of what is known so far."""
+        """The run's final record; before its end, a record of the facts known so far."""
         return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat or "")
 
     @property

@@ -58,7 +58,7 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
 def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
     """Return a picture as an attachment: the figure, PIL image or bytes in the variable `name`, or the file at `name`.
 
-    Raises `AskError` when there is no such variable or file, or it is not a picture.
+    Raises `AskError` when the variable or file does not exist, or is not a picture.
     """
     if name not in variables and not name.isidentifier():
         return _picture_by_path(name)

@@ -113,7 +113,7 @@ REASONS_MAX: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """The result of `files_put`: names of the files sent, and of those already there (`same`).
+    """The result of `files_put`: names of the files sent, and of files already there (`same`).
 
     `staged`: the chat does not exist yet, so the next question attaches the files.
     """
@@ -145,7 +145,7 @@ def files(session: Session) -> ResultTable:
 
 
 def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable:
-    """Return a table of these files of the chat, and of those staged for the next ask."""
+    """Return a table of these files of the chat, and the files staged for the next question."""
     chat = session.known_chat(session.address())
     staged = [
         {"path": f"uploads/{file.file_name}", "id": file.sha256, "kind": "upload"}
@@ -323,7 +323,7 @@ def search(session: Session, words: str, *, chat: str | None = None) -> ResultTa
     """Search the chat's files by name and contents (docs/api/files.md "Search"), best match first.
 
     The DataFrame has the columns of a listed file, then `match`, `snippets`, and `passage`: the text of the snippets.
-    Raises `AskError` when there are no words, the notebook has no chat yet, or the service fails.
+    Raises `AskError` without words, when the notebook has no chat yet, or the service fails.
     """
     where = chat or chat_of(session)
     found = searched(session, words, where)
@@ -333,7 +333,7 @@ def search(session: Session, words: str, *, chat: str | None = None) -> ResultTa
 
 
 def searched(session: Session, words: str, chat: str) -> FileSearch:
-    """Search the files of a chat. Raises `AskError` when there are no words, or the service fails."""
+    """Search the files of a chat. Raises `AskError` without words, or when the service fails."""
     if not words.strip():
         raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
     with errors_as_cells(session):
@@ -388,7 +388,7 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
         titled: whether it begins with the path, the size and the kind of the file.
 
     Raises:
-        AskError: there is no such file, or it cannot be downloaded.
+        AskError: the file does not exist, or cannot be downloaded.
     """
     file = path if isinstance(path, WorkspaceFile) else _the_file(session, path)
     client, chat = session.client(), chat_of(session)
@@ -400,7 +400,7 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
 def files_versions(session: Session, path: str) -> ResultTable:
     """List the versions of a file of this notebook's chat, the current one first. The file may have been removed.
 
-    Raises `AskError` when there is no such file, or the service fails.
+    Raises `AskError` for an unknown file, or when the service fails.
     """
     found = _versions_at(session, path)
     rows = [(each.version, _bytes(each), author(each), moment(each.updated_at)) for each in found]
@@ -413,9 +413,9 @@ def files_versions(session: Session, path: str) -> ResultTable:
 
 def files_restore(session: Session, path: str, version: str | None = None) -> str:
     """Restore an earlier version of a file: the given number, the one before the current, or the last of a removed
-    file. Returns a sentence that says what was restored.
+    file. Returns a sentence about the restored version.
 
-    Raises `AskError` when there is no such file or version, or the service fails.
+    Raises `AskError` for an unknown file or version, or when the service fails.
     """
     found = _versions_at(session, path)
     file = found[0]

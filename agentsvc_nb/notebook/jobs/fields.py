@@ -159,7 +159,7 @@ def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
 
 
 def field(part: object, root: Schema, *, name: str = "", title: str = "", required: bool = True) -> Field:
-    """Return the field of a schema. The title next to a `$ref` precedes that of the referenced schema."""
+    """Return the field of a schema. A title next to a `$ref` wins over the title of the referenced schema."""
     schema = _resolve(part, root)
     alternatives = [_resolve(one, root) for one in _list(schema, "anyOf")]
     values = [one for one in alternatives if one.get("type") != "null"]

@@ -43,7 +43,7 @@ def watch_in_background(
 ) -> BackgroundJobs[ResultTable] | ResultTable:
     """Watch jobs like `jobs_watch`, but return a future of the table at once.
 
-    Returns an empty table if there are no jobs to watch. Raises `AskError` when a job is unknown.
+    Returns an empty table without jobs to watch. Raises `AskError` when a job is unknown.
     """
     jobs = _chosen(session, wanted)
     if not jobs:
@@ -73,7 +73,7 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
 
 
 def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
-    """Return the given jobs, by default all active ones, and background jobs that ended since the last watch."""
+    """Return the given jobs. By default, return active jobs, and background jobs that ended since the last watch."""
     rows = [_the_job(session, given) for given in wanted]
     if not rows:
         # Show jobs that ended in the background only once, not with each later watch.

@@ -22,7 +22,7 @@ DATA_CHARS: Final = 8_000
 
 
 def job_state(job: Job) -> str:
-    """Return a job's activity in its own words while it runs, otherwise its status."""
+    """Return the activity that a running job reports, otherwise the job's status."""
     said = job.progress.message if job.progress is not None and job.status == "running" else ""
     return label(said, 80) if said else mark(str(job.status))
 

@@ -57,7 +57,7 @@ def servers_add(
 
 
 def servers_remove(session: Session, name: str) -> PrintedText:
-    """Remove a server and its key. Raises `AskError` when there is no such server."""
+    """Remove a server and its key. Raises `AskError` for an unknown server."""
     if not _own(session).remove(name):
         raise AskError(f"There is no server {label(name, 80)}.", "`%agentsvc mcp list` names them.")
     return PrintedText(f"{name} is removed, with its key. The next run has no tools of it.")

@@ -60,7 +60,7 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
 def tools_describe(session: Session, name: str) -> Preview:
     """Describe a tool and its input, with a first cell to edit.
 
-    Raises `AskError` when there is no such tool, or the service fails.
+    Raises `AskError` for an unknown tool, or when the service fails.
     """
     try:
         tool = session.client().tools.describe(name)

@@ -62,7 +62,7 @@ def database_tools(
     on_main_thread: Callable[[Callable[[], Any]], Any],
     after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
-    """Return the functions to offer to the run. With `rules.rows` 0 there is no query function, because even counts
+    """Return the functions to offer to the run. With `rules.rows` 0 the query function is left out, because even counts
     would reveal values.
 
     Args:
@@ -154,7 +154,7 @@ def _row(columns: Sequence[str], row: Sequence[Any], kept: Sequence[int], rules:
 
 @dataclass(eq=False)
 class QueryCall(KernelCall):
-    """A query that the user must approve, because the database can't guarantee what it reads."""
+    """A query that the user must approve, because the database can't guarantee which data it reads."""
 
     on_main_thread: ClassVar[bool] = False
     tool: ClassVar[str] = "query_database"

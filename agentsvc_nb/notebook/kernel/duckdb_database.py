@@ -182,7 +182,7 @@ class _Catalog:
 
 
 def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
-    """Create the offered tables without data. Return the names of those that can't be created."""
+    """Create the offered tables without data. Return the names of tables that can't be created."""
     for name in sorted({catalog.database, *(database for database, _, _ in catalog.tables)} - {"memory", "temp"}):
         copy.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
     copy.execute(_SETTINGS)

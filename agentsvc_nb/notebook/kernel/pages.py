@@ -166,7 +166,7 @@ class Page:
         return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]]
 
     def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
-        """Send a request; `then` gets the answer in any thread, or an empty answer if there is no page."""
+        """Send a request; `then` gets the answer in any thread, or an empty answer without a page."""
 
         def done(future: Future[Told]) -> None:
             then({} if future.exception() else future.result())

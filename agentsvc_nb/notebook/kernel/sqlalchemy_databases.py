@@ -180,7 +180,7 @@ class Sqlite(AnyDatabase):
 
 
 class _SqliteJudge:
-    """The tables of a connection, and the authorizer of one query: what it reads, and why it must not run.
+    """The tables of a connection, and the authorizer of one query, which records its reads and the reason to refuse it.
 
     Attributes:
         tables: the columns of each table, except shadow tables, in which virtual tables (full-text search) store
@@ -435,7 +435,7 @@ def _is_system(schema: str) -> bool:
 
 
 def _check_plan(plan: Any, guarded: set[str]) -> None:
-    """Judge which tables catalog views scan, because their locks may be older than the query."""
+    """Judge the relations that catalog views scan, because the locks of these may be older than the query."""
     for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))
         if table and _is_system(schema):

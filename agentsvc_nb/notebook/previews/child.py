@@ -1,7 +1,7 @@
 """The process that decodes files which may be hostile (docs/decisions/10): `python -m ...child`.
 
 For each line `[decoder, path]` as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Each decoder
-imports its library itself, so the process loads what it needs and no more.
+imports its library itself, so the process loads only the libraries that it needs.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.
     Its `attrs` have `notes`, sentences on the decisions made, and the `units` of columns.
 
     Raises:
-        AskError: there is no such file or sheet, or the file can't be read as a table.
+        AskError: the file or sheet does not exist, or the file can't be read as a table.
 
     >>> client.map(read_table("ads.csv"), "Shorten: {{Ad name}}")  # doctest: +SKIP
     """

@@ -46,7 +46,7 @@ Family = Literal["picture", "pdf", "table", "document", "player", "json", "markd
 
 @dataclass(frozen=True)
 class Subject:
-    """The file to preview. `head` is its beginning, or the whole file if there is no `fetch`."""
+    """The file to preview. `head` is its beginning, or the whole file without `fetch`."""
 
     file: WorkspaceFile
     head: bytes

@@ -33,7 +33,7 @@ class Keys:
         return self._environ.get(VARIABLE, "").strip()
 
     def of(self, url: str) -> tuple[str, str] | None:
-        """Return a service's key and a phrase that names its origin; None if there is no key."""
+        """Return a service's key and a phrase that names its origin; None without a key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
         if url not in self._found and (key := system_keyring.get(url)):

@@ -300,7 +300,7 @@ class Session:
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session for another chat of the same service, with a connection of its own; made once per chat."""
+        """Return a session for another chat of the same service, with a separate connection; made once per chat."""
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -339,9 +339,9 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note which files of a repeated turn are no longer among the chat's `current` SHA-256s.
+        """Note the files of a repeated turn that are missing in the chat, which has the `current` SHA-256s.
 
-        A later turn must find the files that the cells above it attached, so it must attach these again.
+        Later turns must find these files, so the next one attaches them again.
         """
         for file in files:
             if file.sha256 in current:
@@ -350,7 +350,7 @@ class Session:
                 self._replaced[chat, file.path.name] = file
 
     def take_replaced(self, chat: str, names: Collection[str]) -> list[AttachedFile]:
-        """Return the files that `note_replaced` noted for a chat, except those of these names; forget them all."""
+        """Return the files that `note_replaced` noted for a chat, except files with these names; forget them all."""
         found = {name: self._replaced.pop((where, name)) for where, name in [*self._replaced] if where == chat}
         return [file for name, file in found.items() if name not in names]
 

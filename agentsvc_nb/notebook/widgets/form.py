@@ -150,7 +150,7 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
 
 
 def _empty_value(of: Field, kind: str, start: Any) -> Any:
-    """Return the value that an empty input stands for, or MISSING if the field is then left out."""
+    """Return the value of an empty input, or MISSING if the field is then left out."""
     blank = _BLANKS.get(kind, MISSING)
     if blank is not MISSING and start == blank:
         return blank
@@ -209,7 +209,7 @@ class ToolForm(Showing):
         session: by default the notebook's own.
 
     Raises:
-        AskError: there is no such tool, or no service.
+        AskError: the tool does not exist, or the service can't be reached.
 
     Example:
         form = ToolForm("create_images", {"request": {"brief": "Headline: Autumn sale"}})

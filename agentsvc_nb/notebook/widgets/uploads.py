@@ -30,7 +30,7 @@ _BAD_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 
 @dataclass
 class ArrivingFile:
-    """A file in a folder of its own; `at` bytes of it have come."""
+    """A file in a separate folder; `at` bytes of it have arrived."""
 
     folder: Path
     name: str

@@ -41,7 +41,7 @@ class Chat(Showing):
     Args:
         chat: the id of another chat.
         project: the id of a project, for a new chat.
-        new: begin a new chat; the notebook stays in its own.
+        new: begin a new chat; the notebook keeps using its chat.
         model: one of the service's models (`%agentsvc model`).
         effort: how much the model thinks: `"low"`, `"medium"`, `"high"`.
         where: `"side"` opens it next to the notebook (JupyterLab with the package sidecar).
@@ -126,7 +126,7 @@ class Chat(Showing):
 
     @property
     def front(self) -> Front:
-        """The widget, without the line above it. Raises `AskError` when there is no connection."""
+        """Return the widget without the line above it. Raises `AskError` without a connection."""
         from agentsvc_nb.notebook.widgets.chat.controller import ChatController
 
         if self._controller is None:

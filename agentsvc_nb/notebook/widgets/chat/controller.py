@@ -83,7 +83,7 @@ class ChatController:
         self.show_earlier()
 
     def send(self, message: str) -> None:
-        """Ask this question, with what is attached."""
+        """Ask this question, with the current attachments."""
         message = message.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8
         with self._lock:
             self.front.remember({"draft": None})  # the page has cleared its input

@@ -31,7 +31,7 @@ class ChatTurn:
         typed: the message as it would be typed in a cell (see `as_typed`).
         files: the names of its attachments.
         bundle: the answer, once the run has ended and is loaded.
-        elsewhere: it was asked from another machine or page, and only the beginning of its message is known.
+        elsewhere: another machine or page asked it, and only the beginning of its message is known.
     """
 
     number: int
