@@ -69,8 +69,8 @@ def told(cell: Cell) -> dict[str, Any]:
 def changed(source: str, old: str, new: str) -> str:
     """Return the source with `old` replaced by `new`; an empty `old` means the whole source.
 
-    The agent saw the masked source, so masked values in both texts are restored first. Raises `LookupError` with a
-    sentence.
+    The agent saw the masked source. So this edits the masked source, then restores the masked values. Raises
+    `LookupError` with a sentence.
 
     >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
     "key = 'sk-aaaaaaaaaaaa'\\nprint(key)"
