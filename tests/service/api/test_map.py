@@ -148,7 +148,7 @@ def test_what_stops_every_row_stops_the_call(stage: ServiceFixture) -> None:
         ("say {{txt}}", {}, "txt"),
         ("say it", {}, "column"),
         ("say {{text}}", {"key": "id"}, "id"),
-        ("say {{text}}", {"key": "text"}, "twice"),
+        ("say {{text}}", {"key": "text"}, "several times"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
