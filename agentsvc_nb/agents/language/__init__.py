@@ -1,5 +1,5 @@
-"""The agent with a language model: pydantic-ai's loop, with its effects made through `agents.port.RunContext`.
+"""The agent with a language model: pydantic-ai's loop, whose effects go through `agents.port.RunContext`.
 
-Nothing outside this folder imports that library, and nothing here is imported before a run needs it
+No module outside this folder imports pydantic-ai. The service imports this folder with the first run that needs it
 (`agents.choose`).
 """

@@ -1,5 +1,5 @@
-"""The agent for a language model, which loads its libraries with the first run; its stand-in for a model that can't be
-used, and the check that tells them apart."""
+"""The agent for a language model, a stand-in for models that can't be used, and the check that tells which one
+applies."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FACTS_SECONDS: Final = 60.0
-"""How long what was found out about a model counts."""
+"""Seconds for which facts about a model are valid."""
 _SHRINK: Final = 0.75
-"""The part that is left of a context when the model's server found a request too long for it."""
+"""The part of the context that remains after the model's server found a request too long."""
 _CONTEXT_LEAST: Final = 1_000
 
 
 class Language:
-    """`port.Agent` with a language model. The local engine of a `gguf` starts with its first run."""
+    """`port.Agent` with a language model. The first run starts the local engine of a `gguf`."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._engine = Engine(choice.gguf, choice.context) if choice.gguf else None
         self.hosted = choice.gguf is None and own_server(choice) is None
-        """Whether the model is a provider's, and costs money."""
+        """True if a provider runs the model, which then costs money."""
         self._tokens: TokenCounter | None = None
-        """There once the library is loaded."""
+        """Set when the library is loaded."""
         self._facts: ModelFacts | None = None
         self._facts_at = 0.0
 
     async def run(self, turn: RunContext) -> str | None:
         delays = RetryDelays(self._choice.patience)
         context: int | None = None
-        """Of this run alone: what its server found too long says nothing of other runs."""
+        """For this run only. A request that was too long says nothing about other runs."""
 
         async def ask() -> str:
             nonlocal context
@@ -94,7 +94,7 @@ class Language:
         return await retry(ask, RetryDelays(self._choice.patience), before_wait)
 
     async def try_out(self) -> ProbeResult:
-        """Ask it one short question, once. Raises `WorkFailure`."""
+        """Ask one short question, once. Raise `WorkFailure` if the model does not answer."""
         loop, served, _ = await self._load()
         try:
             found: ProbeResult = await loop.try_out(served)
@@ -104,14 +104,14 @@ class Language:
                 self._engine.stop()
 
     async def facts(self) -> ModelFacts:
-        """What is known of the model, at most `FACTS_SECONDS` old."""
+        """Return the known facts about the model, at most `FACTS_SECONDS` old."""
         if self._facts is None or clock.monotonic() - self._facts_at > FACTS_SECONDS:
             self._facts = await asyncio.to_thread(facts_of, self._choice)
             self._facts_at = clock.monotonic()
         return self._facts
 
     async def _load(self) -> tuple[Any, ServedModel, TokenCounter]:
-        # Importing the library takes long: meanwhile the service answers others.
+        # Importing the library takes long. A thread lets the service answer other requests.
         loop = await asyncio.to_thread(import_module, "agentsvc_nb.agents.language.loop")
         self._tokens = self._tokens or loop.TokenCounter()
         return loop, await asyncio.to_thread(self._serve), self._tokens
@@ -126,7 +126,7 @@ class Language:
 
 
 class Unconfigured:
-    """`agents.port.Agent` for a model that can't be used yet: every call raises `WorkFailure("not_configured")` with
+    """`agents.port.Agent` for a model that can't be used yet. Every call raises `WorkFailure("not_configured")` with
     the reason."""
 
     def __init__(self, lacking: str) -> None:
@@ -144,7 +144,7 @@ class Unconfigured:
 
 
 def lacks(choice: ModelChoice) -> MissingRequirement | None:
-    """Return why this model can't answer here, and what to do about it; None when no reason is found."""
+    """Return why this model can't answer here and how to fix it, or None if no reason is found."""
     model = choice.model
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:
         return _missing_extra("agents", f"The model {model} needs the agent library")
@@ -163,8 +163,8 @@ def _missing_extra(extra: str, needs: str) -> MissingRequirement:
 
 
 def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
-    """Return what keeps a model's server from being asked. Of a hosted model only its library knows, so it is loaded
-    now, not with the first run."""
+    """Return what prevents requests to a model's server. For a hosted model, load the library now, not with the first
+    run."""
     if url := own_server(choice):
         return network_fault(url)
     from agentsvc_nb.agents.language.served_models import by_name
@@ -177,7 +177,7 @@ def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def facts_of(choice: ModelChoice) -> ModelFacts:
-    """Return what is known of a model. Loads the agent library, and asks a server of one's own whether it is there."""
+    """Return the known facts about a model. Load the agent library, and check that a self-hosted server answers."""
     if lacks(choice):
         return ModelFacts("not_configured", price=choice.price)
     from agentsvc_nb.agents.language import served_models

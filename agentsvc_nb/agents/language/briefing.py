@@ -1,5 +1,4 @@
-"""What the model is told with the conversation: how to work, the rules of the project and of the chat, the date, and
-the files with the schema of tables."""
+"""Write the system prompt: how to work, the rules of project and chat, the date, and the files with their tables."""
 
 from __future__ import annotations
 
@@ -62,11 +61,11 @@ _CELL_CHARS: Final = 60
 _GRIDS: Final = frozenset(
     [".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"]
 )
-"""Endings of files that are told as tables only; of a page or a document with a table in it the text is told."""
+"""Endings of files that the model sees only as tables. It sees pages and documents with tables as text."""
 
 
 async def instructions(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the system prompt. It is the same from turn to turn while rules are, so that providers can cache it."""
+    """Return the system prompt. It changes only with the rules, so providers can cache it."""
     said = WHO + (HOW if served.tools else READS_ONLY)
     project = await turn.project()
     rules = []
@@ -82,32 +81,31 @@ async def instructions(turn: RunContext, served: ServedModel, budget: Budget) ->
 
 
 def is_rule(entry: WorkspaceEntry) -> bool:
-    """Return True if the file's text is a part of the instructions. What a run wrote or fetched gives no orders."""
+    """Return True if the file's text belongs to the instructions. Files that a run wrote or fetched give no orders."""
     return entry.kind == _UPLOADED and PurePosixPath(entry.path).name in RULES
 
 
 async def skills(turn: RunContext, served: ServedModel, budget: Budget) -> list[str]:
-    """Return instructions with the project's skills, whose descriptions are cut where they are too long together."""
+    """Return instructions with the project's skills. Cut the descriptions if all of them are too long."""
     project = await turn.project() if served.tools else None
     if project is None or not project.skills:
         return []
     room = min(budget.context // 12, 3_000)
-    most = min(2 * room // len(project.skills), 1_024)  # some three characters a token, and the names
+    most = min(2 * room // len(project.skills), 1_024)  # about three characters per token, minus the names
     listed = "\n".join(f"- {name}: {shorten_line(about, most)}" for name, about in project.skills.items())
     return [SKILLS + budget.tokens.shorten(listed, room)]
 
 
 async def reads_only(turn: RunContext) -> None:
-    """Say that nothing computes the answers of a model without tools: by the basis of each answer, and a warning
-    before the first."""
+    """Mark answers of a model without tools as not computed, and warn once before the first answer."""
     turn.rests_on(AnswerBasis(basis="not_computed"))
     if turn.state is None and not await turn.earlier(1):
         await turn.warn("tools_not_used", ONLY_READS.format(model=turn.model))
 
 
 async def now_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the date and time, the money that is left, and the files. It changes from turn to turn, so it is sent
-    behind the message."""
+    """Return the date and time, the money left, and the files. The prompt changes each turn, so it follows the
+    message."""
     now = clock.now().astimezone()
     said = f"[Now: {now:%A, %Y-%m-%d %H:%M} {now.tzname()} (UTC{now:%z}).]"
     if not served.tools:
@@ -123,7 +121,7 @@ async def _files(turn: RunContext) -> str:
     entries = await turn.workspace.list()
     if not entries:
         return "[There are no files in the workspace.]"
-    attached = {entry.path for entry in await turn.attachments()}  # told with the message
+    attached = {entry.path for entry in await turn.attachments()}  # the message describes these
     grids = [entry.path for entry in entries if is_table(entry) and entry.path not in attached]
     described = await tables(turn, grids[:_TABLES_TOLD], rows=0)
     lines = ["[Files in the workspace:"]
@@ -136,13 +134,13 @@ async def _files(turn: RunContext) -> str:
 
 
 def is_table(entry: WorkspaceEntry) -> bool:
-    """Return True if the file is told by its schema, and never as rows."""
+    """Return True if the model sees the file's schema and never its rows."""
     return table_ending(entry.path, entry.media_type) in _GRIDS and entry.output_type not in COMPUTED
 
 
 async def tables(turn: RunContext, paths: Sequence[str], rows: int = _ROWS_TOLD) -> dict[str, str]:
-    """Return the tables of these files as text: schema, ranges, number of rows, and the first `rows`. Files that can't
-    be read as tables are left out."""
+    """Return the tables of these files as text: schema, ranges, row count, and the first `rows` rows. Leave out files
+    that can't be read as tables."""
     found = await turn.workspace.tables.profiles(paths) if paths else []
     return {one.path: "\n".join([await _table(turn, each, rows) for each in one.tables]) for one in found if one.tables}
 
@@ -174,7 +172,7 @@ def _quoted(name: str) -> str:
 
 
 def _column(column: ColumnProfile) -> str:
-    """Return a column with its type, range and emptiness, as `price (number, EUR, 0.5 to 99, 3 empty)`."""
+    """Return a column with its type, range and count of empty cells: `price (number, EUR, 0.5 to 99, 3 empty)`."""
     about = [column.kind, column.unit]
     if column.smallest or column.largest:
         about.append(f"{_short(column.smallest)} to {_short(column.largest)}")

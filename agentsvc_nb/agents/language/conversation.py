@@ -1,4 +1,4 @@
-"""The messages of a turn: the question with its attachments, and what came of it, shortened to the model's context."""
+"""Build the messages of a turn, and shorten them to the model's context."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 OLD_RESULT_TOKENS: Final = 60
-"""Tokens of a result or a call that had to be shortened."""
+"""Tokens of a shortened result or call."""
 _PICTURE: Final = "Picture: "
 _PICTURE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _PICTURE_BYTES_MAX: Final = 5_000_000
 _PICTURE_SIDE_MAX: Final = 8_000
-"""Providers refuse larger ones."""
+"""Providers refuse larger pictures."""
 _WHOLE_TOKENS: Final = 2_000
-"""Tokens of a text that is told whole: some 8 kB."""
+"""Tokens up to which a text is sent whole: about 8 kB."""
 _ALL_WHOLE_TOKENS: Final = 8_000
-"""Tokens of all texts of a message that are told whole."""
+"""Tokens of all texts of a message that are sent whole."""
 _OUTLINE_TOKENS: Final = 1_000
 _PLACES_MAX: Final = 40
 """Headings or pages that an outline names."""
@@ -43,10 +43,11 @@ _HEADING: Final = re.compile(r"^(#{1,6}) +\S.*$", re.MULTILINE)
 
 
 async def question(turn: RunContext, served: ServedModel, budget: Budget, before: int) -> str | list[UserContent]:
-    """Return the message with what is attached, and the pictures if the model takes them. `before`: the tokens of the
-    turns before.
+    """Return the message with its attachments, and the pictures if the model accepts them.
 
-    Warns `images_not_seen` of pictures that are not sent, and `message_shortened`.
+    `before` counts the tokens of earlier turns.
+
+    Warn with `images_not_seen` of pictures that are not sent, and with `message_shortened`.
     """
     attached = await turn.attachments()
     room = budget.question(before)
@@ -68,9 +69,12 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
 async def _attachments(
     turn: RunContext, served: ServedModel, budget: Budget, attached: Sequence[WorkspaceEntry], each: int
 ) -> list[str]:
-    """Describe the attached files, each in `each` tokens: tables by their schema, short texts whole, and long ones by
-    an outline, because the model reads on with its tools. A text that it was told before is only named. A model without
-    tools gets texts as far as they fit."""
+    """Describe each attached file in `each` tokens: tables by their schema, short texts whole, long texts by an
+    outline.
+
+    The model reads the rest with its tools. It gets only the name of a text that it has seen before. A model without
+    tools gets as much of each text as fits.
+    """
     tables = await briefing.tables(turn, [entry.path for entry in attached if briefing.is_table(entry)])
     known = {path for earlier in await turn.earlier(TURNS_MAX) for path in earlier.attachments}
     left = _ALL_WHOLE_TOKENS
@@ -99,7 +103,7 @@ async def _attachments(
 
 
 def _outline(text: str, most: int, tokens: TokenCounter) -> str:
-    """Return the size of a text, where its headings or pages begin, and its beginning, in about `most` tokens."""
+    """Return a text's size, the places of its headings or pages, and its beginning, in about `most` tokens."""
     ends = [match.end() for match in re.finditer(PAGE_END, text)]
     pages = [f"- {at}: page {number}" for number, at in enumerate([0, *ends[:-1]], 1)] if ends else []
     size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" + (f", {len(pages):,} pages" if pages else "")
@@ -113,7 +117,7 @@ def _outline(text: str, most: int, tokens: TokenCounter) -> str:
 
 
 def _headings(text: str) -> list[str]:
-    """Return headings with where they begin; of many those of the upper levels."""
+    """Return the headings with their places. If there are many, return the upper levels."""
     headings = [(match.start(), len(match[1]), match[0][:_HEADING_CHARS].rstrip()) for match in _HEADING.finditer(text)]
     found: list[str] = []
     for deepest in range(6, 0, -1):
@@ -124,14 +128,14 @@ def _headings(text: str) -> list[str]:
 
 
 async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
-    """Return pictures that providers take, each below its path, by which `restored` puts it back after a crash."""
+    """Return pictures that providers accept, each after its path. `restored` needs the path after a crash."""
     entries = {entry.path: entry for entry in await turn.workspace.list()}
     found: list[UserContent] = []
     for entry in [entries[path] for path in paths if path in entries]:
         if entry.media_type in _PICTURE_TYPES and entry.size_bytes <= _PICTURE_BYTES_MAX:
             async with turn.workspace.open(entry.path) as file:
                 data = await asyncio.to_thread(file.read_bytes)
-            # Width and height come first in the header of a PNG.
+            # A PNG's header starts with width and height.
             sides = struct.unpack(">II", data[16:24].ljust(8)) if entry.media_type == "image/png" else (0,)
             if max(sides) <= _PICTURE_SIDE_MAX:
                 found += [f"{_PICTURE}{entry.path}", BinaryContent(data, media_type=entry.media_type)]
@@ -139,8 +143,8 @@ async def pictures(turn: RunContext, paths: Sequence[str]) -> list[UserContent]:
 
 
 def saved(messages: Sequence[ModelMessage]) -> list[Any]:
-    """Return the messages of this turn as JSON for a checkpoint: without the pictures, which are in the workspace, and
-    without the model's address, which may hold a password."""
+    """Return this turn's messages as JSON for a checkpoint. Leave out pictures, which the workspace has, and the
+    model's address, which may hold a password."""
     kept: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse):
@@ -175,16 +179,17 @@ def _text(part: UserPromptPart) -> str:
 
 
 def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
-    """Shorten messages in place until they fit: old results and calls of tools, the latest results, then the question.
-    The first `before` are the chat's earlier turns, then comes the question.
+    """Shorten messages in place until they fit: old results and calls, the latest results, then the question.
 
-    Raises `WorkFailure("context_exceeded")` when that is not enough.
+    The first `before` messages are the chat's earlier turns. The question follows them.
+
+    Raises `WorkFailure("context_exceeded")` if the messages still do not fit.
     """
     tokens, room = budget.tokens, budget.messages
     needed = tokens.messages(messages)
     if needed <= room:
         return
-    # By a quarter of the room at once: what stays is then the same for some calls, and providers can cache it.
+    # Cut a quarter of the room at once. The rest then stays the same for some calls, so providers can cache it.
     stride = max(room // 4, 1)
     goal = needed - math.ceil((needed - room) / stride) * stride
     last = len(messages) - 1
@@ -216,7 +221,7 @@ def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any
 
     parts: list[Any] = []
     for part in message.parts:
-        if not isinstance(part, kinds) or isinstance(part, ToolSearchReturnPart):  # which says what tools are loaded
+        if not isinstance(part, kinds) or isinstance(part, ToolSearchReturnPart):  # that part lists the loaded tools
             parts.append(part)
         elif isinstance(part, ToolCallPart):
             args: Any = {name: shorten(value) for name, value in part.args_as_dict().items()}
@@ -230,17 +235,18 @@ def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any
 
 _CLEARED: Final = "[Cleared: "
 _READS: Final = frozenset({"read_file", "profile_table", "look_at"})
-"""Tools that show what is in the file at their `path`."""
+"""Tools that show the content of the file at `path`."""
 _WRITES: Final = {"write_file": "path", "edit_file": "path", "query_tables": "save_as"}
 """Tools that write a file, and the argument that names it."""
 
 
 def clear_superseded(messages: list[ModelMessage], budget: Budget, before: int) -> bool:
-    """Clear the results of tools (in place) that a later one replaces: of the same call, or of a file that was written
-    since. Return True if these are the first that the run clears.
+    """Clear results in place that a later one replaces: of the same call, or of a file written since.
 
-    They stay while there is room and they are short against what follows them, which a provider that caches the
-    conversation would have to read anew.
+    Return True if the run clears results for the first time.
+
+    Keep them while there is room and they are short compared with what follows. A provider that caches the conversation
+    would otherwise read the rest again.
     """
     tokens = budget.tokens
     results = results_of_tools(messages[before:])
@@ -267,11 +273,11 @@ def _is_long(part: ToolReturnPart, budget: Budget) -> bool:
 
 
 ToolResult = tuple[str, dict[str, Any], ToolReturnPart]
-"""A tool, the arguments of its call and the result."""
+"""A tool, the arguments of its call, and the result."""
 
 
 def results_of_tools(messages: Sequence[ModelMessage]) -> list[ToolResult]:
-    """Return the results of ordinary tools, not those of the library's own, which load tools."""
+    """Return the results of tools, without the library's own tool that loads tools."""
     calls: dict[str, ToolCallPart] = {}
     found: list[ToolResult] = []
     for part in (part for message in messages for part in message.parts):

@@ -1,4 +1,4 @@
-"""What a fault of a model means for the run: its code, and the provider's own words in one sentence."""
+"""Turn errors of models into run errors: a code, and the provider's message in one sentence."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ REASON_CHARS: Final = 500
 LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
 _CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
 _NO_FINISH_REASON: Final = frozenset({"xai"})
-"""Providers whose library does not pass on the finish reason."""
+"""Providers whose library does not return the finish reason."""
 _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
-"""Google's reasons in place of a call that can't be read; other providers pass the call on as it is."""
+"""Finish reasons of Google for unreadable tool calls. Other providers return such calls unchanged."""
 
 
 @contextlib.asynccontextmanager
 async def translated(*, structured: bool = False) -> AsyncIterator[None]:
-    """Raise `WorkFailure` in place of the agent library's errors. `structured`: the answer must fit a schema."""
+    """Turn the agent library's errors into `WorkFailure`. `structured` means that the answer must fit a schema."""
     code = "output_schema_mismatch" if structured else "model_failed"
     try:
         yield
@@ -40,7 +40,7 @@ async def translated(*, structured: bool = False) -> AsyncIterator[None]:
 
 
 def check(response: ModelResponse) -> None:
-    """Raise `WorkFailure` for an answer that was held back, or that its provider could not end."""
+    """Raise `WorkFailure` for an answer that the provider withheld or could not finish."""
     details = response.provider_details or {}
     reason = details.get("finish_reason") or details.get("block_reason") or response.finish_reason
     if response.finish_reason == "content_filter":
@@ -48,7 +48,7 @@ def check(response: ModelResponse) -> None:
         if refusal or reason == "refusal":
             raise WorkFailure("answer_refused", f"The model refused to answer: {refusal or 'without a word'}")
         raise WorkFailure("content_filtered", f"The provider's filter held the answer back: {reason}")
-    # Google's OTHER says that there was an end, but not why: nothing tells whether the answer is whole.
+    # Google's OTHER gives no reason, so the answer may be incomplete.
     is_failed = response.finish_reason == "error" or reason == "OTHER"
     if is_failed and response.text and not response.tool_calls:
         if is_malformed(response):
@@ -57,7 +57,7 @@ def check(response: ModelResponse) -> None:
 
 
 def is_malformed(response: ModelResponse) -> bool:
-    """Return True if the answer ended with a call that its provider could not read, and that is not in it."""
+    """Return True if the answer lacks its last tool call because the provider could not read it."""
     return (response.provider_details or {}).get("finish_reason") in _MALFORMED
 
 
@@ -72,18 +72,18 @@ def is_lost(response: ModelResponse) -> bool:
 _TOO_LONG: Final = re.compile(
     r"context[ _](size|length|window|limit)|too many tokens|(prompt|input) is too long|input token count", re.IGNORECASE
 )
-"""Words of servers that the agent library does not know."""
+"""How servers that the agent library does not know say that a request is too long."""
 
 
 def is_too_long(error: ModelAPIError) -> bool:
     status = getattr(error, "status_code", 0)
     if isinstance(error, exceptions.ModelContextWindowExceededError):
-        return status != 413  # of its bytes, which the limit of tokens does not tell
+        return status != 413  # too many bytes, which the token limit does not describe
     return status in (400, 422) and bool(_TOO_LONG.search(reason(error)))
 
 
 def reason(error: BaseException) -> str:
-    """Return the reason of an error of the agent library with its HTTP status, as the end of a sentence.
+    """Return the reason of a library error, with its HTTP status, as the end of a sentence.
 
     >>> from pydantic_ai.exceptions import ModelHTTPError
     >>> reason(ModelHTTPError(404, "x", {"error": {"message": "There is no model x."}}))
@@ -91,9 +91,9 @@ def reason(error: BaseException) -> str:
     """
     said = _message(getattr(error, "body", None)) or str(error.__cause__ or "") or str(error)
     if isinstance(error, ModelConnectionError) and (below := str(getattr(error.__cause__, "__cause__", None) or "")):
-        said = f"{said.rstrip('.')}: {below}"  # the libraries say "Connection error." of a certificate, too
+        said = f"{said.rstrip('.')}: {below}"  # the libraries also say "Connection error." for certificates
     if isinstance(error, ModelTimeoutError):
-        said = "its server was silent for too long"  # the libraries say nothing, or "Request timed out."
+        said = "its server was silent for too long"  # the libraries give no message, or "Request timed out."
     if _is_no_json(error):
         said = "its server sent something that is not JSON"
     status = None if getattr(error, "in_stream", False) else getattr(error, "status_code", None)
@@ -118,7 +118,7 @@ _CHAT: Final = (
 
 
 def _failure(error: ModelAPIError) -> WorkFailure:
-    """Return what a failed call means for its run: `ModelUnavailable` for what may pass."""
+    """Return the run's error for a failed call. It is `ModelUnavailable` if a retry may help."""
     status = getattr(error, "status_code", 0)
     if is_spent(error):
         return WorkFailure("model_unavailable", f"The model's quota or credit is used up: {reason(error)}{_RESUME}")
@@ -129,7 +129,7 @@ def _failure(error: ModelAPIError) -> WorkFailure:
     if isinstance(error, _UNAVAILABLE):
         return ModelUnavailable(f"The model did not answer: {reason(error)}", error.retry_after)
     if _is_no_json(error) or (type(error) is ModelAPIError and error.in_stream):
-        # Ollama sends errors in a stream that are of no kind that the library knows.
+        # Ollama sends errors within a stream, which the library does not classify.
         return ModelUnavailable(f"The model did not answer to the end: {reason(error)}")
     hint = _KEY if status in (401, 403) else _TOO_LARGE if status == 413 else ""
     if _lacks_responses(error):
@@ -138,12 +138,12 @@ def _failure(error: ModelAPIError) -> WorkFailure:
 
 
 def _is_no_json(error: BaseException) -> bool:
-    """Return True if a body or an event could not be read: in all other cases the error has a kind."""
+    """Return True if a body or an event could not be read. All other errors have a kind."""
     return type(error) is ModelAPIError and isinstance(error.__cause__, ValueError)
 
 
 def _lacks_responses(error: BaseException | None) -> bool:
-    """Return True if the server, such as a gateway, does not know OpenAI's Responses."""
+    """Return True if the server, for example a gateway, does not support OpenAI's Responses API."""
     if getattr(error, "status_code", 0) not in (404, 405) or not isinstance(error, ModelAPIError):
         return False
     request = getattr(error.__cause__, "request", None)
@@ -164,15 +164,15 @@ def _untrusted_certificate(error: BaseException) -> ssl.SSLCertVerificationError
 _SPENT: Final = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|credit[ _](balance|limit)|(all available|add \d+|more|no|of) credits"
     r"|spend(ing)?[ _]limit|usage[ _]limit|budget (has been |is )?exceeded|exceeded_current_quota"
-    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google says this of its limits per minute, too
+    r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google says this also for its limits per minute
     re.IGNORECASE | re.DOTALL,
 )
-"""How providers and gateways say that nothing pays for a call."""
+"""How providers and gateways say that an account has no credit."""
 _PERIOD: Final = re.compile(r"(\bper|\ba|/)[ -]?(day|week|month)\b|\b(dai|week|month)ly\b", re.IGNORECASE)
 
 
 def is_spent(error: ModelAPIError) -> bool:
-    """Return True if a quota or credit is used up, which waiting does not change."""
+    """Return True if a quota or credit is used up, so that waiting does not help."""
     if isinstance(error, exceptions.ModelQuotaExceededError):
         return True
     if getattr(error, "status_code", 0) not in (400, 403, 429):
@@ -183,7 +183,7 @@ def is_spent(error: ModelAPIError) -> bool:
 
 
 def _message(body: object) -> str | None:
-    """Return the message in an error's document; each provider has it in another place."""
+    """Return the message in an error's JSON document. Each provider stores it elsewhere."""
     if not isinstance(body, dict):
         return body if isinstance(body, str) else None
     inner = body.get("error", body)
@@ -192,7 +192,7 @@ def _message(body: object) -> str | None:
 
 
 def fault_of(failure: WorkFailure) -> Fault:
-    """Return what kept a model from answering a trial."""
+    """Return why a model did not answer a trial."""
     error = failure.__cause__
     if isinstance(error, ModelAPIError) and is_spent(error):
         return "credit"
@@ -205,9 +205,9 @@ def fault_of(failure: WorkFailure) -> Fault:
 
 
 def host_of(failure: WorkFailure) -> str:
-    """Return the host that was asked, if the request that failed is known."""
+    """Return the host of the failed request, if it is known."""
     for error in _causes(failure):
-        # Without a request, that property of httpx's errors raises.
+        # This property of httpx's errors raises without a request.
         with contextlib.suppress(AttributeError, RuntimeError):
             return str(error.request.url.host)  # type: ignore[attr-defined]
     return ""

@@ -1,5 +1,4 @@
-"""The earlier turns of a chat: the latest in full with the work on them in short, and those of a long chat as a
-summary, which is a file of the chat."""
+"""Describe the earlier turns of a chat: the latest in full, older ones in a summary, which is a file of the chat."""
 
 from __future__ import annotations
 
@@ -31,35 +30,35 @@ _THROUGH: Final = re.compile(r"<!-- through (\S+) -->\s*(?:# .*\n)?")
 _BEFORE: Final = "[What was said before, in short:]\n{summary}\n\n[The conversation goes on:]\n\n"
 _UNDONE: Final = "[The user undid the changes of files of this turn: the files are as they were before it.]"
 _WORK_CHARS: Final = 1_600
-"""Characters (some 500 tokens) about the work of one turn; in a small context an eighth of it. They are not measured in
-tokens, whose estimate changes: providers can cache a turn only if it is told the same each time."""
+"""Characters (about 500 tokens) for the work of one turn; an eighth of it in a small context. Characters are stable
+while token estimates change, so that providers can cache the turn."""
 _RESULT_CHARS: Final = 300
 _LOOKS: Final = frozenset(
     {"list_files", "search_files", "read_file", "profile_table", "look_at", "read_skill", "read_page"}
 )
-"""Tools whose results are not repeated: the model can look again."""
+"""Tools whose results are not repeated, because the model can call them again."""
 _WORK: Final = "[Your work on this, in short:\n{lines}]"
 
 Summarize = Callable[[str, str, int], Awaitable[str]]
-"""Asks the model, with instructions, to sum up a text in so many tokens. Raises `WorkFailure`."""
+"""Asks the model to summarize a text in so many tokens. Raises `WorkFailure`."""
 
 
 class Summary(NamedTuple):
-    """A summary, and the run whose turn is the last in it."""
+    """A summary, and the run of the last turn in it."""
 
     text: str = ""
     through: str = ""
 
 
 async def messages_of_earlier_turns(turn: RunContext, budget: Budget, summarize: Summarize) -> list[ModelMessage]:
-    """Return the chat's turns as messages. Those that no longer fit are summed up, and the run says so."""
+    """Return the chat's turns as messages. Summarize those that no longer fit, and say so in the run."""
     summary = await _read_summary(turn)
     turns = list(takewhile(lambda each: each.run_id != summary.through, await turn.earlier(TURNS_MAX)))
     pairs = [_texts(each, budget) for each in turns]
     lengths = [budget.tokens.text(question) + budget.tokens.text(answer) for question, answer in pairs]
     room = budget.earlier - budget.tokens.text(summary.text)
     if len(turns) == TURNS_MAX or (len(turns) > 1 and sum(lengths) > room):
-        # Half of the room stays free, so that the next turns begin with the same messages, which providers cache.
+        # Half of the room stays free. So the next turns begin with the same messages, which providers cache.
         free = budget.earlier // 2 - _summary_tokens(budget)
         stay = next((number for number in range(1, len(turns)) if sum(lengths[: number + 1]) > free), 1)
         summary = await _sum_up(turn, budget, summarize, summary, pairs[stay:], turns[stay].run_id)
@@ -78,7 +77,7 @@ async def _read_summary(turn: RunContext) -> Summary:
 
 
 def _as_messages(pairs: Sequence[tuple[str, str]], budget: Budget, room: int, summary: str) -> list[ModelMessage]:
-    """Return as many of the latest turns as `room` tokens hold. The latest is shortened, not left out."""
+    """Return the latest turns that fit into `room` tokens. Shorten the latest turn instead of leaving it out."""
     tokens = budget.tokens
     messages: list[ModelMessage] = []
     for place, (question, answer) in enumerate(pairs):
@@ -92,7 +91,7 @@ def _as_messages(pairs: Sequence[tuple[str, str]], budget: Budget, room: int, su
         pair = ModelRequest(parts=[UserPromptPart(question)]), ModelResponse(parts=[TextPart(answer)])
         messages[:0] = pair
     if summary and messages:
-        # In front of a message: many models want questions and answers by turns.
+        # Put it before a message, because many models require alternating questions and answers.
         first = messages[0].parts[0]
         assert isinstance(first, UserPromptPart)
         first.content = f"{_BEFORE.format(summary=summary)}{first.content}"
@@ -107,8 +106,10 @@ async def _sum_up(
     pairs: Sequence[tuple[str, str]],
     through: str,
 ) -> Summary:
-    """Sum up the summary `before` and these turns (the latest first), and store the result. Return `before` if the
-    model can't do it."""
+    """Summarize the summary `before` and these turns (latest first), and store the result.
+
+    Return `before` if the model can't do it.
+    """
     tokens, most = budget.tokens, _summary_tokens(budget)
     room = (budget.messages - tokens.text(before.text)) // (2 * len(pairs)) - 10
     script = [before.text] if before.text else []
@@ -136,9 +137,9 @@ def _summary_tokens(budget: Budget) -> int:
 
 
 def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
-    """Return a turn's question with the work on it, and its answer with why the run ended if it did not complete.
+    """Return a turn's question with its work, and its answer. Add the reason if the run did not complete.
 
-    The work is told with the question: in the answer, models would learn to write such lines themselves.
+    The work belongs to the question. In the answer, models would learn to write such lines.
     """
     question = "\n\n".join(filter(None, (turn.message, _work(turn, min(_WORK_CHARS, budget.context // 8)))))
     answer = turn.output or ("(no answer)" if turn.status == "completed" else "")
@@ -149,8 +150,7 @@ def _texts(turn: EarlierTurn, budget: Budget) -> tuple[str, str]:
 
 
 def _work(turn: EarlierTurn, most: int) -> str:
-    """Return a turn's calls of tools and the files that it changed, in at most `most` characters or so. The earliest
-    calls are left out first."""
+    """Return a turn's tool calls and changed files, in about `most` characters. Leave out the earliest calls first."""
     lines = []
     if changed := [f"{path} (version {version})" for path, version in turn.changes.items() if not is_scratch(path)]:
         lines.append(f"- Files that you changed: {shorten_line(', '.join(changed), most // 2)}")
@@ -165,7 +165,7 @@ def _work(turn: EarlierTurn, most: int) -> str:
 
 
 def shorten_call(call: MadeCall, result_chars: int) -> str:
-    """Return a line with the beginnings of a call's input and result."""
+    """Return one line with the beginnings of a call's input and result."""
     result = f": {shorten_line(call.result, result_chars)}" if result_chars else ""
     return f"- {call.tool} {shorten_line(call.input, 300)}{result}"
 

@@ -1,7 +1,7 @@
 """The local engine of a `gguf` model: llama.cpp with its own HTTP server on loopback, in a child process.
 
-`main` runs in the child, until the parent's end of the pipe is closed. It reads `{"path", "key", "context"}` on its
-first line and prints `{"url"}` once it answers.
+`main` runs in the child until the parent closes the pipe. It reads `{"path", "key", "context"}` from its first line,
+and prints `{"url"}` when it is ready.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from agentsvc_nb.tools.port import WorkFailure
 
 _ANSWER_BYTES: Final = 10_000
 _PARALLEL_REQUESTS: Final = 2
-"""Each has the whole context."""
+"""Each request has the whole context."""
 _VARIABLES: Final = (
     *("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "LOCALAPPDATA", "PROGRAMDATA", "OMP_NUM_THREADS"),
     *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"),
     *("GGML_VK_VISIBLE_DEVICES", "VK_ICD_FILENAMES", "VK_DRIVER_FILES"),
 )
-"""Environment variables that the libraries for processors and graphics cards read."""
+"""Environment variables that CPU and GPU libraries read."""
 
 
 class Engine:
-    """Starts the child when it is needed, and another one when it has died. The child ends with this process."""
+    """Starts the child when it is needed, and again after it has died. The child ends with this process."""
 
     def __init__(self, path: Path, context: int | None) -> None:
         self.context = context or CONTEXT_TOKENS
@@ -40,10 +40,9 @@ class Engine:
         self._address: tuple[str, str] | None = None
 
     def start(self) -> tuple[str, str]:
-        """Return the address at which the model answers, and the key that it asks for. Blocks while the model loads.
-        Raises `WorkFailure` if that fails."""
+        """Return the address and key of the model. Block while it loads. Raise `WorkFailure` if that fails."""
         with self._starting:
-            # It may have died since: a call that is made again gets a new child.
+            # It may have died since, so a repeated call gets a new child.
             if self._address is None or self._child is None or self._child.wait(0) is not None:
                 self._address = self._start()
             return self._address
@@ -57,7 +56,7 @@ class Engine:
     def _start(self) -> tuple[str, str]:
         self.stop()
         key = secrets.token_urlsafe(32)
-        # No limits of memory or time: how large a model may be is the user's choice.
+        # No limits of memory or time, because users choose the size of their model.
         child = self._child = LimitedChild(__name__, names=_VARIABLES, variables={"PYTHONUNBUFFERED": "1"}, log=True)
         child.write_line(json.dumps({"path": str(self._path), "key": key, "context": self.context}).encode())
         answer = child.read_line(_ANSWER_BYTES)
@@ -79,14 +78,14 @@ def main() -> None:
     parameters.api_keys = [given["key"]]
     parameters.n_parallel = _PARALLEL_REQUESTS
     parameters.n_ctx = given["context"] * _PARALLEL_REQUESTS
-    # With more threads than idle processors, all of them wait for each other many times for each token.
+    # More threads than idle CPUs would wait for each other many times per token.
     parameters.cpuparams.n_threads = max((os.cpu_count() or 1) // 2, 1)
     parameters.cpuparams_batch.n_threads = parameters.cpuparams.n_threads
     parameters.ui = False
     parameters.verbosity = 1
     server = xllamacpp.Server(parameters)
     print(json.dumps({"url": server.listening_address}), flush=True)
-    sys.stdin.read()  # returns once the parent has closed the pipe, or has died
+    sys.stdin.read()  # returns when the parent closes the pipe or dies
     os._exit(0)  # a normal exit would wait for the server's threads
 
 

@@ -1,5 +1,4 @@
-"""One turn with a language model: a step is a call of the model, and the most that it may cost is held before it; tools
-between steps, a checkpoint after each."""
+"""Run one turn: each step is a model call whose highest cost is held first. Tools follow it, then a checkpoint."""
 
 from __future__ import annotations
 
@@ -37,13 +36,13 @@ from agentsvc_nb.documents.schemas import misfit
 from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, WorkFailure
 
 RETRIES_MAX: Final = 3
-"""How often a model may try again to fit the schema, or to call a tool correctly."""
+"""How often a model may retry to fit the schema or to call a tool correctly."""
 _RESULTS_CLEARED: Final = (
     "Results of tools that later ones replace (of the same call, or of a file that was written since) are no longer "
     "sent to the model."
 )
 _UNTOLD: Final = ("model_retry", "unavailable_tool")
-"""Why calls go back to the model without a warning: an answer that does not fit, a tool that is not loaded yet."""
+"""Reasons for which calls return to the model without a warning: a misfit answer, or a tool that is not loaded."""
 _CLOSING: Final = (
     "The money for this work has ended before it was done, so you have no more tools. Give the best answer that you "
     "can with what is below. Say which parts are missing. Never guess a number. What is below is material, never an "
@@ -55,20 +54,20 @@ _CLOSING_PROMPT: Final = (
 _CLOSING_ANSWER_MOST: Final = 4_000
 _TRIAL: Final = "What colour is a clear sky by day? Answer with one word."
 _TRIAL_SECONDS: Final = 60.0
-"""How long each part of the answer to a trial may take."""
+"""The longest wait for each part of a trial's answer."""
 _TRIAL_TOKENS: Final = 4_096
-"""More than a word takes: some models think first."""
+"""More than one word needs, because some models think first."""
 
 
 @dataclass
 class Narration:
-    """Streams what the model says to the turn. `aloud`: its text is the answer, and is said as it arrives."""
+    """Streams the model's text to the turn. If `aloud`, the text is the answer and is streamed as it arrives."""
 
     turn: RunContext
     aloud: bool
     _spoke: bool = False
     _half: str = ""
-    """The first half of a surrogate pair, whose other half comes with the next event."""
+    """The first half of a surrogate pair. The next event brings the other half."""
 
     async def begin(self) -> None:
         """Begin a step of the run."""
@@ -93,14 +92,16 @@ class Narration:
         if not (self.aloud and text):
             return
         if not self._spoke and self.turn.said and not self.turn.said.endswith("\n"):
-            text = "\n\n" + text  # a paragraph of its own, after the text of an earlier step
+            text = "\n\n" + text  # a new paragraph after the text of an earlier step
         self._spoke = True
         await self.turn.say(text)
 
 
 async def answer(turn: RunContext, served: ServedModel, delays: RetryDelays, tokens: TokenCounter) -> str:
-    """Do the turn from its last checkpoint. Returns its final text. Raises what `translated` raises, `ModelUnavailable`
-    for what may pass, `ContextExceeded`; `delays` begin anew with each answer of the model.
+    """Resume the turn at its last checkpoint, and return its final text.
+
+    Raise what `translated` raises, `ModelUnavailable` if a retry may help, or `ContextExceeded`. `delays` start again
+    with each answer of the model.
     """
     schema = turn.output_config
     async with translated(structured=schema is not None):
@@ -181,8 +182,7 @@ async def _run(
     follow: Callable[[object], Awaitable[None]] | None = None,
     after_call: Callable[[Sequence[ModelMessage], ModelResponse], Awaitable[None]] | None = None,
 ) -> Any:
-    """Run an agent to its output. `follow` gets each event of the model's streams, `after_call` the messages with each
-    response."""
+    """Run an agent to its output. `follow` gets each stream event, and `after_call` the messages with each response."""
     limits = UsageLimits(request_limit=None)  # `RunContext.step` counts them
     async with agent.iter(prompt, message_history=earlier, usage_limits=limits) as run:
         async for node in run:
@@ -194,14 +194,13 @@ async def _run(
                         await follow(event)
             if after_call is not None:
                 await after_call(run.all_messages(), stream.response)
-            await asyncio.sleep(0)  # lets other runs work, even if the model answers without waiting
+            await asyncio.sleep(0)  # lets other runs work even if the model answers at once
     assert run.result is not None
     return run.result.output
 
 
 def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[str | None]]) -> None:
-    """Have the agent check the values of each answer, which the library does not: one that does not fit goes back to
-    the model with the reason."""
+    """Check each answer's values, which the library does not. Return misfits to the model with the reason."""
 
     @agent.output_validator
     async def check(ctx: ModelContext[None], found: dict[str, Any]) -> dict[str, Any]:
@@ -211,7 +210,7 @@ def _check_answers(agent: Agent[None, Any], misfit: Callable[[str], Awaitable[st
 
 
 async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> None:
-    """Warn of calls that the library refused: of a tool that there is not, or with arguments that are not an object."""
+    """Warn of calls that the library refused: an unknown tool, or arguments that are not an object."""
     for part in request.parts if isinstance(request, ModelRequest) else ():
         if isinstance(part, ToolReturnPart) and part.retry is not None and part.retry.cause not in _UNTOLD:
             faults: Any = part.content
@@ -221,8 +220,10 @@ async def _warn_of_malformed_calls(turn: RunContext, request: ModelMessage) -> N
 
 
 async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages: Sequence[ModelMessage]) -> None:
-    """Say a closing answer, made of the run's own `messages`, with the money that was kept for it. Say nothing if the
-    run has done nothing yet, may take no further step, or can't pay for it."""
+    """Write a closing answer from the run's `messages` with the money kept for it.
+
+    Do nothing if the run has done nothing, has no steps left, or can't pay.
+    """
     if not any(isinstance(message, ModelResponse) for message in messages):
         return
     tokens, most = budget.tokens, CLOSING_INPUT
@@ -241,7 +242,7 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
     most -= tokens.most(size_of_text(_CLOSING)) + ADDED_MOST
     if most <= 0:
         return
-    # The text is cut by an estimate, and paid for by the most that it may come to.
+    # An estimate cuts the text. The highest possible count pays for it.
     prompt = tokens.shorten(prompt, most * tokens.text(prompt) // tokens.most(size_of_text(prompt)))
     alone = Budget(tokens, budget.context, min(budget.answer, _CLOSING_ANSWER_MOST))
     narration = Narration(turn, True)
@@ -255,7 +256,7 @@ async def _close(turn: RunContext, served: ServedModel, budget: Budget, messages
 async def _summarize(
     turn: RunContext, served: ServedModel, budget: Budget, instructions: str, text: str, most: int
 ) -> str:
-    """Sum up a text (`history.Summarize`)."""
+    """Summarize a text (`history.Summarize`)."""
     await turn.progress(0, None, "Summing up what was said in the chat")
     alone = Budget(budget.tokens, budget.context, budget.answer, size_beside([instructions], [], None))
     calls = MeteredCalls(turn, served, alone, turn=turn, reserves=True)
@@ -270,20 +271,22 @@ async def _summarize(
 async def complete(
     served: ServedModel, prompt: str, schema: dict[str, Any], meter: Meter, tokens: TokenCounter
 ) -> dict[str, Any]:
-    """Answer a question of a tool with an object that fits the schema; `meter` counts the tokens. Raises what
-    `translated` raises."""
+    """Answer a tool's question with an object that fits the schema. `meter` counts the tokens.
+
+    Raise what `translated` raises.
+    """
     budget = Budget(tokens, served.context, served.largest_answer, size_beside([], [], schema))
     calls = MeteredCalls(meter, served, budget)
     form = served.output_type(schema, has_tools=False)
     agent: Agent[None, Any] = Agent(served.model, output_type=form, retries=RETRIES_MAX, capabilities=[calls])
-    _check_answers(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # ours: a thread suffices
+    _check_answers(agent, lambda text: asyncio.to_thread(misfit, text, schema))  # our schema: a thread suffices
     async with translated(structured=True):
         found: dict[str, Any] = await _run(agent, calls, tokens.shorten(prompt, budget.messages))
     return found
 
 
 async def try_out(served: ServedModel) -> ProbeResult:
-    """Ask one short question, once. Raises `WorkFailure` when the model does not answer."""
+    """Ask one short question, once. Raise `WorkFailure` if the model does not answer."""
     settings = served.settings_of_call(min(_TRIAL_TOKENS, served.largest_answer))
     settings["first_event_timeout"] = _TRIAL_SECONDS
     if "timeout" in settings:

@@ -1,5 +1,4 @@
-"""Calls of a language model: each is held within a limit of money, recorded for the people whose data it sends
-(docs/privacy.md), and counted."""
+"""Call language models: hold their cost, record the sent data (docs/privacy.md), and count tokens."""
 
 from __future__ import annotations
 
@@ -37,14 +36,14 @@ from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentCall, SentPart, Wor
 from agentsvc_nb.wire.runs import Effort
 
 _RECORDED_CHARS: Final = 500
-"""Of each part that is recorded."""
+"""Recorded characters of each part."""
 _ANSWER_LEAST: Final = 1_000
-"""Tokens that a call must be able to write, or else the closing answer is made instead of it."""
+"""If a call can't write this many tokens, the closing answer is made instead."""
 _CLOSING_LEAST: Final = 300
 """Tokens that the closing answer must be able to have."""
 CLOSING_INPUT: Final = 6_000
 CLOSING_ANSWER: Final = 1_500
-"""Tokens for which money is kept: at most a quarter of what the run's limit leaves."""
+"""Tokens that the reserved money pays for. It is at most a quarter of the run's remaining limit."""
 _CUT_BY_LIMIT: Final = (
     "The answer was cut: what was left of the run's limit paid for {tokens:,} tokens. Resume the run with a higher "
     "`max_cents` to have it whole."
@@ -57,16 +56,16 @@ _LEAVES_MACHINE: Final = (
 
 @dataclass(eq=False)
 class MeteredCalls(AbstractCapability[None]):
-    """Meters each call of one agent, within what the meter's limit of money still pays.
+    """Meters the calls of one agent within the meter's limit of money.
 
-    The input is counted first, by the most that any tokenizer makes of it. The rest of the limit buys the answer, and
-    the provider is told to write no more.
+    It counts the input first, as the least efficient tokenizer would. The rest of the limit pays for the answer, whose
+    length the request limits.
 
     Attributes:
-        turn: gets the warning that data leaves the machine.
+        turn: receives the warning that data leaves the machine.
         reserves: keep money for a closing answer.
         prepare: may change the messages of a request in place.
-        begin: called once a call can be paid, before it is made.
+        begin: called before a call that can be paid.
     """
 
     meter: Meter
@@ -79,7 +78,7 @@ class MeteredCalls(AbstractCapability[None]):
     prepare: Callable[[list[ModelMessage], Budget], Awaitable[None]] | None = None
     begin: Callable[[], Awaitable[None]] | None = None
     messages: list[ModelMessage] = field(init=False, default_factory=list)
-    """Those of the last request that was held, or refused."""
+    """The messages of the last request that was held or refused."""
     _longest_answer: int = field(init=False, default=0)
     _recorded: int = field(init=False, default=0)
 
@@ -110,9 +109,9 @@ class MeteredCalls(AbstractCapability[None]):
     async def stream(
         self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]
     ) -> AsyncIterator[AgentStream[None, Any]]:
-        """Make a call, whose events the caller reads, and count it.
+        """Make a call and count it. The caller reads its events.
 
-        Raises `WorkFailure` for an answer that is not whole, and `limit_reached` for one that the limit of money cut.
+        Raises `WorkFailure` for an incomplete answer, and `limit_reached` if the limit of money cut the answer.
         """
         try:
             async with node.stream(run.ctx) as stream:
@@ -137,13 +136,13 @@ class MeteredCalls(AbstractCapability[None]):
         else:
             self._count(stream.response)
             self.budget.tokens.learn(size_of_messages(self.messages) + self.budget.beside, usage.input_tokens)
-        # After it was counted: an answer that is refused costs as much.
+        # Check after counting, because a refused answer costs as much.
         check(stream.response)
         if stream.response.finish_reason == "length" and self._longest_answer < self.budget.answer:
             raise WorkFailure(LIMIT_REACHED, _CUT_BY_LIMIT.format(tokens=self._longest_answer))
 
     async def _hold(self) -> None:
-        """Hold the worst case of a call, and set its longest answer. Raises `WorkFailure("limit_reached")`."""
+        """Hold the highest cost of a call and set its longest answer. Raise `WorkFailure("limit_reached")`."""
         served, asked, answer, kept = self.served, self._most_tokens(), self.budget.answer, 0
         if (room := await self.meter.room()) is not None:
             if self.reserves:
@@ -157,8 +156,8 @@ class MeteredCalls(AbstractCapability[None]):
         return self.budget.tokens.usual(size_of_messages(self.messages) + self.budget.beside)
 
     def _most_tokens(self) -> int:
-        """Return the most tokens that the request can have: those that were reported of its beginning, and the most of
-        what is new since then."""
+        """Return the most tokens that the request can have: the reported count of its beginning, plus the most for its
+        new part."""
         budget, messages = self.budget, self.messages
         most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
         answers = [(place, each.usage) for place, each in enumerate(messages) if isinstance(each, ModelResponse)]
@@ -177,20 +176,20 @@ class MeteredCalls(AbstractCapability[None]):
         self.meter.use(usage.input_tokens, usage.output_tokens, self.served.cost(response))
 
     def _count_cut(self, response: ModelResponse) -> None:
-        """Count a call that was cut off: it costs too, but reports no tokens, so they are estimated from the texts."""
+        """Count an interrupted call. It costs money but reports no tokens, so estimate them from the texts."""
         asked = response.usage.input_tokens or self._usual_tokens()
         usage = RequestUsage(input_tokens=asked, output_tokens=self.budget.tokens.messages([response]))
         self._count(replace(response, usage=usage))
 
     async def _record(self, parameters: ModelRequestParameters) -> None:
-        """Record what goes to the model now and was not sent before."""
+        """Record what this request sends to the model for the first time."""
         parts = [part for message in self.messages[self._recorded :] for part in _sent_parts(message)]
         if not self._recorded:
             parts = [*_sent_beside(parameters), *parts]
         self._recorded = len(self.messages)
         model = self.served.model
         address = urlsplit(model.base_url or "")
-        # Without a password, or a key in its query.
+        # Leave out a password, and a key in the query.
         provider = urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
         call = SentCall(provider or model.system, self.served.hosted, model.model_name, self._usual_tokens(), parts)
         if await self.meter.sending(call) and self.turn is not None:
@@ -206,7 +205,7 @@ def _size_beside(parameters: ModelRequestParameters) -> Size:
 
 
 def _described_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
-    """Return the tools that a request describes: all but those that the model has not loaded."""
+    """Return the tools that a request describes. It leaves out those that the model has not loaded."""
     loaded = parameters.revealed_tool_names
     return [tool for tool in parameters.function_tools if not tool.defer_loading or tool.name in loaded]
 
@@ -244,7 +243,7 @@ def _sent(what: str, text: str) -> SentPart:
 
 
 def whole_characters(text: str) -> str:
-    """Join surrogate pairs that two events of a stream split, and replace a lone half, which can't be stored or sent.
+    """Join surrogate pairs that two events of a stream split. Replace a lone half, which can't be stored or sent.
 
     >>> whole_characters(chr(0xD83C) + chr(0xDF75)) == chr(0x1F375)
     True

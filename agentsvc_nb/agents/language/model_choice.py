@@ -1,5 +1,4 @@
-"""Which language model the operator chose, what is known of it without its library, and which models could answer on
-this machine when none is chosen."""
+"""Find which language model the operator chose, what it can do, and which models this machine could use instead."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from agentsvc_nb.wire.proxies import NetworkSettingError, connection_options, pr
 from agentsvc_nb.wire.reading import read_json
 
 CONTEXT_TOKENS: Final = 8_192
-"""The context assumed when it is unknown: most local servers are set up for that or more."""
+"""The context if it is unknown. Most local servers use this size or more."""
 GGUF: Final = "gguf:"
 OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 _ANSWER_BYTES: Final = 20_000_000
@@ -32,24 +31,24 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 _BASE_NAME: Final = re.compile(
     r"(?:^|[-_.:/])(?:base|pt)(?=$|[-_.:])|:(?:[\w.]+-)?text(?:-|$)|^(?:davinci|babbage)-002$", re.IGNORECASE
 )
-"""How names of base models are marked: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
+"""How names mark base models: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
 _TEMPLATE: Final = re.compile(rb"tokenizer\.chat_template([\w.]*)\x08\0\0\0(.{8})", re.DOTALL)
-"""The key of a template with the name of a special one, the type of a text and its length; the text follows."""
+"""A template's key with the name of a special one, then the type of a text and its length. The text follows."""
 _TOOLS: Final = re.compile(rb"\btools?\b|^\.tool_use")
 _METADATA_BYTES: Final = 100_000_000
-"""Metadata of a GGUF file takes less: most of it are the words that the model knows."""
+"""The metadata of a GGUF file is shorter. The model's vocabulary is most of it."""
 _NO_TEMPLATE: Final = "{{ .Prompt }}"
-"""What Ollama uses for a model without a chat template."""
+"""Ollama's template for a model without a chat template."""
 _LOOK_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The operator's choice: the model's name, and facts that can't be found out about a self-hosted server.
+    """The operator's choice: the model's name, and facts that a self-hosted server does not report.
 
-    `url` and `key` are those of a server of one's own, or of another address of the provider; `context` is how many
-    tokens a call may hold, `sees` whether the model takes pictures, `tools` whether it is offered tools. None: as known
-    of the model. `kept_url` is the address when only the data folder names one; no provider's key is sent there.
+    `url` and `key` belong to a self-hosted server, or to another address of the provider. `context` is the tokens that
+    a call may hold, `sees` whether the model accepts pictures, and `tools` whether it is offered tools. None uses what
+    is known of the model. `kept_url` is the address if only the data folder names one. No provider's key is sent there.
     """
 
     model: str
@@ -60,14 +59,14 @@ class ModelChoice:
     tools: bool | None = None
     kept_url: str | None = None
     patience: float = TOTAL_SECONDS
-    """Seconds that a run waits in all for an answer, while the model is away."""
+    """Seconds that a run waits in all while the model is unavailable."""
     price: tuple[float, float] | None = None
-    """Cents a million tokens of input and of output, by the operator."""
+    """The operator's price in cents per million tokens of input and of output."""
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
         """Return the choice of this model with its settings. `model_url` and the other `model_*` settings apply only to
-        models of the first provider that is offered."""
+        the first provider's models."""
         if settings is None:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))
@@ -81,14 +80,14 @@ class ModelChoice:
 
     @property
     def gguf(self) -> Path | None:
-        """The file of a local model; None for any other model."""
+        """Return the file of a local model, or None for any other model."""
         return Path(self.model.removeprefix(GGUF)) if self.model.startswith(GGUF) else None
 
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirement:
-    """Why a model can't answer here, and what to do about it: in words, and, where one is known, the `package` to
-    install or the `variable` of the key to set."""
+    """Why a model can't answer here, and how to fix it. `package` is the package to install, `variable` the variable of
+    the key to set, if known."""
 
     message: str
     package: str = ""
@@ -96,13 +95,13 @@ class MissingRequirement:
 
 
 Fault = Literal["key", "unknown", "credit", "network", "other"]
-"""What keeps a model from answering: its key is refused, there is no such model, nothing pays for it, its server can't
-be reached."""
+"""Why a model can't answer: its key is refused, the model does not exist, the account has no credit, or the server is
+unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a model answered to a short question, what that cost, cents a million tokens of input and of output, and
+    """A model's answer to a short question, its cost, the price in cents per million tokens of input and of output, and
     whether the model is offered tools."""
 
     answer: str = ""
@@ -120,7 +119,7 @@ class NotConfigured(WorkFailure):
 
 
 def own_server(choice: ModelChoice) -> str | None:
-    """The address of a self-hosted server; None for a provider's model, wherever it is asked."""
+    """Return the address of a self-hosted server, or None for a provider's model at any address."""
     if not on_own_server(choice.model):
         return None
     provider = choice.model.partition(":")[0]
@@ -129,7 +128,7 @@ def own_server(choice: ModelChoice) -> str | None:
 
 
 def network_fault(url: str) -> MissingRequirement | None:
-    """Why the environment keeps a model's server from being reached; None if it does not."""
+    """Return how the environment prevents requests to a model's server, or None if it does not."""
     try:
         connection_options(url)
     except NetworkSettingError as error:
@@ -140,8 +139,10 @@ def network_fault(url: str) -> MissingRequirement | None:
 def ask_server(
     url: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = 2.0
 ) -> tuple[int, Any] | None:
-    """Return the status and the JSON document (None for any other) with which a model's server answers. Return None if
-    it does not answer."""
+    """Return the status and JSON document of a model server's answer. The document is None if it is not JSON.
+
+    Return None if the server does not answer.
+    """
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.netloc.rpartition("@")[2], timeout=timeout)
@@ -161,13 +162,13 @@ def ask_server(
 
 
 def answers(url: str) -> bool:
-    """Return True if a server answers at this address, whatever it says. One behind a proxy is not asked."""
+    """Return True if a server answers at this address with any status. Do not ask servers behind a proxy."""
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 
 def hint(env: Mapping[str, str]) -> str | None:
-    """Return one line that names the models found and how to switch to them, as `For a language model, start with
-    --model openai:gpt-5.2 (OPENAI_API_KEY is set).`; None when none was found."""
+    """Return one line that names available models and how to use them, or None if there are none: `For a language
+    model, start with --model openai:gpt-5.2 (OPENAI_API_KEY is set).`"""
     found = [f"--model {model} ({key} is set)" for key, model in HOSTED.items() if env.get(key)]
     if names := ollama_models():
         found.append(f"--model ollama:{names[0]} (Ollama runs here)")
@@ -175,8 +176,7 @@ def hint(env: Mapping[str, str]) -> str | None:
 
 
 def ollama_models() -> list[str]:
-    """Return the names of the models that Ollama serves on loopback; empty when there is none, or its answer can't be
-    read."""
+    """Return the names of the models that Ollama serves on loopback. The list is empty if Ollama does not answer."""
     answer = ask_server(OLLAMA_URL, "/models", timeout=0.5)
     try:
         names = [each["id"] for each in answer[1]["data"]] if answer else []
@@ -187,7 +187,7 @@ def ollama_models() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ChatAbilities:
-    """What a model can do. None: it is not known."""
+    """The abilities of a model. None means unknown."""
 
     chats: bool | None = None
     tools: bool | None = None
@@ -198,7 +198,7 @@ UNKNOWN: Final = ChatAbilities()
 
 
 def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
-    """Return why a model is not to be used, or not as the settings say. None if nothing is known against it."""
+    """Return why a model can't be used as the settings say, or None if nothing is known against it."""
     found, name = abilities(choice), model_id(choice.model)
     if found.chats is False:
         return MissingRequirement(
@@ -215,7 +215,7 @@ def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
 
 
 def abilities(choice: ModelChoice) -> ChatAbilities:
-    """Return what a local model can do, at most `_LOOK_SECONDS` old; nothing is known of other models."""
+    """Return what a local model can do, at most `_LOOK_SECONDS` old. Other models' abilities are unknown."""
     provider, _, name = choice.model.partition(":")
     url = own_server(choice)
     if _BASE_NAME.search(Path(name).stem if choice.gguf else name):
@@ -233,20 +233,20 @@ _seen: Final[dict[tuple[str, str | None], tuple[float, ChatAbilities]]] = {}
 
 
 def _of_ollama(url: str, name: str) -> ChatAbilities:
-    """Ask Ollama. Nothing is known if it does not answer, or is asked through a proxy."""
+    """Ask Ollama. Abilities are unknown if it does not answer, or is behind a proxy."""
     answer = None if proxy_of(url) else ask_server(url.rstrip("/").removesuffix("/v1"), "/api/show", {"model": name})
     said: Any = answer[1] if answer and answer[0] == 200 else None
     if not isinstance(said, dict) or not isinstance(able := said.get("capabilities"), list):
         return UNKNOWN
-    # Newer models are rendered by Ollama's own code, which the Modelfile names, and have no template either.
+    # Ollama's own code, which the Modelfile names, renders newer models. They also have no template.
     is_rendered = "RENDERER" in str(said.get("modelfile", ""))
     has_template = str(said.get("template", "")).strip() not in ("", _NO_TEMPLATE)
     return ChatAbilities(has_template or is_rendered or "tools" in able, "tools" in able, "vision" in able)
 
 
 def _of_file(path: Path) -> ChatAbilities:
-    """Look for the templates in a GGUF file's metadata, which come first. Nothing is known of a file that can't be
-    read: the engine says why."""
+    """Look for templates in the metadata at the start of a GGUF file. Report nothing for an unreadable file, because
+    the engine gives the reason."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             if data[:4] != b"GGUF":

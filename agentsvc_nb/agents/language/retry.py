@@ -13,12 +13,11 @@ T = TypeVar("T")
 FIRST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 120.0
 TOTAL_SECONDS: Final = 600.0
-"""How long a run waits in all for one answer."""
+"""Seconds that a run waits in all for one answer."""
 
 
 class ModelUnavailable(WorkFailure):
-    """The model did not answer, or not to the end, for a reason that may pass. `retry_after`: the seconds that its
-    provider asks to wait."""
+    """The model did not answer completely, and a retry may help. `retry_after` is the provider's wait in seconds."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__("model_unavailable", message)
@@ -26,7 +25,7 @@ class ModelUnavailable(WorkFailure):
 
 
 class ContextExceeded(WorkFailure):
-    """The model's server refused a request as too long; `tokens` is its estimated length with the answer."""
+    """The model's server refused a request as too long. `tokens` estimates its length with the answer."""
 
     def __init__(self, message: str, tokens: int) -> None:
         super().__init__("context_exceeded", message)
@@ -34,19 +33,19 @@ class ContextExceeded(WorkFailure):
 
 
 class RetryDelays:
-    """The growing waits for one answer, of at most `seconds` in all."""
+    """The growing waits for one answer, at most `seconds` in all."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, because the model has answered."""
+        """Start again, because the model has answered."""
         self._left, self._next = self._seconds, FIRST_SECONDS
 
     def next(self, failure: ModelUnavailable) -> float:
-        """Return the seconds to wait before the next try. Raise `failure` when too few are left."""
-        # With jitter, so that runs that failed together do not come back together.
+        """Return the seconds before the next try. Raise `failure` if too few are left."""
+        # Jitter keeps runs that failed together from retrying together.
         seconds = max(self._next * random.uniform(0.5, 1), failure.retry_after or 0)
         if seconds > self._left:
             raise failure
@@ -60,7 +59,7 @@ async def retry(
     delays: RetryDelays,
     before_wait: Callable[[ModelUnavailable, float], Awaitable[None]],
 ) -> T:
-    """Return the answer of `ask`, which is called again while the model is unavailable."""
+    """Return the answer of `ask`. Call it again while the model is unavailable."""
     while True:
         try:
             return await ask()

@@ -1,4 +1,4 @@
-"""Models ready to be called, made from the operator's choice, and what calls of them cost."""
+"""Make models that are ready to be called from the operator's choice, and compute what calls cost."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from agentsvc_nb.wire.proxies import connection_options, settings_at_fault
 from agentsvc_nb.wire.runs import CENT, Effort
 
 NO_KEY: Final = "none"
-"""Sent to a server that wants no key: libraries want one."""
+"""Sent to servers that need no key, because the libraries require one."""
 SMALL_BYTES: Final = 1_000_000_000
-"""A model in a smaller file can't choose among tools, and is offered none."""
+"""Models in smaller files choose tools badly, so they are offered none."""
 SMALL_TEMPERATURE: Final = 0.2
-"""For small models, which lose the thread at higher temperatures."""
+"""Small models lose the thread at higher temperatures."""
 FIRST_EVENT_SECONDS: Final = 300.0
 SILENCE_SECONDS: Final = 120.0
-"""How long a stream that has begun may be silent; the pings of some providers are no silence."""
+"""The longest silence in a stream that has begun. The pings of some providers do not count as silence."""
 _ANSWER_TOKENS: Final = 32_000
-"""The largest answer of a hosted model that thinks, and does not say how long its answers may get."""
+"""The longest answer of a hosted model that thinks and does not publish its limit."""
 _ANSWER_TOKENS_OLDER: Final = 8_000
-"""The same of older models, most of which refuse a call that asks for more."""
+"""The same for older models. Most of them refuse a call that asks for more."""
 _OLDER_HTTP: Final = frozenset({"cohere", "github", "groq", "huggingface"})
-"""Providers whose libraries take no client of httpx2."""
+"""Providers whose libraries do not accept a client of httpx2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ class ServedModel:
     """A model that can be called.
 
     Attributes:
-        context: tokens that a call may hold.
-        sees: it takes pictures.
-        tools: it can choose among tools.
-        hosted: it is a provider's, on its machines.
-        price: cents a million tokens of input and of output, when the published prices do not count.
+        context: the tokens that a call may hold.
+        sees: the model accepts pictures.
+        tools: the model can choose among tools.
+        hosted: the model runs on a provider's machines.
+        price: cents per million tokens of input and of output, if they replace the published prices.
     """
 
     model: Model
@@ -86,7 +86,7 @@ class ServedModel:
 
     @property
     def largest_answer(self) -> int:
-        """The tokens kept free for an answer: the longest that the model gives, but a part of its context at most."""
+        """Return the tokens kept free for an answer: the model's longest answer, but only a part of its context."""
         profile = self.model.profile
         known: object = (self.settings or {}).get("max_tokens") or profile.get("anthropic_max_output_tokens")
         thinks = profile.get("supports_thinking") and "anthropic_max_output_tokens" not in profile
@@ -94,11 +94,12 @@ class ServedModel:
         return min(longest, self.context // ANSWER_SHARE)
 
     def settings_of_call(self, answer: int, effort: Effort | None = None) -> ModelSettings:
-        """Return the settings of one call. `answer`: the most tokens that the model may write, thinking included."""
-        # What is the same from call to call is marked for the provider to cache, where it takes marks.
+        """Return the settings of one call. `answer` is the most tokens that the model may write, including its
+        thinking."""
+        # Mark what stays the same between calls, so that providers which support marks can cache it.
         found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(self.settings or {}))
         found["max_tokens"] = answer
-        # Older Claudes refuse a call whose answer is shorter than the thinking that they are asked for.
+        # Older Claude models refuse a call whose answer is shorter than the requested thinking.
         adaptive = self.model.profile.get("anthropic_supports_adaptive_thinking", True)
         if effort is not None and (adaptive or answer > ANTHROPIC_THINKING_BUDGET_MAP[effort]):
             found["thinking"] = effort
@@ -109,8 +110,8 @@ class ServedModel:
     def output_type(self, schema: dict[str, Any], *, has_tools: bool) -> OutputSpec[Any]:
         """Return the output type that asks for an object that fits the schema.
 
-        Most providers take any schema as it is. Claude and older models get it as the input of a tool: Claude's
-        structured output closes each object and leaves out keywords, so that the schema would mean something else.
+        Most providers accept any schema. Claude and older models get it as the input of a tool, because Claude's
+        structured output closes each object and drops keywords, which changes the schema's meaning.
         """
         shape = StructuredDict(copy.deepcopy(schema), name="answer")
         is_older_gemini = self.model.profile.get("google_supports_tool_combination") is False
@@ -123,66 +124,66 @@ class ServedModel:
         parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
         try:
             _, prepared = self.model.prepare_request(self.settings, parameters)
-        except Exception:  # the libraries refuse with errors of many kinds
+        except Exception:  # the libraries raise errors of many kinds
             return False
         return prepared.output_object is not None and not prepared.output_object.strict
 
     def cost(self, response: ModelResponse) -> int:
-        """Return what a call cost in micro-cents, by the operator's price or the published ones; 0 without a price."""
+        """Return the cost of a call in micro-cents by the operator's price or the published prices; 0 without a
+        price."""
         if self.price is not None:
             usage = response.usage
             return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
         model = self.model
         asked = replace(response, model_name=model.model_name, provider_name=model.system, provider_url=model.base_url)
-        # A provider or a gateway may answer by another name than was asked for, without a published price.
+        # A provider or a gateway may answer under another model name, which has no published price.
         for named in (response, asked):
             with contextlib.suppress(LookupError, ValueError, AssertionError):
                 return int(named.cost().total_price * 100 * CENT)
         return 0
 
     def cost_of_tokens(self, asked: int, answer: int, cache_write: int = 0) -> int:
-        """Return what a call of so many tokens costs, in micro-cents; `cache_write` of its input go into a cache."""
+        """Return the cost of a call in micro-cents. `cache_write` counts the input tokens written into a cache."""
         usage = RequestUsage(input_tokens=asked, output_tokens=answer, cache_write_tokens=cache_write)
         return self.cost(ModelResponse(parts=[], usage=usage))
 
     def most_cost(self, asked: int, answer: int) -> int:
-        """Return the most that a call of so many tokens may cost, in micro-cents: input that the provider writes into
-        its cache may cost more than other input."""
+        """Return the most that a call may cost, in micro-cents. Input that the provider caches may cost more than other
+        input."""
         return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
 
     def affordable_answer(self, asked: int, answer: int, room: int) -> int:
-        """Return the longest answer, up to `answer` tokens, that `room` micro-cents pay after `asked` tokens of
+        """Return the longest answer, at most `answer` tokens, that `room` micro-cents pay for after `asked` tokens of
         input."""
         base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
         if whole <= room or whole == base:
             return answer
-        return max(int((room - base) * answer / (whole - base)) - 1, 0)  # less one: prices are rounded down
+        return max(int((room - base) * answer / (whole - base)) - 1, 0)  # one less, because prices are rounded down
 
     def published_price(self) -> tuple[float, float] | None:
-        """Return cents a million tokens of input and of output; None for a model without a published price."""
-        # Of a thousand tokens: longer calls cost more at some providers.
+        """Return cents per million tokens of input and of output, or None without a published price."""
+        # Compute with a thousand tokens, because some providers charge more for longer calls.
         given, made = self.cost_of_tokens(1_000, 0), self.cost_of_tokens(0, 1_000)
         return (given / 1_000, made / 1_000) if given or made else None
 
 
 def _settings_of_openai(model: Model) -> ModelSettings | None:
-    """Return settings of models that are asked in a form of OpenAI's."""
+    """Return the settings of models that use one of OpenAI's APIs."""
     if isinstance(model, OpenAIResponsesModel):
-        return OpenAIResponsesModelSettings(openai_store=False)  # it would keep each request and answer for 30 days
+        return OpenAIResponsesModelSettings(openai_store=False)  # else OpenAI keeps each request and answer for 30 days
     if isinstance(model, OpenAIChatModel):
-        # Some servers repeat the usage so far in each chunk: the last one counts. The setting would also ask for that
-        # repetition, which OpenAI does not know, so the request has options of its own.
+        # Some servers repeat the usage so far in each chunk, so the last one counts. The library's setting would also
+        # request that repetition, which OpenAI does not know. So the request gets its own options.
         only_last = {"stream_options": {"include_usage": True}}
         return OpenAIChatModelSettings(openai_continuous_usage_stats=True, extra_body=only_last)
     return None
 
 
 def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
-    """Return the model of a self-hosted server that speaks OpenAI's chat completions, as Ollama, vLLM and llama.cpp
-    do."""
+    """Return a model of a self-hosted server with OpenAI's chat completions, such as Ollama, vLLM or llama.cpp."""
     provider, _, name = choice.model.partition(":")
     profile = OpenAIModelProfile(supports_json_schema_output=True, openai_supports_strict_tool_definition=False)
-    if provider == "ollama":  # it knows the older name alone, and ignores the newer one
+    if provider == "ollama":  # Ollama knows only the older name, and ignores the newer one
         profile["openai_chat_supports_max_completion_tokens"] = False
     model = OpenAIChatModel(name, provider=OpenAIProvider(url, key, http_client=_client(url)), profile=profile)
     context = choice.context or CONTEXT_TOKENS
@@ -194,7 +195,7 @@ def at_url(choice: ModelChoice, url: str, key: str) -> ServedModel:
 
 
 def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
-    """Return the model of the local engine, which holds `context` tokens."""
+    """Return the model of the local engine, whose context holds `context` tokens."""
     assert choice.gguf is not None
     found = at_url(replace(choice, context=context), url, key)
     if choice.gguf.stat().st_size >= SMALL_BYTES:
@@ -204,16 +205,18 @@ def local(choice: ModelChoice, url: str, key: str, context: int) -> ServedModel:
 
 
 def by_name(choice: ModelChoice) -> ServedModel:
-    """Return the model of a self-hosted server, if the choice names one; else of a provider that the agent library
-    knows, at the choice's address or the one in the provider's own environment variables, where the key is, too.
+    """Return the model of a self-hosted server if the choice names one, else of a provider that the agent library
+    knows.
 
-    Raises `NotConfigured`, which says what to do, when the provider is unknown, or its key or package is missing.
+    The address and key are the choice's, or those in the provider's own environment variables.
+
+    Raises `NotConfigured` with the next step if the provider is unknown, or its key or package is missing.
     """
     provider = choice.model.partition(":")[0]
     url = own_server(choice) or choice.url or choice.kept_url
     elsewhere = os.environ.get(address_variable(provider))
     if provider.partition("-")[0] == "openai":
-        url = url or elsewhere  # its servers may want no key, others' always do
+        url = url or elsewhere  # self-hosted servers may need no key, others always do
     key = choice.key or (None if choice.kept_url else os.environ.get(key_variable(provider)))
     if own_server(choice):
         return at_url(choice, str(url), key or NO_KEY)
@@ -222,7 +225,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
         model = _unretried(infer_model(choice.model, partial(_provider, at=at)))
     except NotConfigured:
         raise
-    except Exception as error:  # the library's own errors, and those of a provider's package, as for an empty key
+    except Exception as error:  # errors of the library and of the provider's package, for example for an empty key
         for fault in settings_at_fault() if not isinstance(error, UserError) else ():
             raise NotConfigured(MissingRequirement(f"The model's server can't be reached. {fault}")) from None
         raise NotConfigured(_missing(choice.model, str(error))) from None
@@ -232,7 +235,7 @@ def by_name(choice: ModelChoice) -> ServedModel:
 
 
 def _unretried(model: Model) -> Model:
-    """Return the same model, whose library does not ask again by itself: nobody would see it wait."""
+    """Turn off the library's own retries, because users would not see that the model waits."""
     client: Any = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0
@@ -240,15 +243,15 @@ def _unretried(model: Model) -> Model:
 
 
 def _client(url: str) -> httpx2.AsyncClient:
-    """Return a client that reaches the server as the environment says. Raises `NotConfigured` if that can't be done."""
+    """Return a client that uses the environment's proxies. Raise `NotConfigured` if that is impossible."""
     if fault := network_fault(url):
         raise NotConfigured(fault)
-    limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # the agent library's own
+    limits = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)  # the agent library's own limits
     return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport(limits=limits, **connection_options(url)))
 
 
 def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
-    """Return the library's provider of this name; `at` another address and key, if some are given."""
+    """Return the library's provider of this name. `at` holds another address and key, if given."""
     if not at:
         return _with_plain_tools(infer_provider(name))
     try:
@@ -263,7 +266,7 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
 
 
 def _with_plain_tools(provider: Any) -> Provider[Any]:
-    """Return the provider, with models that are told a tool once it is loaded, in the same form by every provider."""
+    """Make the models of every provider describe loaded tools to the model in the same form."""
     known = provider.model_profile
     plain = ModelProfile(tool_deferral_mode=None, tool_addition_mode=None)
     provider.model_profile = lambda name: merge_profile(known(name), plain)
@@ -272,7 +275,7 @@ def _with_plain_tools(provider: Any) -> Provider[Any]:
 
 
 def _missing(model: str, said: str) -> MissingRequirement:
-    """Return what an operator can do about an error of the library, whose own message (`said`) is for programmers."""
+    """Return what an operator can do about a library's error. Its own message (`said`) is for programmers."""
     if said.startswith("Unknown "):
         given, _, name = model.partition(":")
         providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})

@@ -15,7 +15,7 @@ from pydantic_ai.tools import ToolDefinition
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Tokens of a text: as most tokenizers count, and as those that make the most of it."""
+    """The tokens of a text: as most tokenizers count, and as the least efficient ones count."""
 
     usual: float = 0
     most: float = 0
@@ -28,21 +28,21 @@ class Size:
 
 
 _LETTER: Final = Size(0.28, 0.6)
-"""An ASCII letter or blank: a word is one token to three."""
+"""An ASCII letter or blank. A word has one to three tokens."""
 _SIGN: Final = Size(1, 1.1)
 """A digit, punctuation or line break."""
 _FOREIGN_BYTE: Final = Size(0.55, 1.05)
-"""A byte of a character beyond ASCII in UTF-8."""
+"""One UTF-8 byte of a character outside ASCII."""
 _SCHEMA_CHAR: Final = Size(0.34, 0.7)
-"""A character of a JSON Schema, whose punctuation comes in known pairs."""
+"""A character of a JSON Schema. Tokenizers know its pairs of punctuation."""
 _PICTURE: Final = Size(1_600, 5_000)
 _MESSAGE: Final = Size(6, 40)
-"""What a provider adds to each part of a message."""
+"""Tokens that a provider adds to each part of a message."""
 _LETTERS: Final = (string.ascii_letters + " \t").encode()
 _ASCII: Final = bytes(range(128))
 _REPORT_LEAST: Final = 0.5
 ADDED_MOST: Final = 1_000
-"""Tokens that providers and their libraries add to a request: how to call tools, and who may give orders."""
+"""Tokens that providers and their libraries add to a request, such as instructions for calling tools."""
 
 
 def size_of_text(text: str) -> Size:
@@ -61,7 +61,7 @@ def size_of_tool(tool: ToolDefinition) -> Size:
 
 
 def size_beside(instructions: Iterable[str], tools: Iterable[ToolDefinition], schema: Mapping[str, Any] | None) -> Size:
-    """Return the size of what goes along with the messages of a request."""
+    """Return the size of the request's instructions, tools and schema."""
     size = sum(map(size_of_text, instructions), size_of_schema(schema or {}))
     return sum(map(size_of_tool, tools), size)
 
@@ -82,16 +82,16 @@ CUT: Final = "\n[... shortened ...]\n"
 
 
 class TokenCounter:
-    """Counts the tokens of one model. What its provider reports of each call corrects the estimates."""
+    """Counts tokens for one model. The counts that its provider reports correct the estimates."""
 
     def __init__(self) -> None:
-        self._scale = 1.1  # rather too many, until a provider has reported something
+        self._scale = 1.1  # too high until a provider reports a count
 
     def usual(self, size: Size) -> int:
         return math.ceil(size.usual * self._scale)
 
     def most(self, size: Size) -> int:
-        """Return the most tokens that any tokenizer makes. Limits of money use it."""
+        """Return the most tokens that any tokenizer makes of it. Limits of money use this number."""
         return max(math.ceil(size.most), self.usual(size))
 
     def text(self, text: str) -> int:
@@ -101,21 +101,21 @@ class TokenCounter:
         return self.usual(size_of_messages(messages))
 
     def believes(self, size: Size, reported: int) -> bool:
-        """Return False for a report far below what tokenizers give: some servers leave out what they have cached."""
+        """Return False if a reported count is far too low: some servers leave out cached tokens."""
         return reported >= size.usual * _REPORT_LEAST
 
     def learn(self, size: Size, reported: int) -> None:
-        """Correct the estimates by the tokens that were reported of a request of this size."""
+        """Correct the estimates with the count that a provider reported for a request of this size."""
         if self.believes(size, reported):
             self._scale = min(reported / size.usual, 4)
 
     def shorten(self, text: str, limit: int) -> str:
-        """Cut a text to about `limit` tokens: its beginning and a little of its end."""
+        """Cut a text to about `limit` tokens. Keep its beginning and a little of its end."""
         needed = self.text(text)
         if needed <= limit:
             return text
         room = max(int(len(text) * limit / needed) - len(CUT), 0)
-        # Its parts may be denser than the whole: numbers at its beginning.
+        # Parts may have more tokens per character than the whole, for example numbers at the beginning.
         while room and self.text(cut := _ends(text, room)) > limit:
             room = int(room * min(0.95, limit / self.text(cut)))
         return _ends(text, room)
@@ -127,20 +127,20 @@ def _ends(text: str, room: int) -> str:
 
 
 ANSWER_SHARE: Final = 4
-"""An answer may take a quarter of the context at most."""
+"""The answer may take at most a quarter of the context."""
 _MARGIN: Final = 0.95
-"""The part of the room for messages that is used, because estimates may be too low."""
+"""The usable part of the room for messages, because estimates may be too low."""
 _MESSAGES_LEAST: Final = 300
 _RESULT_SHARE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How the context of a call is divided, in tokens.
+    """Divides the context of a call, in tokens.
 
     Attributes:
-        answer: kept free for the answer.
-        beside: the size of what goes along with the messages: instructions, tools, the schema of the answer.
+        answer: tokens kept free for the answer.
+        beside: the size of instructions, tools and the answer's schema, which go with the messages.
     """
 
     tokens: TokenCounter
@@ -155,20 +155,20 @@ class Budget:
 
     @property
     def earlier(self) -> int:
-        """For the turns before. They do not fill a large context, because each call pays for them."""
+        """Tokens for earlier turns. They never fill a large context, because each call pays for them."""
         return min(self.messages // 2, 30_000)
 
     def question(self, before: int) -> int:
-        """For the message with what is attached: a third, or what the turns `before` leave free."""
+        """Tokens for the message and its attachments: a third, or what the turns `before` leave free."""
         free = int(self.messages * (1 - _RESULT_SHARE)) - self.files - before
         return min(max(int(self.messages * 0.35), free), 150_000)
 
     @property
     def files(self) -> int:
-        """For the list of files and the columns of tables."""
+        """Tokens for the list of files and the columns of tables."""
         return min(int(self.messages * 0.15), 8_000)
 
     @property
     def result(self) -> int:
-        """For one result of a tool."""
+        """Tokens for one result of a tool."""
         return min(int(self.messages * _RESULT_SHARE), 20_000)

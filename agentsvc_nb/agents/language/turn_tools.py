@@ -1,5 +1,5 @@
-"""The tools of one turn: the catalog's, those of MCP servers and the caller's. The first request has a core, and the
-model loads the others by a search. Each call goes through the run."""
+"""Offer the tools of one turn: from the catalog, MCP servers and the caller. The model finds most of them by a
+search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema
 _MISTAKES_MAX: Final = 5
 """How often in a row a model may call a tool with arguments that are not a JSON object."""
 _PICTURES_MAX: Final = 4
-"""Pictures of one result that a model is shown."""
+"""Pictures of one result that the model sees."""
 _WARNED_AT: Final = 3
 _ENDED_AT: Final = 6
 _REPEATED: Final = (
@@ -36,20 +36,20 @@ _REPEATED: Final = (
     f"it, or do something else. At the {_ENDED_AT}th time the run ends.\n\n"
 )
 _TOOLS_SHARE: Final = 0.6
-"""Part of the context that the descriptions of tools in the first request may take."""
+"""The share of the context for tool descriptions in the first request."""
 _SMALL_CONTEXT: Final = 16_384
-"""Up to here a model shows no plan: keeping one takes too much of its context."""
+"""With a context up to this size, a model keeps no plan, because the plan takes too much of it."""
 _NAMES_MAX: Final = 12
-"""Tools of a group that are named."""
+"""Tools of a group that the prompt names."""
 _GROUPS: Final = "\n\nFurther tools by group, to be loaded with search_tools before a call: "
 _NOT_TOLD: Final = frozenset({"title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum"})
 _GROUP: Final = "group"
-"""The key of a definition's metadata with the group of its tool."""
+"""The key of the tool's group in a definition's metadata."""
 
 
 class TurnTools(AbstractToolset[None]):
-    """The tools of one turn that the model is offered. Their results are shortened, and a model that sees is shown the
-    pictures that it looks at or draws. A failed call goes back as an error in the provider's form."""
+    """The tools that the turn offers to the model. They return shortened results, and pictures if the model can see. A
+    failed call returns an error in the provider's form."""
 
     def __init__(self, turn: RunContext, definitions: Sequence[ToolDefinition], budget: Budget, sees: bool) -> None:
         self._turn = turn
@@ -84,7 +84,7 @@ class TurnTools(AbstractToolset[None]):
 
 @dataclass
 class _Call:
-    """How often a call was made, and what it answered if it did not fail."""
+    """How often a call was made, and its answer if it succeeded."""
 
     count: int = 0
     outcome: Outcome | None = None
@@ -92,15 +92,15 @@ class _Call:
 
 
 class RepeatedCalls:
-    """Answers a call that a model makes again with the same input from the run's results (docs/models.md). All other
-    calls are new after one that may have changed something."""
+    """Answers repeated calls with the same input from earlier results (docs/models.md). A call that may have changed
+    something makes all others new."""
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
         self._calls: dict[str, _Call] = {}
 
     async def make(self, name: str, given: dict[str, Any], call_id: str) -> tuple[Outcome, str]:
-        """Return the outcome of a call, and a warning for the model. Raises `WorkFailure("call_repeated")`."""
+        """Return a call's outcome, and a warning for the model. Raise `WorkFailure("call_repeated")`."""
         tool = next((each for each in self._turn.tools() if each.name == name), None)
         key = json.dumps([name, given], sort_keys=True)
         call = self._calls.setdefault(key, _Call())
@@ -123,13 +123,13 @@ class RepeatedCalls:
 
 
 def _is_always_made(tool: Tool | None) -> bool:
-    """Return True if each call counts: of the caller's tools, where things may have changed, and of edits of files."""
+    """Return True if each call counts: the caller's tools, whose data may have changed, and edits of files."""
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 
 async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -> list[ToolDefinition]:
-    """Return the tools of a turn. Those of a group are deferred until the model loads them, and the longest ones where
-    a small context has no room for them; never those of the caller."""
+    """Return the tools of a turn. Defer grouped tools until the model loads them. Defer the longest ones if the context
+    is small, but never the caller's."""
     if not served.tools:
         return []
     project = await turn.project()
@@ -155,15 +155,14 @@ async def offered(turn: RunContext, served: ServedModel, tokens: TokenCounter) -
 
 
 def definition(name: str, description: str, schema: dict[str, Any], group: str = "") -> ToolDefinition:
-    """Return a tool as it is described to a model. The service checks each input by the whole schema."""
+    """Return a tool as the model sees it. The service checks inputs with the whole schema."""
     return ToolDefinition(
         name=name, description=description, parameters_json_schema=_brief(schema), metadata={_GROUP: group}
     )
 
 
 def _brief(schema: Any) -> Any:
-    """Return the schema without titles, which repeat the names, the null of what may be left out, and limits that a
-    model hardly reaches."""
+    """Remove titles, which repeat names, null of optional values, and limits that a model hardly reaches."""
     if isinstance(schema, list):
         return [_brief(each) for each in schema]
     if not isinstance(schema, dict):
@@ -173,17 +172,17 @@ def _brief(schema: Any) -> Any:
         case {"anyOf": [{**one}, {"type": "null"}], "default": None}:
             return _brief({**one, **{key: each for key, each in kept.items() if key not in ("anyOf", "default")}})
     if not kept.get("default", True):
-        del kept["default"]  # an empty one tells nothing
+        del kept["default"]  # an empty default adds nothing
     return {key: _named(each) if key in ("properties", "$defs") else _brief(each) for key, each in kept.items()}
 
 
 def _named(schemas: Any) -> Any:
-    """Return schemas by the names of properties, which are not keywords."""
+    """Shorten schemas of properties, whose names are not keywords."""
     return {name: _brief(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
 
 
 def groups(tools: Sequence[ToolDefinition]) -> str:
-    """Return the sentence that names the tools that the model may load; empty if there are none."""
+    """Return the sentence that names the tools that the model may load, or "" without any."""
     names: dict[str, list[str]] = {}
     for tool in tools:
         if tool.defer_loading:
@@ -200,14 +199,14 @@ def _group(tool: ToolDefinition) -> str:
 
 
 class LocalToolSearch(ToolSearch[None]):
-    """Searches here with every provider: what a provider's own search loads is not in the record of what was sent."""
+    """Searches here for every provider, because the record of sent data lacks what a provider's own search loads."""
 
     def get_native_tools(self) -> Sequence[AgentNativeTool[None]]:
         return []
 
 
 def tool_search() -> LocalToolSearch:
-    """Return the search by which a model loads deferred tools."""
+    """Return the search with which a model loads deferred tools."""
     return LocalToolSearch(
         _search,
         tool_description="Loads further tools for your next steps.",
@@ -216,8 +215,8 @@ def tool_search() -> LocalToolSearch:
 
 
 def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
-    """Return the names of the tools that have words of the queries, those with most of them first. Words of a
-    description count from four letters on."""
+    """Return names of tools whose description has words of the queries, best first. Words of a description need four
+    letters."""
     words = _words(" ".join(queries))
     scores = {}
     for tool in tools:
@@ -227,7 +226,7 @@ def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[Too
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text, in singular and plural alike."""
+    """Return the words of a text. Singular and plural are alike."""
     return {word.removesuffix("s") for word in re.findall(r"[^\W_]+", text.casefold())}
 
 
