@@ -106,6 +106,15 @@ def test_older_clients_begin_with_initialize(mcp: McpCaller) -> None:
     assert last["result"]["structuredContent"]["output"] == "hello"
 
 
+def test_a_result_counts_the_numbers_of_an_answer_and_does_not_list_them(mcp: McpCaller) -> None:
+    """The list would fill the context of the client's model."""
+    number = {"start": 0, "end": 1, "text": "7", "status": "not_found"}
+    basis = {"basis": "written", "numbers": [number], "number_counts": {"not_found": 1}}
+    asked = said(mcp.call("ask", message=f"say 7\nbasis {json.dumps(basis)}"))
+    assert asked["basis"]["number_counts"] == {"not_found": 1}
+    assert asked["basis"]["numbers"] == []
+
+
 def test_the_list_of_tools_is_small_and_its_schemas_stand_alone(mcp: McpCaller) -> None:
     """Clients put the whole list into each request to their model."""
     assert len(mcp.send("tools/list").content) < 30_000

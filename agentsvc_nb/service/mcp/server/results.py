@@ -166,10 +166,14 @@ async def _content(context: RequestContext, work: Work) -> tuple[list[Message], 
     direct = work.status == "completed" and work.model == DIRECT_CALL
     if direct and (found := await tool_calls.outcome(context.use_case, work.run_id)):
         return list(_blocks(found.content, work.chat)), {"data": found.data}
+    basis = json.loads(work.basis or "null")
+    if basis:
+        # Up to 100 kB that a client's model would read; `number_counts` stays.
+        basis["numbers"] = []
     answer = {
         "output": work.output,
         "structured_output": json.loads(work.structured_output or "null"),
-        "basis": json.loads(work.basis or "null"),
+        "basis": basis,
     }
     return [text(work.output or "")], answer
 
