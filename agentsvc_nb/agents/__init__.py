@@ -1,4 +1,4 @@
-"""The agents, which turn a message into an answer. Heavy ones are imported when they are chosen, or later."""
+"""Choose the agent that answers a message. Imports heavy agents only when they are chosen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from agentsvc_nb.settings import Settings
 
 
 def choose(model: str, settings: Settings | None = None, kept_url: str | None = None) -> Agent:
-    """The agent for a model's name (docs/api/models.md). `settings`: the operator's settings of a language model;
-    `kept_url`: the address of its server when only the data folder names one.
+    """Return the agent for a model's name (docs/api/models.md).
 
-    Raises `ValueError` when there is no such agent, or when a package, file or key that it needs is missing.
+    `settings` are the operator's settings of a language model. `kept_url` is the address of its server if only the data
+    folder names one.
+
+    Raises `ValueError` if the agent does not exist, or if a package, file or key that it needs is missing.
 
     >>> type(choose("offline")).__name__
     'Offline'
@@ -36,7 +38,7 @@ def choose(model: str, settings: Settings | None = None, kept_url: str | None = 
 
 
 def offer(model: str, settings: Settings) -> Agent:
-    """The agent of one of several models; one whose runs fail with the reason when it can't answer here."""
+    """Return the agent of one of several models. If it can't answer here, its runs fail with the reason."""
     try:
         return choose(model, settings)
     except ValueError as lacking:
@@ -44,13 +46,13 @@ def offer(model: str, settings: Settings) -> Agent:
 
 
 def fault(settings: Settings, kept_url: str | None = None) -> str | None:
-    """Why the settings' model can't answer here, and what to do about it; None when no reason is found."""
+    """Return why the settings' model can't answer here and how to fix it, or None if no reason is found."""
     found = lacking(settings, kept_url)
     return found.message if found else None
 
 
 def lacking(settings: Settings, kept_url: str | None = None) -> MissingRequirement | None:
-    """What the settings' model lacks to answer here; None when nothing is found."""
+    """Return what the settings' model lacks to answer here, or None if nothing is found."""
     model = settings.model
     if provider_of(model):
         return lacks(ModelChoice.from_settings(model, settings, kept_url))

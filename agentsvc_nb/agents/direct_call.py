@@ -10,7 +10,7 @@ from agentsvc_nb.tools.port import WorkFailure
 
 
 def message(tool: str, given: dict[str, Any]) -> str:
-    """The message of such a run, as its chat shows it.
+    """Return the message of such a run, as its chat shows it.
 
     >>> message("send_email", {"to": ["ann@example.com"]})
     'send_email {"to": ["ann@example.com"]}'

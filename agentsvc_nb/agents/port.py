@@ -1,4 +1,4 @@
-"""The interface between the service and its agents. The docstrings are the contract."""
+"""The interface between the service and its agents. These docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentsvc_nb.wire.runs import AnswerBasis, Effort
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call of a tool that has ended: its input as JSON, and its result as text, which is the error if it failed."""
+    """An ended tool call: its input as JSON, and its result or error as text."""
 
     tool: str
     input: str
@@ -27,12 +27,12 @@ class EarlierTurn:
     """A finished turn of the chat.
 
     Attributes:
-        basis: what its answer rests on, if its agent said so.
-        attachments: paths of the files that came with it and have not changed since.
-        error: why it did not complete.
-        calls: its latest calls of tools.
-        changes: the versions of files that it made, by path.
-        undone: the user undid its changes of files.
+        basis: the source of its answer, if its agent gave one.
+        attachments: paths of its attached files that have not changed since.
+        error: the reason if the turn did not complete.
+        calls: its latest tool calls.
+        changes: the file versions that it made, by path.
+        undone: the user undid its file changes.
     """
 
     message: str
@@ -49,7 +49,7 @@ class EarlierTurn:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRules:
-    """The project of the chat, and what its members want the agent to do; `skills` are descriptions by name."""
+    """The chat's project, and its members' instructions for the agent. `skills` are descriptions by name."""
 
     name: str
     instructions: str
@@ -58,8 +58,11 @@ class ProjectRules:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model without asking it. `reason` is why it can't answer (`wire.runs.Unavailable`), None
-    when nothing is known to hinder it; `price` is in cents a million tokens of input and of output."""
+    """Facts about a model that are known without a request.
+
+    `reason` is why it can't answer (`wire.runs.Unavailable`), or None if no problem is known. `price` is in cents per
+    million tokens of input and of output.
+    """
 
     reason: str | None = None
     context_tokens: int | None = None
@@ -79,10 +82,10 @@ class ClientTool:
 
 
 class RunContext(Protocol):
-    """One run as its agent sees it: the message, the chat's files, and methods that emit events.
+    """A run as its agent sees it: the message, the chat's files, and methods that emit events.
 
-    A run may be resumed after a crash: `state` is then the state of the last `checkpoint`, else None, and `said` the
-    text up to that checkpoint.
+    A run may resume after a crash. `state` is then the state of the last `checkpoint`, else None. `said` is the text up
+    to that checkpoint.
     """
 
     @property
@@ -93,50 +96,51 @@ class RunContext(Protocol):
     def workspace(self) -> Workspace: ...
     @property
     def model(self) -> str:
-        """The id of the model that answers."""
+        """Return the id of the model that answers."""
         ...
 
     @property
     def effort(self) -> Effort | None:
-        """How much thought the start asks for."""
+        """Return how much the request wants the model to think."""
         ...
 
     @property
     def said(self) -> str:
-        """The text said so far."""
+        """Return the text that `say` has streamed so far."""
         ...
 
     @property
     def output_config(self) -> dict[str, Any] | None:
-        """The JSON Schema that the final text must fit, when one was given."""
+        """Return the JSON Schema that the final text must fit, or None."""
         ...
 
     async def misfit(self, text: str) -> str | None:
-        """Why the text does not fit `output_config`, in a sentence; None when it does, or when there is none."""
+        """Return one sentence on why the text does not fit `output_config`, or None if it fits or there is no
+        schema."""
         ...
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
-        """The files that came with the message."""
+        """Return the files attached to the message."""
         ...
 
     async def project(self) -> ProjectRules | None:
-        """The chat's project; None when it belongs to none."""
+        """Return the chat's project, or None if it has none."""
         ...
 
     async def earlier(self, limit: int) -> Sequence[EarlierTurn]:
-        """At most `limit` turns of the chat before this one, the latest first."""
+        """Return at most `limit` earlier turns of the chat, latest first."""
         ...
 
     async def calls(self) -> Sequence[MadeCall]:
-        """The latest calls of tools of this run, in their order."""
+        """Return the run's latest tool calls in order."""
         ...
 
     async def step(self) -> None:
-        """Begin a model step. Raises `StepsExceeded` at 1,501, which ends the run with `budget_limited`."""
+        """Begin a model step. Raise `StepsExceeded` at step 1,501, which ends the run with `budget_limited`."""
         ...
 
     async def say(self, text: str) -> None:
-        """Stream text to the reader; it becomes the output unless the agent returns another."""
+        """Stream text to the reader. It becomes the output unless the agent returns another text."""
         ...
 
     async def think(self, text: str) -> None: ...
@@ -146,35 +150,45 @@ class RunContext(Protocol):
     async def warn(self, code: str, message: str) -> None: ...
 
     def rests_on(self, basis: AnswerBasis) -> None:
-        """Say what the answer rests on. It is told once, when the run completes (`answer.basis`): the last one counts,
-        and after a crash or a `rewind` it must be said anew."""
+        """Set the basis of the answer. The run publishes the last one when it completes (`answer.basis`).
+
+        After a crash or a `rewind`, the agent must set it again.
+        """
         ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace; `output` is (id, type) of the typed output it belongs to."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which it
+        belongs."""
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
-        """Call a tool of the catalog or of the run's caller: events `tool.call` and `tool.result`, and for an
-        asynchronous tool a job that is followed to its end. Never raises for a tool's failure: `Outcome.error` says so.
+        """Call a tool of the catalog or of the run's caller, with events `tool.call` and `tool.result`.
 
-        After a crash, a repeated call returns the result it had before. Two calls are the same when tool, input and
-        position are: the `key` that the agent gives the call within its model step, or else its number there.
+        An asynchronous tool starts a job, and the call follows it to its end. The call never raises for a tool's
+        failure: see `Outcome.error`.
 
-        Calls of one step may be made together, each with a `key`. Those that only read run at the same time
-        (`Tool.reads`), and those that wait for people wait together; any other runs alone, in the order of the calls.
+        After a crash, a repeated call returns its earlier result. Two calls are the same if tool, input and position
+        are equal. The position is the agent's `key` for the call within its model step, or else the call's number
+        there.
+
+        The agent may make several calls of one step together, each with a `key`. Calls that only read (`Tool.reads`)
+        run at the same time. Calls that wait for people wait together. Any other call runs alone, in order.
         """
         ...
 
     def tools(self) -> Sequence[Tool]: ...
     def client_tools(self) -> Sequence[ClientTool]:
-        """What the run's caller executes; `call` asks it. An agent that can't choose among tools tells
-        `without_client_tools`."""
+        """Return the tools that the run's caller executes. Use `call` to call them.
+
+        An agent that can't choose among tools must call `without_client_tools`.
+        """
         ...
 
     async def connect_tools(self) -> None:
-        """Add the tools of other servers to `tools`, once in a run: an agent that can choose among tools says so first.
-        A server that is away is a warning."""
+        """Add the tools of MCP servers to `tools`, once per run. An agent that can choose among tools calls this first.
+
+        An unavailable server causes a warning.
+        """
         ...
 
     async def room(self) -> int | None:
@@ -182,19 +196,19 @@ class RunContext(Protocol):
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Hold what the next call of the model may come to, counted as by `use`, before it is made.
+        """Reserve the highest possible cost of the next model call, counted as by `use`.
 
-        Raises `WorkFailure("limit_reached")` when a limit of money has no room for it.
+        Raises `WorkFailure("limit_reached")` if a limit of money leaves too little.
         """
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record what goes to a model, before it does. True if it is the first that this folder sends to a hosted
-        one."""
+        """Record the data of a model call before it is sent. Return True for this folder's first call of a hosted
+        model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:
-        """Count tokens, and their cost in microcents; None: the cost by the model's price."""
+        """Count tokens and their cost in micro-cents. None computes the cost with the model's price."""
         ...
 
     def use_uncounted(self) -> None:
@@ -202,29 +216,34 @@ class RunContext(Protocol):
         ...
 
     async def checkpoint(self, state: dict[str, Any]) -> None:
-        """Save all progress: after a crash the run resumes here with this `state`."""
+        """Save all progress. After a crash the run resumes here with this `state`."""
         ...
 
     async def rewind(self) -> None:
-        """Go back to the last checkpoint as after a crash (`run.resumed`): `said` and `state` are as they were then.
-        What was used since is used."""
+        """Return to the last checkpoint as after a crash (`run.resumed`), and restore `said` and `state`.
+
+        Tokens that were used since then still count.
+        """
         ...
 
 
 class Agent(Protocol):
-    """A language model with its loop, or a stand-in for one. An agent with a method `complete` (`tools.port.Complete`)
-    also answers questions of tools, one with `facts` says what is known of its model (`ModelFacts`)."""
+    """A language model with its loop, or a stand-in for one.
+
+    An agent with a method `complete` (`tools.port.Complete`) also answers questions of tools. One with `facts`
+    describes its model (`ModelFacts`).
+    """
 
     async def run(self, turn: RunContext) -> str | None:
-        """Execute one run. Returns the final text, or None when it is the text streamed by `say`.
+        """Execute one run. Return the final text, or None if `say` has streamed it.
 
-        Raises `WorkFailure` for a failure with a code of its own. Must let `asyncio.CancelledError` pass.
+        Raises `WorkFailure` for failures with their own code. Must let `asyncio.CancelledError` pass.
         """
         ...
 
 
 async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> None:
-    """Warn that the agent of the turn does not use the caller's tools, once, if there are any; `but` these it does."""
+    """Warn once that the agent does not use the caller's tools, if there are any. `but` names those that it uses."""
     offered = [tool for tool in turn.client_tools() if tool.name not in but]
     if turn.state is None and offered:
         named = ", ".join(tool.name for tool in offered)
@@ -232,7 +251,7 @@ async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> N
 
 
 async def without_skills(turn: RunContext) -> None:
-    """Warn that the agent of the turn does not follow the project's skills, once, if there are any."""
+    """Warn once that the agent does not follow the project's skills, if there are any."""
     project = await turn.project() if turn.state is None else None
     if project and project.skills:
         said = f"{turn.model} does not follow the project's skills, which takes a language model with tools: "

@@ -1,13 +1,13 @@
-"""The scripted agent: the message is the script, a command a line (docs/api/models.md). For tests and demonstrations.
+"""The scripted agent performs a message as a script, one command per line (docs/api/models.md). For tests and demos.
 
     say TEXT · wait SECONDS · write PATH TEXT · call TOOL JSON · together [[TOOL, JSON], ...] · step N ·
     progress DONE TOTAL MESSAGE · usage INPUT OUTPUT · usage none · answer TEXT · basis JSON ·
     fail CODE MESSAGE · fail-http CODE · rewind
 
-Any other line, and any malformed command, is said as text. Deterministic.
+It says any other line and any malformed command as text. It is deterministic.
 
-`Scripted(recorded(file))` replays a recorded conversation instead: the message is a question, and its script is what
-the file has below it.
+`Scripted(recorded(file))` replays a recorded conversation instead. The message is a question, and the lines below it in
+the file are its script.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from agentsvc_nb.wire.runs import AnswerBasis, typed
 LONG_CHARS: Final = 100_000
 
 Part = tuple[int, int]
-"""Where a part of the script begins and ends, the newline after its last line included: lists of the lines themselves
-would take 150 bytes a line."""
+"""The start and end of a part of the script, including its last newline. Lists of lines would take 150 bytes a line."""
 
 LINES_AT_ONCE = 50
-"""Lines that are performed before others have their turn: most lines wait for nothing."""
+"""Lines that run before other tasks have their turn, because most lines do not wait."""
 
 
 NOT_RECORDED: Final = (
@@ -46,11 +45,11 @@ class Rewound(Exception):
 
 
 class Malformed(ValueError):
-    """A line begins like a command, but its arguments can't be read."""
+    """A command whose arguments can't be read."""
 
 
 def refusal(message: str) -> str | None:
-    """The error code of the script's `fail-http`, with which the start itself is refused; None without that command.
+    """Return the error code of the script's `fail-http`, which refuses the run, or None without that command.
 
     >>> refusal("say hello\\nfail-http brain_unavailable")
     'brain_unavailable'
@@ -60,9 +59,9 @@ def refusal(message: str) -> str | None:
 
 
 def steps(message: str) -> list[Part]:
-    """The script as model steps: `step N` begins N steps, the last of which holds the lines that follow.
+    """Return the script as model steps. `step N` begins N steps, and the last of them holds the following lines.
 
-    The first step needs no command; a script that begins with `step N` has N steps, not N + 1.
+    The first step needs no command. A script that begins with `step N` has N steps, not N + 1.
 
     >>> script = "say a\\nstep 2\\nsay b"
     >>> [script[start:end] for start, end in steps(script)]
@@ -74,7 +73,7 @@ def steps(message: str) -> list[Part]:
         if new := _new_steps(count.strip()):
             if begun or start > at:
                 script.append((at, start))
-            # One step more than a run may have is enough to exceed the limit, however large N is.
+            # One step above the maximum exceeds the limit, however large N is.
             script += [(end, end)] * (min(new, STEPS_MAX + 1 - len(script)) - 1)
             at, begun = end, True
     end = _end(message)
@@ -82,8 +81,11 @@ def steps(message: str) -> list[Part]:
 
 
 def recorded(file: str) -> dict[str, str]:
-    """The scripts of a recorded conversation by their questions: each stands after an `ask` line, up to the next. What
-    stands before the first is a comment. Raises `ValueError` if the file can't be read or has no question."""
+    """Return the scripts of a recorded conversation by question. Each script follows an `ask` line. Text before the
+    first `ask` is a comment.
+
+    Raises `ValueError` if the file can't be read or has no question.
+    """
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -96,7 +98,7 @@ def recorded(file: str) -> dict[str, str]:
 
 
 def _same(question: str) -> str:
-    """A question however its lines are broken."""
+    """Return a question with its line breaks removed."""
     return " ".join(question.split())
 
 
@@ -109,12 +111,12 @@ def _new_steps(count: str) -> int:
 
 
 def _end(message: str) -> int:
-    """Where the last line ends, its newline included, which may be missing. A final newline begins no further line."""
+    """Return the end of the last line with its newline, if it has one. A final newline begins no further line."""
     return len(message.removesuffix("\n")) + 1
 
 
 def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
-    """The lines that begin with `verb`, each as its start, its end with the newline, and what follows the verb."""
+    """Yield the lines that begin with `verb`: start, end with the newline, and the text after the verb."""
     at = 0
     while message.startswith(f"{verb} ", at) or (at := message.find(f"\n{verb} ", at) + 1):
         end = _line_end(message, at)
@@ -123,7 +125,7 @@ def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _lines(message: str, part: Part) -> Iterator[tuple[int, str]]:
-    """The lines of a part, each with its place. Only newlines end a line: other separators of Unicode belong to the
+    """Yield the lines of a part with their positions. Only newlines end lines. Other Unicode separators belong to the
     text."""
     start, stop = part
     while start < stop:
@@ -138,20 +140,22 @@ def _line_end(message: str, start: int) -> int:
 
 
 class Scripted:
-    """Performs one script: the message, or what was `recorded` for it. A checkpoint between steps: a crash, or
-    `rewind`, repeats only the step in flight."""
+    """Performs one script: the message, or the one `recorded` for it.
+
+    A checkpoint between steps lets a crash or `rewind` repeat only the current step.
+    """
 
     def __init__(self, recorded: Mapping[str, str] | None = None) -> None:
         self._recorded = recorded
 
     async def run(self, turn: RunContext) -> str | None:
         message = self._script(typed(turn.message))
-        long = len(message) > LONG_CHARS  # a change of thread takes as long as a short script
+        long = len(message) > LONG_CHARS  # switching threads takes as long as a short script
         script = await asyncio.to_thread(steps, message) if long else steps(message)
         performance = _Performance(turn, message)
         while performance.step < len(script):
             at = performance.step
-            # There is nothing to save before the first step, and between the empty steps of `step 1500`.
+            # There is nothing to save before the first step or between the empty steps of `step 1500`.
             if at and (_has_lines(script[at]) or _has_lines(script[at - 1])):
                 await turn.checkpoint({"step": at, "answer": performance.answer})
             try:
@@ -170,8 +174,7 @@ class Scripted:
 
 
 class _Performance:
-    """The state of one call of `run`. It remembers the rewinds already done: a checkpoint can't, as a rewind restores
-    it."""
+    """The state of one call of `run`. It remembers past rewinds, because a rewind would reset them in a checkpoint."""
 
     def __init__(self, turn: RunContext, script: str) -> None:
         self.turn = turn
@@ -211,7 +214,7 @@ class _Performance:
             action = self._say(line)
         await action
 
-    # Each command parses its arguments when it is called (`ValueError`: malformed) and returns a coroutine to await.
+    # Each command parses its arguments at once (`ValueError`: malformed) and returns a coroutine.
 
     def say(self, rest: str) -> Coroutine[Any, Any, None]:
         return self._say(rest)
@@ -266,7 +269,7 @@ class _Performance:
         raise WorkFailure(code, message)
 
     def fail_http(self, rest: str) -> Coroutine[Any, Any, None]:
-        """Do nothing: only the start of a run can be refused, which `refusal` sees to."""
+        """Do nothing. A script can refuse only the start of a run, with `refusal`."""
         if rest.strip() not in CODES:
             raise Malformed(rest)
         return _nothing()
@@ -275,7 +278,7 @@ class _Performance:
         await self.turn.say(text + "\n")
 
     async def _use(self, given: int, made: int) -> None:
-        """A call of a model that has no other worst case."""
+        """Count a model call whose cost is exactly known before."""
         await self.turn.hold(given, made)
         self.turn.use(given, made)
 

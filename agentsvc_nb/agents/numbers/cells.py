@@ -1,4 +1,4 @@
-"""Find the cell, total or mean that a number was copied from: its value fits, and so do the words next to it."""
+"""Find the cell, total or mean from which a number was copied. Its value and the words near it must fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.agents.numbers.words import DOWN, EXTREME, MEAN, TOTAL, beginni
 
 NAMED, GROUP, UNNAMED = 2, 1, 0
 _BETTER: Final = 0.5
-"""Another column is meant if its words fit better by so much."""
+"""Choose another column if its words fit better by this much."""
 _ROWS_COMPARED: Final = 300
 _FEW_ROWS: Final = 3
 _OF: Final = stem("of")
@@ -22,7 +22,7 @@ _OF: Final = stem("of")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a number is from. `parts` are the values that it was computed from; `column` may be the first of them."""
+    """The source of a number. `parts` are the values from which it was computed. `column` may be the first of them."""
 
     status: str
     text: str
@@ -39,9 +39,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows of a table that the text names: one (`NAMED`), several (`GROUP`), or all, as it names none.
+    """The rows of a table that the text names: one (`NAMED`), several (`GROUP`), or all if it names none.
 
-    `instead`: the text before names some, and the sentence none.
+    `instead` is True if only the text before the sentence names rows.
     """
 
     rows: Sequence[int]
@@ -51,7 +51,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A column that a number may be from, by how well the clause, the sentence and the topic fit its words."""
+    """A column that may be the source, with how well its words fit the clause, the sentence and the topic."""
 
     table: IndexedTable
     selection: Selection
@@ -63,7 +63,7 @@ class Option:
 
 
 def selections(place: Place, table: IndexedTable) -> Iterator[Selection]:
-    """Yield the rows that a number may belong to, the likeliest first; nothing if it is another table's."""
+    """Yield the rows to which a number may belong, likeliest first. Yield nothing if it belongs to another table."""
     seen: list[Sequence[int]] = []
     direct = any(name in place.rows for name in table.keys)
     variants: list[tuple[Values, Values]] = [(place.rows, place.carried)]
@@ -77,7 +77,7 @@ def selections(place: Place, table: IndexedTable) -> Iterator[Selection]:
     if seen and seen[0] != table.body and len(table.rows) > 1 and not direct:
         yield Selection(
             table.body, UNNAMED, instead=True
-        )  # the names are those of the text before, which may be about something else
+        )  # these names come from the text before, which may have another subject
 
 
 def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection | None:
@@ -102,7 +102,7 @@ def _selection(keys: Values, carried: Values, table: IndexedTable) -> Selection 
 
 
 def factors(number: Number, table: IndexedTable, column: Column) -> list[float]:
-    """Return by what a column's values are multiplied when they are written so; nothing if they can't be."""
+    """Return the factors that turn a column's values into numbers written this way. Empty if none can."""
     if number.kind in ("percent", "points"):
         if column.fraction:
             return [100.0]
@@ -124,7 +124,7 @@ def factors(number: Number, table: IndexedTable, column: Column) -> list[float]:
 
 
 def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
-    """Return all columns that a number may be from."""
+    """Return all columns that may be the source of a number."""
     found = []
     around = place.close
     for table in tables:
@@ -142,7 +142,7 @@ def options(place: Place, tables: Sequence[IndexedTable]) -> list[Option]:
 
 
 def fit(column: Column, table: IndexedTable, words: frozenset[str]) -> float:
-    """Return how well words name a column. Rare words count most, and names that are said whole."""
+    """Return how well words name a column. Rare words and complete names count most."""
     return _fits(table, words)[column.index]
 
 
@@ -203,7 +203,7 @@ def from_cell(place: Place, found: Sequence[Option]) -> Source | None:
 
 
 def _hits(place: Place, option: Option) -> Iterator[tuple[int, float]]:
-    """Yield the rows, with their values, that a number may be copied from."""
+    """Yield the rows, with their values, from which a number may be copied."""
     number, values = place.number, option.column.values
     for factor in option.factors:
         if option.selection.named and len(option.selection.rows) <= _ROWS_COMPARED:
@@ -220,7 +220,7 @@ def _hits(place: Place, option: Option) -> Iterator[tuple[int, float]]:
 
 
 def _is_likely(place: Place, option: Option, value: float) -> bool:
-    """Return False where a value fits by chance: the less the words say, the more digits it takes."""
+    """Return False if a value may fit by chance. The less the words say, the more digits are required."""
     number = place.number
     exact = abs(value) == number.value
     if number.adjectival and option.close == 0:
@@ -249,7 +249,7 @@ def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source
 
 
 def from_column(place: Place, found: Sequence[Option]) -> Source | None:
-    """Return the total, the mean or the median of a column over all rows or those that are named."""
+    """Return the total, mean or median of a column over all rows or the named rows."""
     number, near = place.number, place.near
     totals = bool(near & TOTAL) or _OF in place.before | place.after
     means = bool(near & MEAN)
@@ -308,7 +308,7 @@ def _column_source(table: IndexedTable, column: Column, what: str, strong: bool)
 
 
 def from_count(place: Place, tables: Sequence[IndexedTable]) -> Source | None:
-    """Return the table whose rows, or different names, a number counts."""
+    """Return the table whose rows or different names a number counts."""
     number = place.number
     if number.kind or number.value != int(number.value) or number.step > 1:
         return None

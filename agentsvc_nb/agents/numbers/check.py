@@ -1,4 +1,4 @@
-"""Say for each number of an answer where it is from. No model is asked, and nothing is guessed from values alone."""
+"""Find the source of each number in an answer. No model is asked, and values alone never decide."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from agentsvc_nb.agents.numbers.words import stems
 from agentsvc_nb.wire.runs import AnswerNumber
 
 _SENTENCES: Final = 5
-"""Sentences away in which the numbers are from which another is computed."""
+"""A number may be computed from numbers at most this many sentences away."""
 _DERIVED_MAX: Final = 100
-"""Numbers without a source for which a calculation is looked for."""
+"""Numbers without a source for which a calculation is tried."""
 
 
 def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[Quote]) -> list[AnswerNumber]:
     """Return the numbers of an answer with their sources.
 
     Args:
-        answer: the text in Markdown; its first 200,000 characters and 1,000 numbers are read.
+        answer: the Markdown text. Only its first 200,000 characters and 1,000 numbers are read.
         question: the user's messages.
-        tables: results of tools, the latest last, also those that a later one replaced.
-        quotes: other texts that the agent read.
+        tables: the tools' results, latest last, including those that a later one replaced.
+        quotes: the other texts that the agent read.
     """
     answer, question = answer[:TEXT_CHARS], question[:TEXT_CHARS]
     every = [IndexedTable(table, order) for order, table in enumerate(tables[-TABLES_MAX:])]
@@ -40,7 +40,7 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
     for index, place in enumerate(found):
         if source := _copied(place, choices[index], passages, indexed):
             sources[index] = source
-    for _ in range(2):  # a number may be computed from one that is computed after it
+    for _ in range(2):  # a number may be computed from one that is found after it
         missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
         for index in missing:
             place = found[index]
@@ -80,7 +80,7 @@ def _copied(
 
 
 def _no_claim(place: Place) -> bool:
-    """Return True for words, digits, years and parts of terms such as `30-day`: they are listed only if found."""
+    """Return True for words, single digits, years and terms such as `30-day`. They are listed only with a source."""
     number = place.number
     small = not number.kind and number.step == 1 and number.value < 10
     return number.adjectival or small or (number.is_year and place.cell is None)

@@ -1,4 +1,4 @@
-"""What stands around each number of a text: its clause, its sentence, and the names of rows that it may belong to."""
+"""Find the context of each number in a text: clause, sentence, and the names of rows to which it may belong."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A number in its surroundings.
+    """A number with its context.
 
     Attributes:
-        close: the words of its clause, or of the header of its column.
+        close: the words of its clause, or of its column's header.
         near: the words of its sentence, or of its row and header.
-        topic: the words of the heading, of the sentence before and of the question.
-        rows: by dimension the keys of the rows that it belongs to, as the sentence says.
-        also: further keys that stand next to it.
-        carried: the keys that the text before it is about.
-        said: all keys of the sentence, in their order.
+        topic: the words of the heading, the previous sentence and the question.
+        rows: the keys of its rows in this sentence, by dimension.
+        also: more keys near the number.
+        carried: the keys that the text before the sentence names.
+        said: all keys of the sentence in order.
         whole: it is the second number of `3 of 20`.
-        cell: (table, column) of a Markdown table of the answer.
+        cell: its (table, column) in a Markdown table of the answer.
     """
 
     number: Number
@@ -85,7 +85,7 @@ class _Span:
 
 
 def places(text: str, question: str, names: Names) -> list[Place]:
-    """Return the numbers of an answer in their places. Numbers in names of rows are left out."""
+    """Return the numbers of an answer with their context. Leave out numbers in names of rows."""
     bare, blank = plain(text), blanked(text)
     found = numbers(text, blank)
     asked = _single_values(names.mentions(question))
@@ -106,7 +106,7 @@ def places(text: str, question: str, names: Names) -> list[Place]:
             at += 1
         sentence = blank[span.start : span.end]
         if span.blank:
-            if not _ITEM.match(blank, span.end):  # a list or a table goes on with what the text is about
+            if not _ITEM.match(blank, span.end):  # a list or table continues the subject of the text
                 last, listed = {}, []
             continue
         index += 1
@@ -140,7 +140,7 @@ def places(text: str, question: str, names: Names) -> list[Place]:
 
 
 def _spans(blank: str) -> Iterator[_Span]:
-    """Yield the sentences, rows of tables and headings of a text."""
+    """Yield the sentences, table rows and headings of a text."""
     at, header, header_start, table = 0, None, 0, -1
     for line in blank.split("\n"):
         bare = line.strip()
@@ -196,7 +196,7 @@ def _place_in_table(place: Place, blank: str, span: _Span, mentions: Sequence[Me
 
 
 def _numbered_rows(blank: str, span: _Span, names: Names) -> list[Mention]:
-    """Return the names that a row's cells have with their headers, such as `Week` and `19`."""
+    """Return names that a row's cells form with their headers, such as `Week` and `19`."""
     assert span.header is not None
     found, at = [], span.start
     for header, cell in zip(["", *span.header], blank[span.start : span.end].split("|"), strict=False):
@@ -212,7 +212,7 @@ def _numbered_rows(blank: str, span: _Span, names: Names) -> list[Mention]:
 
 
 def _place_in_clauses(made: Sequence[Place], blank: str, span: _Span, mentions: Sequence[Mention]) -> None:
-    """Give each number of a sentence the words of its clause, and the names that stand before or belong to it."""
+    """Give each number of a sentence its clause's words, and the names before it or attached to it."""
     in_names = {position for mention in mentions for position in range(mention.start, mention.end)}
     for index, place in enumerate(made):
         number = place.number
@@ -266,7 +266,7 @@ def _without_names(blank: str, start: int, end: int, in_names: set[int]) -> froz
 
 
 def _match_lists(made: Sequence[Place], blank: str, mentions: Sequence[Mention], before: Sequence[Values]) -> None:
-    """Give k numbers in a row the k names in a row before them: `A, B and C had 1, 2 and 3`."""
+    """Give a list of k numbers the k names before it: `A, B and C had 1, 2 and 3`."""
     groups: list[list[Place]] = []
     for place in made:
         if groups and _IN_STEP.fullmatch(blank[groups[-1][-1].number.end : place.number.start]):
@@ -285,12 +285,12 @@ def _match_lists(made: Sequence[Place], blank: str, mentions: Sequence[Mention],
 
 
 def _merged(mentions: Iterator[Mention] | Sequence[Mention]) -> Values:
-    """Return the last key of each dimension."""
+    """Return the last keys of each dimension."""
     return {dimension: keys for mention in mentions for dimension, keys in mention.values.items()}
 
 
 def _single_values(mentions: Sequence[Mention]) -> Values:
-    """Return the keys of dimensions with one name only."""
+    """Return the keys of dimensions with only one name."""
     return {dimension: keys[0] for dimension, keys in _in_order(mentions).items() if len(set(keys)) == 1}
 
 

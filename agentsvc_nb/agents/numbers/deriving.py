@@ -1,6 +1,6 @@
 """Compute a number again: a difference, change, share, ratio, mean or sum of values that the text names.
 
-A calculation that the words hardly ask for must give more digits, as a value with few digits fits many by chance.
+If the words hardly ask for a calculation, the number needs more digits, because short values often fit by chance.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from agentsvc_nb.agents.numbers.words import CHANGE, EXTREME, MEAN, RATIO, SHARE
 _OPERANDS_MAX: Final = 24
 _COLUMNS_MAX: Final = 12
 _COMBINED_MAX: Final = 6
-"""Columns of a table up to which sums and differences of its columns are tried."""
+"""Try sums and differences of columns in tables with at most this many columns."""
 _TABLES_MAX: Final = 4
 _RESULTS_COMPARED: Final = 8
 _MANY_ROWS: Final = 12
 _SENTENCES: Final = 5
-"""Sentences before a number from which it may be computed."""
+"""A number may be computed from this many sentences before it."""
 _SUMMANDS_MAX: Final = 8
 _REST: Final = stems("rest remaining other others everything else without except excluding")
 _AND: Final = stems("and plus with or together")
@@ -35,7 +35,7 @@ _LEAVES: Final = stems("leave free net remaining keep unused underspend minus le
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A value to compute with, as it is shown; `unnamed` counts the columns in it that no word near names."""
+    """A value to compute with, as it is shown. `unnamed` counts its columns that no nearby word names."""
 
     value: float
     text: str
@@ -50,7 +50,7 @@ class Term:
 
 
 def of_number(number: Number, source: Source) -> Term:
-    """Return a number that was found, as exactly as its source has it."""
+    """Return a number that was found, with the precision of its source."""
     value, exact = number.value, source.value
     for factor in (1.0, 100.0, 1e3, 1e6):
         if exact is not None and number.fits(exact * factor):
@@ -65,13 +65,13 @@ def derive(
     known: Sequence[tuple[Place, Source]],
     read: Sequence[Number],
 ) -> Source | None:
-    """Return the calculation that gives a number.
+    """Return the calculation that results in a number.
 
     Args:
-        tables: the results.
-        every: the results with those that later ones replaced.
-        known: the numbers near it that were found.
-        read: numbers of texts whose words its sentence shares.
+        tables: the current results.
+        every: all results, including those that later ones replaced.
+        known: numbers near it whose source was found.
+        read: numbers of texts that share words with its sentence.
     """
     if place.number.worded:
         return None
@@ -86,7 +86,7 @@ def derive(
 
 
 def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[IndexedTable]:
-    """Return the tables that the sentence most likely speaks of."""
+    """Return the tables that the sentence most likely means."""
     scores = []
     for table in tables:
         named = max((selection.named for selection in selections(place, table) if not selection.instead), default=-1)
@@ -98,7 +98,7 @@ def _relevant(place: Place, tables: Sequence[IndexedTable]) -> list[IndexedTable
 
 
 Found = tuple[str, tuple[int, ...]]
-"""A calculation, and the columns that it takes."""
+"""A calculation, and the columns that it uses."""
 
 
 def _of_table(place: Place, table: IndexedTable, known: Sequence[tuple[Place, Source]]) -> Iterator[Found]:
@@ -111,7 +111,7 @@ def _of_table(place: Place, table: IndexedTable, known: Sequence[tuple[Place, So
         yield text, ()
     for name, rows in groups.items():
         if number.digits > 2 and any(len(one.columns) == 1 and number.fits(abs(one.value)) for one in terms[name]):
-            return  # the value of another column or row: it was not taken, so it is not computed either
+            return  # another column or row has this value, but it was not the source: do not compute it either
         yield from _of_group(place, table, terms[name], len(rows), known)
         for text in _products(place, table, rows):
             yield text, ()
@@ -142,7 +142,7 @@ def _of_table(place: Place, table: IndexedTable, known: Sequence[tuple[Place, So
 def _of_group(
     place: Place, table: IndexedTable, own: Sequence[Term], rows: int, known: Sequence[tuple[Place, Source]]
 ) -> Iterator[Found]:
-    """Two columns of the same rows, or one and the number of rows."""
+    """Yield calculations with two columns of the same rows, or with one column and the row count."""
     number = place.number
     for term in own:
         if (
@@ -183,7 +183,7 @@ def _of_group(
 
 
 def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
-    """Return the rows that the text speaks of, by what they are called."""
+    """Return the rows that the text mentions, by the name of the group."""
     groups: dict[str, Sequence[int]] = {}
     chosen = list(selections(place, table))
     for selection in chosen:
@@ -222,7 +222,7 @@ def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
 
 
 def _narrowed(place: Place, table: IndexedTable, dimension: str, rows: Sequence[int]) -> Sequence[int]:
-    """Return the rows that also fit the other names that the text says."""
+    """Return the rows that also fit the other names in the text."""
     keys = {**place.carried, **place.rows}
     for other, where in table.keys.items():
         if other != dimension and len(rows) > 1 and (named := keys.get(other)):
@@ -234,7 +234,7 @@ def _narrowed(place: Place, table: IndexedTable, dimension: str, rows: Sequence[
 def _columns(
     place: Place, table: IndexedTable, rows: Sequence[int], known: Sequence[tuple[Place, Source]]
 ) -> list[Term]:
-    """Return the values of the columns over some rows: the sum, or the mean of rates and the like."""
+    """Return the values of the columns over some rows: the mean for rates and the like, else the sum."""
     used = {source.column.index for _, source in known if source.column and source.table is table}
     used |= {column for _, source in known if source.table is table for column in source.columns}
     terms: list[Term] = []
@@ -262,7 +262,7 @@ def _columns(
 
 
 def _terms(place: Place, table: IndexedTable, rows: Sequence[int], known: Sequence[tuple[Place, Source]]) -> list[Term]:
-    """Return the values of the columns, and sums and differences of those that are counts or money."""
+    """Return the values of the columns. Include sums and differences of counts or money."""
     terms = _columns(place, table, rows, known)
     plain = [term for term in terms if not term.averaged and term.kind != "percent"]
     if len(plain) > _COMBINED_MAX:
@@ -302,23 +302,23 @@ def _combined(terms: Sequence[Term], value: float, text: str, *, whole: bool = F
 
 
 def _fits(place: Place, value: float, terms: Sequence[Term], asked: bool) -> bool:
-    """Return True if a value is the number, and the number has enough digits for what the words say."""
+    """Return True if a value is the number, and the number has enough digits for the evidence of the words."""
     number = place.number
     if not number.fits(abs(value)) or any(
         one.currency and number.currency and one.currency != number.currency for one in terms
     ):
         return False
     if len(terms) > 1 and any(number.fits(abs(one.value)) for one in terms):
-        return False  # it was not taken for this value itself
+        return False  # the number was not copied from this value
     unnamed = sum(one.unnamed for one in terms)
     needed = 1 + (not asked) + min(unnamed, 1) + (unnamed > 1)
     if number.value < 10 and number.step >= 1 and number.kind not in ("percent", "points"):
-        needed += 1  # small whole numbers are everywhere
+        needed += 1  # small whole numbers are common
     return number.digits >= needed and not number.adjectival
 
 
 def difference(place: Place, first: Term, second: Term) -> str | None:
-    """Return the difference or the change from one value to the other, if it is the number."""
+    """Return the difference or change between two values if it is the number."""
     number, x, y = place.number, first.value, second.value
     if len(first.columns) > 1 and (first.unnamed or number.kind == "percent"):
         return None
@@ -349,7 +349,7 @@ def difference(place: Place, first: Term, second: Term) -> str | None:
 
 
 def ratio(place: Place, first: Term, second: Term, again: Number | None = None) -> str | None:
-    """Return the first value divided by the second, if it is the number; `again`: as that number is."""
+    """Return the first value divided by the second if it is the number. With `again`, compare with that number."""
     number = place.number
     if (len(second.columns) > 1 and not second.whole) or not second.value:
         return None
@@ -378,7 +378,7 @@ def ratio(place: Place, first: Term, second: Term, again: Number | None = None) 
 
 
 def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]]) -> Iterator[str]:
-    """Rows of a group, and rows whose value is above or below a number of the sentence."""
+    """Yield the row count of a group, or of its rows above or below a number of the sentence."""
     number = place.number
     if number.kind == "percent" and place.near & SHARE and len(table.body) > _MANY_ROWS:
         for rows in groups.values():
@@ -418,7 +418,7 @@ def _counts(place: Place, table: IndexedTable, groups: dict[str, Sequence[int]])
 
 
 def _is_count(count: Number, limit: Number, factor: float, negated: bool, values: Sequence[float | None]) -> bool:
-    """Return True if so many values are beyond the limit, or are not if the sentence is negated."""
+    """Return True if this many values are beyond the limit. A negated sentence may count the other side."""
     shown = [value * factor for value in values if value is not None]
     above = (sum(value > limit.value for value in shown), sum(value >= limit.value for value in shown))
     below = (len(shown) - above[1], len(shown) - above[0])
@@ -428,7 +428,7 @@ def _is_count(count: Number, limit: Number, factor: float, negated: bool, values
 
 
 def _products(place: Place, table: IndexedTable, rows: Sequence[int]) -> Iterator[str]:
-    """The sum of products of two columns (stock at cost), or the mean of one weighted by the other."""
+    """Yield sums of products of two columns (stock at cost), or weighted means."""
     number = place.number
     if number.digits < 2 or not place.near & (_WORTH | TOTAL) or len(table.columns) > 10:
         return
@@ -458,7 +458,7 @@ def _products(place: Place, table: IndexedTable, rows: Sequence[int]) -> Iterato
 
 
 def _largest(place: Place, table: IndexedTable, known: Sequence[tuple[Place, Source]]) -> Iterator[str]:
-    """The first rows together: `the top three make up 71 %`."""
+    """Yield sums of the first rows: `the top three make up 71 %`."""
     number = place.number
     if not place.near & (EXTREME | TOTAL | _COUNTS) or number.digits < 2 or number.kind not in ("percent", "", "money"):
         return
@@ -484,7 +484,7 @@ _COMPOUND: Final = stems("compound cagr annualised annualized")
 def _of_two_results(
     place: Place, tables: Sequence[IndexedTable], known: Sequence[tuple[Place, Source]]
 ) -> Iterator[str]:
-    """Columns that the sentence names, of two results: of the same row, such as of two periods, or of all rows."""
+    """Yield calculations with columns of two results that the sentence names: of the same row, or of all rows."""
     asked = place.near & (CHANGE | RATIO | SHARE | _LEAVES) or place.cell or place.number.negative is not None
     if not asked or (place.number.digits < 3 and not place.number.kind):
         return
@@ -506,7 +506,7 @@ def _of_two_results(
 
 
 def _of_numbers(place: Place, known: Sequence[tuple[Place, Source]], read: Sequence[Number]) -> Iterator[str]:
-    """Numbers that were found in the same sentence or near it, and numbers of texts about the same."""
+    """Yield calculations with numbers found near the sentence, and with numbers of related texts."""
     number = place.number
     if number.adjectival:
         return
@@ -542,7 +542,7 @@ def _of_numbers(place: Place, known: Sequence[tuple[Place, Source]], read: Seque
 
 
 def _of_pair(place: Place, first: Term, second: Term, asked: bool) -> Iterator[str]:
-    """The difference, ratio, product or sum of two numbers."""
+    """Yield the difference, ratio, product or sum of two numbers."""
     number = place.number
     percent = "percent" in (first.kind, second.kind)
     asked = asked or number.negative is not None or number.digits > 3
@@ -561,7 +561,7 @@ def _of_pair(place: Place, first: Term, second: Term, asked: bool) -> Iterator[s
 
 
 def _sums(place: Place, known: Sequence[tuple[Place, Source]], near: Sequence[tuple[int, Term]]) -> Iterator[str]:
-    """Sums of numbers before or after, with signs, and of the columns of the answer's tables."""
+    """Yield sums of numbers before or after this one, with signs, and of columns of the answer's tables."""
     number = place.number
     if number.digits < 2 or number.kind not in ("", "money"):
         return

@@ -1,4 +1,4 @@
-"""The tables that an answer may be based on, with the names of their rows and the words of their columns."""
+"""The tables on which an answer may be based, with the names of their rows and the words of their columns."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from agentsvc_nb.agents.numbers.words import (
 )
 
 ROWS_MAX: Final = 2_000
-"""Rows of one table that are searched."""
+"""Rows that are searched in each table."""
 TABLES_MAX: Final = 20
-"""Tables that are searched, the latest first."""
+"""Tables that are searched, latest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Table:
     """A table that a tool returned.
 
     Attributes:
-        labels: what columns are called in words, by the agent that asked for them.
-        call_id: the call that returned it.
-        replaced: a later result took its place; it is only compared with that.
+        labels: the names that the agent gave to columns.
+        call_id: the call that returned the table.
+        replaced: a later result replaced the table, which now serves only for comparison with it.
     """
 
     name: str
@@ -111,7 +111,7 @@ _OTHER_NAMES: Final = {
 
 
 class Column:
-    """A column of numbers, with what its name and label say of it."""
+    """A column of numbers, and the meaning of its name and label."""
 
     def __init__(self, index: int, name: str, label: str, values: Sequence[Any]) -> None:
         self.index, self.name = index, name
@@ -159,14 +159,14 @@ class Column:
             )
 
     def set_money(self) -> None:
-        """Take the column for amounts of money: `_m` in its name means millions then, not metres."""
+        """Treat the column as money, so that `_m` in its name means millions instead of metres."""
         self.money, self.measure = not self.counts, None
         if self.scale == 1.0 and self.money:
             self.scale = self._suffix
 
     @cached_property
     def ordered(self) -> list[tuple[float, int]]:
-        """The absolute values with their rows, the smallest first."""
+        """Return the absolute values with their rows, smallest first."""
         return sorted((abs(value), row) for row, value in enumerate(self.values) if value is not None)
 
     def near(self, low: float, high: float) -> Iterator[tuple[float, int]]:
@@ -177,7 +177,7 @@ class Column:
 
 
 class IndexedTable:
-    """A table whose rows can be found by the names in their key columns."""
+    """A table that finds rows by the names in its key columns."""
 
     def __init__(self, table: Table, order: int) -> None:
         self.table, self.order, self.name = table, order, table.name
@@ -236,7 +236,7 @@ class IndexedTable:
         )
 
     def total(self, column: Column, rows: Sequence[int]) -> tuple[float, int]:
-        """Return the sum of a column over some rows, and the number of its values there."""
+        """Return the sum of a column over these rows, and the number of its values there."""
         key = (column.index, -1 if rows is self.body else tuple(rows))
         if key not in self._totals:
             values = [value for row in rows if (value := column.values[row]) is not None]
@@ -244,18 +244,18 @@ class IndexedTable:
         return self._totals[key]
 
     def alike(self, *indices: int) -> bool:
-        """Return True if columns share a word of their names, such as `hc_start` and `hc_end`."""
+        """Return True if the names of the columns share a word, such as `hc_start` and `hc_end`."""
         names = [column.name_words for column in self.columns if column.index in indices]
         return len(names) == len(indices) and bool(frozenset.intersection(*names))
 
 
 Values = dict[str, frozenset[str]]
-"""By dimension (the name of a key column), the keys that a mention may mean."""
+"""The keys that a mention may mean, by dimension (the name of a key column)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name of a row in a text."""
+    """The name of a row in a text."""
 
     start: int
     end: int
@@ -263,10 +263,10 @@ class Mention:
 
 
 class Names:
-    """The names of all rows, as they may be written."""
+    """The possible spellings of all rows' names."""
 
     def __init__(self, tables: Sequence[IndexedTable], present: frozenset[str]) -> None:
-        """`present` are the stems of the texts in which names are looked for: others are left out."""
+        """Collect the names whose stems are in `present`, the stems of the searched texts."""
         self._phrases: dict[tuple[str, ...], dict[str, set[str]]] = {}
         self._short: set[tuple[str, ...]] = set()
         done: set[tuple[str, str]] = set()
@@ -304,7 +304,7 @@ class Names:
                 self._phrases.setdefault((word,), defaultdict(set))[dimension] |= values
 
     def mentions(self, text: str, offset: int = 0) -> list[Mention]:
-        """Return the names in a text, the longest where several begin; positions count from `offset`."""
+        """Return the names in a text. If several start at one word, take the longest. Positions count from `offset`."""
         tokens = [
             (token.start(), token.end(), stem(token[0]))
             for token in WORD.finditer(text)
@@ -328,7 +328,7 @@ class Names:
 
 
 def _is_name(written: str, values: Mapping[str, set[str]]) -> bool:
-    """Return False for common words such as `it`, `may` and `other` unless they are written as the name is."""
+    """Return False for common words such as `it`, `may` and `other`, unless they are spelled like the name."""
     low = written.lower()
     if len(written) <= 4 and low == written and not written.isdigit():
         return any(low == value for one in values.values() for value in one) or not any(
@@ -340,7 +340,7 @@ def _is_name(written: str, values: Mapping[str, set[str]]) -> bool:
 
 
 def _spellings(value: str, parts: tuple[str, ...], nouns: Sequence[str], numbered: bool) -> Iterator[tuple[str, ...]]:
-    """Yield the phrases, as stems, by which a text may name a key."""
+    """Yield the phrases, as stems, that may name a key in a text."""
     if date := _ISO.fullmatch(value) or _MONTH.fullmatch(value):
         month_number = min(max(int(date[2]), 1), 12)
         year, month, quarter = date[1], stem(MONTHS[month_number - 1]), str((month_number + 2) // 3)
@@ -376,7 +376,7 @@ def _spellings(value: str, parts: tuple[str, ...], nouns: Sequence[str], numbere
 
 
 def _names_rows(name: str, leading: bool, values: Sequence[Any]) -> bool:
-    """Return True if whole numbers are names, such as years and ids."""
+    """Return True if whole numbers are names, such as years or ids."""
     if any(isinstance(value, float) and not value.is_integer() for value in values):
         return False
     if all(1900 <= value < 2100 for value in values) and (
@@ -396,7 +396,7 @@ def _key_text(value: Any) -> str:
 
 
 def _finite_all(values: Sequence[Any]) -> list[float | None]:
-    """Return cells as floats; None for what is no finite number."""
+    """Return cells as floats, or None for cells that are not finite numbers."""
     try:
         return [float(value) if type(value) in (int, float) and value - value == 0 else None for value in values]
     except OverflowError:
@@ -404,7 +404,7 @@ def _finite_all(values: Sequence[Any]) -> list[float | None]:
 
 
 def _finite(value: Any) -> float | None:
-    """Return a cell as a float; None for what is no finite number."""
+    """Return a cell as a float, or None if it is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Read the numbers of a text, with how exactly each is written and in which unit."""
+"""Read the numbers of a text, with their precision and unit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 from agentsvc_nb.agents.numbers.words import CURRENCIES, SCALES, UNITS
 
 NUMBERS_MAX: Final = 1_000
-"""Numbers of one text that are read."""
+"""Numbers that are read from each text."""
 TEXT_CHARS: Final = 200_000
-"""Characters of one text that are read: the patterns below take some time for each."""
+"""Characters that are read from each text, because the patterns below take time for each."""
 _MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _NOT_NUMBERS: Final = re.compile(
     r"```.*?(?:```|\Z)"  # code, addresses
     r"|`[^`\n]{0,300}`|https?://\S+|\]\([^)\n]{0,300}\)"
-    r"|^[ \t]{0,12}(?:#{1,6}[ ]+)?[0-9]{1,3}[.)](?=[ ])"  # the number of a list's item
+    r"|^[ \t]{0,12}(?:#{1,6}[ ]+)?[0-9]{1,3}[.)](?=[ ])"  # the number of a list item
     r"|\b[0-9]{1,3}(?:st|nd|rd|th)\b"
     r"|\b[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:[T ][0-9]{2}:[0-9:.]+)?\b"
     r"|\b[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}\b"
@@ -62,16 +62,16 @@ _LOOK_BACK: Final = 20
 
 @dataclass(slots=True)
 class Number:
-    """A number as it is written.
+    """A number as written in a text.
 
     Attributes:
-        value: its absolute value, with `thousand` and the like counted in.
+        value: its absolute value, including factors such as `thousand`.
         step: the value of one unit of its last digit.
         digits: its significant digits.
         kind: "" or `percent`, `points`, `times`, `money`.
-        measure: what its unit measures, and how many of the smallest units it is.
+        measure: the quantity of its unit, and its size in the smallest unit.
         rounding: `about`, `over`, `under`, or "".
-        adjectival: it is part of a term such as `30-day`, or written as a word.
+        adjectival: it belongs to a term such as `30-day`, or is a written word.
         noun: the word after it.
         per: 1,000 in `3.2 per 1,000`.
         lead: the characters before it.
@@ -98,7 +98,7 @@ class Number:
     lead: str = ""
 
     def fits(self, value: float) -> bool:
-        """Return True if the value, rounded as this number is, gives this number."""
+        """Return True if the value, rounded like this number, equals it."""
         off = value - self.value
         least = 1e-9 * max(1.0, abs(value))
         half = self.step * 0.5 + least
@@ -114,17 +114,18 @@ class Number:
 
 
 def blanked(text: str) -> str:
-    """Return the text with code, addresses, dates and ordinals as spaces, and emphasis as NUL; offsets stay."""
+    """Return the text with code, addresses, dates and ordinals as spaces, and emphasis as NUL. Offsets stay the
+    same."""
     return _NOT_NUMBERS.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), plain(text))
 
 
 def plain(text: str) -> str:
-    """Return the text with the marks of Markdown as NUL; offsets stay."""
+    """Return the text with Markdown marks as NUL. Offsets stay the same."""
     return text[:TEXT_CHARS].replace("**", "\0\0").replace("\\$", "\0$").replace("\\~", "\0~")
 
 
 def numbers(text: str, blank: str) -> list[Number]:
-    """Return the first numbers of a text; `blank` is `blanked(text)`."""
+    """Return the first numbers of a text. `blank` is `blanked(text)`."""
     found: list[Number] = []
     for match in _NUMBER.finditer(blank):
         after = blank[match.end() : match.end() + 1]
@@ -149,7 +150,7 @@ def _number(match: re.Match[str], text: str, blank: str) -> Number:
     unit = (match["unit"] or "").strip().lower()
     currency = CURRENCIES.get((match["before"] or "").strip().lower()) or CURRENCIES.get(unit, "")
     scaling = match["scale"] or ""
-    metres = scaling == "m" and not currency  # "5 m" of a length, and "$5m"
+    metres = scaling == "m" and not currency  # "5 m" is a length, "$5m" is not
     scale = 1.0 if metres else SCALES.get(scaling.lower(), 1.0)
     places = len(digits.partition(".")[2])
     start = match.start()
@@ -213,7 +214,7 @@ def _kind(unit: str) -> str:
 
 
 def _share_unit(number: Number, following: Number, gap: str) -> None:
-    """Give the first number of a range (`3-5 %`, `between 4.1 and 4.8 million`) the unit of the second."""
+    """Give the first number of a range (`3-5 %`, `between 4.1 and 4.8 million`) the second one's unit."""
     if gap.strip(" \0").lower() not in ("-", "–", "—", "to", "and", "or", "/", ""):
         return
     if gap.strip(" \0") in ("-", "–") and following.negative is None and following.text[:1] in "-–":

@@ -1,4 +1,4 @@
-"""Collect what an answer may be based on: the results of tools in this chat, the texts that were read, the messages."""
+"""Collect the material for the number check: tool results of this chat, texts that were read, and the messages."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber, Basis
 
 log = logging.getLogger(__name__)
 TURNS_MAX: Final = 10
-"""Earlier turns whose results are looked at."""
+"""Earlier turns whose results are used."""
 CALLS_MAX: Final = 40
-"""Calls whose results are looked at, the latest."""
+"""The latest calls whose results are used."""
 READS: Final = frozenset({"read_file", "search_files", "read_page", "read_skill", "web_search", "look_at"})
-"""Tools that read texts: what they return is quoted, not computed."""
+"""Tools that read texts. Their results are quotations, not calculations."""
 _ROW: Final = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[\s|:-]+")
 _GAP: Final = re.compile(r" {2,}|\t")
@@ -38,7 +38,7 @@ _NULLS: Final = frozenset({"", "none", "null", "nan", "nat", "<na>"})
 
 
 async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
-    """Return what a language model's answer rests on, with its numbers. A fault of the check leaves them out."""
+    """Return the basis of a language model's answer with its numbers. If the check fails, leave the numbers out."""
     found: list[AnswerNumber] = []
     try:
         turns = await turn.earlier(TURNS_MAX)
@@ -46,7 +46,7 @@ async def basis(turn: RunContext, answer: str, kind: Basis) -> AnswerBasis:
         calls = [call for each in reversed(turns) for call in each.calls] + list(await turn.calls())
         texts = await _attached(turn)
         found = await asyncio.to_thread(_checked, answer, question, calls, texts)
-    except Exception:  # results are untrusted: an answer must not fail because of its check
+    except Exception:  # results are untrusted, and an answer must not fail because of its check
         log.exception("the numbers of an answer could not be checked")
     return AnswerBasis(basis=kind, numbers=found, number_counts=dict(Counter(one.status for one in found)))
 
@@ -64,7 +64,7 @@ def _checked(answer: str, question: str, calls: Sequence[MadeCall], texts: Seque
 
 
 async def _attached(turn: RunContext) -> list[Quote]:
-    """The texts that came with the message, and the project's instructions."""
+    """Return the texts attached to the message, and the project's instructions."""
     project = await turn.project()
     quotes = [Quote("The project's instructions", project.instructions)] if project and project.instructions else []
     left = TEXT_CHARS
@@ -76,10 +76,10 @@ async def _attached(turn: RunContext) -> list[Quote]:
 
 
 def current(calls: Sequence[MadeCall]) -> list[MadeCall]:
-    """Return the calls without those that a later one replaced.
+    """Return the calls that no later call replaced.
 
-    A call replaces an earlier one of the same tool with the same input; and one whose result has the same columns and
-    row names, unless the earlier call asks for another period or group, which its literals tell.
+    A later call replaces one of the same tool with the same input. It also replaces one whose result has the same
+    columns and row names, unless the earlier input has other literals, such as another period.
     """
     kept: list[tuple[MadeCall, frozenset[str], frozenset[Any]]] = []
     for call in calls:
@@ -116,7 +116,7 @@ def _form(table: Table) -> tuple[Any, ...]:
 
 
 def read(call: MadeCall) -> tuple[list[Table], Quote]:
-    """Return the tables of a result, and its other text."""
+    """Return the tables of a result, and its remaining text."""
     try:
         given = json.loads(call.input)
     except ValueError:
@@ -138,7 +138,7 @@ def read(call: MadeCall) -> tuple[list[Table], Quote]:
 
 
 def _name(tool: str, given: dict[str, Any]) -> str:
-    """Return what people call a result: the file that it was saved as, else the tables that it was asked of."""
+    """Return the name of a result: the file in which it was saved, else the tables that the call read."""
     if saved := given.get("save_as"):
         return str(saved)
     asked = list(dict.fromkeys(_FROM.findall(str(given.get("sql", "")))))
@@ -171,7 +171,7 @@ def _unescaped(cell: str) -> str:
 
 
 def _printed_tables(text: str) -> Iterator[_Found]:
-    """Tables as pandas prints them: columns apart by two spaces, an index in front."""
+    """Find tables as pandas prints them: an index first, and columns two spaces apart."""
     block: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         cells = [] if line.lstrip().startswith("|") else [cell for cell in _GAP.split(line.strip()) if cell]

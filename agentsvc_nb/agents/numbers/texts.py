@@ -1,4 +1,4 @@
-"""Find a number in the texts that the agent read, and in the user's message."""
+"""Find a number in the texts that the agent read and in the user's message."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from agentsvc_nb.documents.texts import PAGE_END
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A text that the agent read: of the file at `path`, or of the result of a call that is no table."""
+    """A text that the agent read: the file at `path`, or a call's result that is not a table."""
 
     name: str
     text: str
     path: str | None = None
     call_id: str | None = None
     computed: bool = False
-    """A tool computed it: it is no quotation."""
+    """True if a tool computed the text, so that it is not a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class _Passage:
 
 _RELATED_MAX = 6
 _SAME_MAX = 30
-"""Passages with the same number that are compared."""
+"""The most passages with one number that are compared."""
 _CLOSE_CHARS = 60
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 
 
 class Passages:
-    """All numbers of the texts, found by value."""
+    """All numbers of the texts by value."""
 
     def __init__(self, question: str, quotes: Sequence[Quote]) -> None:
         self.given = [number for number in numbers(question, blanked(question)) if not number.worded]
@@ -75,7 +75,7 @@ class Passages:
         self._passages[number.value].append(passage)
 
     def quoted(self, place: Place, *, exactly: bool) -> Source | None:
-        """Return the passage with this number that shares most words with its sentence; `exactly`: as it is written."""
+        """Return the passage with this number whose words fit its sentence best. `exactly` requires the same value."""
         number = place.number
         near = (place.near | place.topic) - STOP
         if exactly:
@@ -110,7 +110,7 @@ class Passages:
         return Source("quoted", text, path=quote.path, line=passage.line, call_id=quote.call_id)
 
     def related(self, place: Place) -> list[Number]:
-        """Return some numbers of texts that share words with the number's sentence, those that share most first."""
+        """Return numbers whose texts share words with this number's sentence, most words first."""
         near = place.near - STOP
         found = [
             (len(one.close & near), one.number) for each in self._passages.values() for one in each if one.close & near

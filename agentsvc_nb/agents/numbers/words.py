@@ -1,4 +1,4 @@
-"""The words that the check of numbers compares: stems, a few synonyms, units, and words that announce a calculation."""
+"""The words that the number check compares: stems, synonyms, units, and words that announce a calculation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENDINGS: Final = (
     ("s", ""),
 )
 _STEM_CHARS: Final = 6
-"""Longer stems are cut, so that `readmitted` is `readmission` and `converted` is `conversion`."""
+"""Longer stems are cut, so that `readmitted` equals `readmission`."""
 MONTHS: Final = (
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
@@ -37,7 +37,7 @@ _DIGITS: Final = {
 
 @lru_cache(100_000)
 def stem(word: str) -> str:
-    """Return a word without its common English endings, at most six letters of it."""
+    """Return a word without common English endings, cut to six letters."""
     low = word.lower()
     low = _SHORT.get(low) or _DIGITS.get(low, low)
     for ending, instead in _ENDINGS:
@@ -48,12 +48,12 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the stems of a text's words; names such as `avg_price` and `unitCost` are split."""
+    """Return the stems of a text's words. Names such as `avg_price` and `unitCost` are split."""
     return [stem(word) for word in WORD.findall(_CAMEL.sub(" ", text))]
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text; `sign-ups` is also `signups`."""
+    """Return the stems of a text. `sign-ups` also yields `signups`."""
     joined = [stem(one[0].replace("-", "")) for one in _HYPHENATED.finditer(text)] if "-" in text else []
     return frozenset([*words(text), *joined])
 
@@ -123,13 +123,13 @@ _SAME: Final = [
 
 @lru_cache(1_000)
 def beginnings(words: frozenset[str]) -> frozenset[str]:
-    """Return the first three to five letters of stems, which names of columns are often cut to."""
+    """Return the first three to five letters of stems. Column names are often cut this way."""
     return frozenset(word[:length] for word in words for length in (3, 4, 5))
 
 
 @lru_cache(10_000)
 def synonyms(word: str) -> frozenset[str]:
-    """Return a stem with those that name the same thing in tables of all trades."""
+    """Return a stem and those with the same meaning in tables of any field."""
     return frozenset({word}.union(*(group for group in _SAME if word in group)))
 
 
@@ -166,7 +166,7 @@ UNITS: Final = {
     for name, factor in units.items()
     for spelled in (name, f"{name}s"[: len(name) + (len(name) > 2)])
 }
-"""Units as written, with what they measure and how many of the smallest they are."""
+"""Units with the quantity that they measure and their size in the smallest unit."""
 CURRENCIES: Final = {
     "$": "USD",
     "us$": "USD",
