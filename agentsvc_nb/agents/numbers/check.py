@@ -1,4 +1,4 @@
-"""Find the source of each number in an answer. No model is asked, and values alone never decide."""
+"""Find the source of each number in an answer. The check asks no model, and values alone never decide."""
 
 from __future__ import annotations
 

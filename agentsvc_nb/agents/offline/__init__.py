@@ -1,1 +1,1 @@
-"""The offline agent: no language model, but rules, the chat's files and exact arithmetic (docs/api/models.md)."""
+"""The offline agent: rules, the chat's files and exact arithmetic instead of a language model (docs/api/models.md)."""

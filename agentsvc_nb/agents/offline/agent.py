@@ -1,9 +1,9 @@
-"""The offline agent: it quotes, computes from one table, runs SQL and outlines files, without a language model
+"""The offline agent quotes passages, computes from tables, runs SQL and outlines files without a language model
 (docs/api/models.md).
 
     message -> questions -> for each: SQL, an outline, a calculation, passages, or a refusal that offers questions
 
-Each question is a model step with a checkpoint before it, so that a crash repeats one question at most.
+Each question is a model step with a checkpoint before it, so a crash repeats at most one question.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _PREPOSITION: Final = (
 
 
 class Offline:
-    """Answers from the chat's files alone. Any message gets an answer."""
+    """Answers from the chat's files alone. Every message gets an answer."""
 
     async def run(self, turn: RunContext) -> str | None:
         await without_client_tools(turn)
@@ -80,9 +80,9 @@ class Offline:
 
 
 class _Answer:
-    """The state of one answer: how many questions are done, and what their answers rest on.
+    """The state of one answer: how many questions are done, and the basis of their answers.
 
-    `_narrowed` says that the latest question was about some rows only, or had no answer.
+    `_narrowed` is True if the latest question was about some rows only, or had no answer.
     """
 
     def __init__(self, turn: RunContext) -> None:
@@ -96,7 +96,7 @@ class _Answer:
     async def give(self) -> None:
         message = typed(self._turn.message)
         questions = split_questions(message[:MESSAGE_CHARS])
-        if self._turn.state is None:  # a run that is resumed has counted its input
+        if self._turn.state is None:  # a resumed run has counted its input
             await self._voice.count_input(message)
             if len(message) > MESSAGE_CHARS:
                 shortened = f"Only the first {MESSAGE_CHARS:,} characters of the message were read."
@@ -115,7 +115,7 @@ class _Answer:
             part = without_result("asked_back", _REFERRING)
         else:
             part = await self._find_answer(question)
-            # `Orders from Germany, and what is the total?`: of Germany, or of all? Only a new sentence is clear.
+            # `Orders from Germany, and what is the total?` may mean Germany or all. Only a new sentence is clear.
             same_sentence = number > 0 and questions[number - 1][-1] not in ".?!;"
             if same_sentence and self._narrowed and part.basis.basis in ("computed", "looked_up") and not part.limited:
                 part = without_result("asked_back", _REFERRING)
@@ -175,7 +175,7 @@ class _Answer:
     async def _quote(
         self, question: str, paths: Sequence[str], named: Sequence[str], tables: TableQuestions
     ) -> AnswerPart | None:
-        # A file that is one table has no passages: its rows are asked for.
+        # Do not quote files that are a single table, because questions ask for their rows.
         only_tables = {file.path for file in tables.files if file.tables and _is_data(file.path)}
         part = await quote_passages(
             question, self._turn.workspace, [one for one in paths if one not in only_tables], named
@@ -185,7 +185,7 @@ class _Answer:
         return part
 
     async def _offers(self, tables: TableQuestions, question: str) -> str:
-        """Return questions about the first table that work."""
+        """Return questions about the first table that have an answer."""
         for parser in tables.parsers[:1]:
             reading = TableReading(parser, Refusal(""))
             return offer(reading.path, await tables.suggestions(reading, question))
@@ -203,7 +203,7 @@ class _Answer:
         return outline(parts) if parts else without_result("nothing", "The files have no text to outline.\n\n")
 
     async def _unreadable(self, paths: Sequence[str], tables: TableQuestions) -> str:
-        """Return why the files that a question is about can't be read; empty if one can."""
+        """Return why the question's files can't be read, or "" if one of them can."""
         by_path = {file.path: file for file in tables.files}
         reasons: dict[str, str] = {}
         for path in paths:
@@ -217,8 +217,10 @@ class _Answer:
         return "".join(f"{code(path)} can't be read: {escape(reason)}\n\n" for path, reason in reasons.items())
 
     async def _leave_table(self, table: Result, question: str) -> None:
-        """Leave a result as a typed output `table` named after the question. It replaces an earlier result of that
-        name, whose content stays a version; files that are none keep their names."""
+        """Save a result as a typed output `table` named after the question.
+
+        It replaces an earlier result with that name, whose content stays as a version. It never replaces other files.
+        """
         title = question[:1].upper() + question[1:]
         try:
             files = exported(table, title)
@@ -231,14 +233,14 @@ class _Answer:
             for path in itertools.chain([stem], (f"{stem} {number}" for number in itertools.count(2)))
             if all(there.get(path + ending, "table") == "table" for ending in files)
         )
-        # An id of the content, so that a run that is resumed names the same output.
+        # Derive the id from the content, so that a resumed run names the same output.
         mark = hashlib.sha256(b"".join([stem.encode(), *files.values()])).hexdigest()[:16]
         for ending, data in files.items():
             await self._turn.write(stem + ending, data, output=(f"table_{mark}", "table"))
 
 
 def split_questions(message: str) -> list[str]:
-    """Return the questions of a message. SQL is one.
+    """Return the questions of a message. SQL counts as one question.
 
     >>> split_questions("What is the total cost? And how many clicks?")
     ['What is the total cost?', 'And how many clicks?']
@@ -249,7 +251,7 @@ def split_questions(message: str) -> list[str]:
 
 
 def name_files(question: str, paths: Sequence[str]) -> tuple[list[str], str]:
-    """Return the files that a question names, and the question without their names.
+    """Return the files that a question names, and the question without these names.
 
     >>> name_files("total clicks in the file ads.csv?", ["ads.csv", "brief.md"])
     (['ads.csv'], 'total clicks ?')
@@ -269,12 +271,12 @@ _DATA: Final = words_of(".csv .tsv .tab .xlsx .xls .xlsm .ods .parquet .json .js
 
 
 def _is_data(path: str) -> bool:
-    """Return True for a file that is nothing but tables."""
+    """Return True if the file holds only tables."""
     return PurePosixPath(path).suffix.lower() in _DATA
 
 
 def _is_about(reading: TableReading | None) -> bool:
-    """Return True if a refused question names a column or value of the table, or can be read in several ways."""
+    """Return True if a refused question names a column or value of the table, or has several readings."""
     return (
         reading is not None
         and isinstance(reading.found, Refusal)
@@ -283,7 +285,7 @@ def _is_about(reading: TableReading | None) -> bool:
 
 
 def _file_name(title: str, paths: Iterable[str]) -> str:
-    """Return a question as a name of a file. The files that it names lose their endings: `in ads`, not `in ads.csv`."""
+    """Return a question as a file name. Names of files lose their endings: `in ads`, not `in ads.csv`."""
     for name in sorted({PurePosixPath(path).name for path in paths if _is_data(path)}, key=len, reverse=True):
         title = title.replace(name, PurePosixPath(name).stem)
     words = " ".join(re.sub(r'[\\/:*?"<>|]', " ", title).split())

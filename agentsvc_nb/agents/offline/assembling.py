@@ -1,4 +1,4 @@
-"""Assembling: one calculation of a cover of the question, or a sentence that says why the cover makes none."""
+"""Assemble one calculation from a cover of the question, or explain why the cover has none."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from agentsvc_nb.agents.offline.linking import Fragment
 
 
 class Rejected(Exception):
-    """This reading makes no calculation; another one may."""
+    """This reading has no calculation. Another reading may have one."""
 
 
 class Undecided(Exception):
-    """This reading has two meanings: no dearer reading may take its place."""
+    """This reading has two meanings. The parser must not use a more expensive one instead."""
 
 
 COMPARISONS = ("<", ">", "<=", ">=")
@@ -31,14 +31,14 @@ def _reject(reason: str) -> NoReturn:
 
 
 class Assembler:
-    """Gives each fragment of a cover its place in a calculation. A fragment without a place rejects the cover."""
+    """Finds the role of each fragment in a calculation. A fragment without a role rejects the cover."""
 
     def __init__(self, composer: Composer, tokens: Sequence[str]) -> None:
         self._composer, self._tokens = composer, tokens
         self._table, self._column = composer.table, composer.column
 
     def assemble(self, cover: Sequence[Fragment]) -> Calculation:
-        """Return the calculation of a cover, checked against its question word: `who` does not ask for a number."""
+        """Return the calculation of a cover. It must fit the question word: `who` does not ask for a number."""
         calculation = self._calculation(
             [fragment for fragment in cover if fragment.kind != "Who"], self._asks_for_a_row(cover)
         )
@@ -56,7 +56,7 @@ class Assembler:
         return calculation
 
     def _asks_for_a_row(self, cover: Sequence[Fragment]) -> bool:
-        """Return True for `who is the oldest`, in a table whose rows have names."""
+        """Return True for `who is the oldest` in a table whose rows have names."""
         asked = any(fragment.kind == "Who" and fragment.meaning == ("text",) for fragment in cover)
         named = any(fragment.kind in ("Target", "Ranked") for fragment in cover)
         return asked and not named and self._table.key is not None and self._table.key.kind == "text"
@@ -134,7 +134,7 @@ class Assembler:
         return joined
 
     def _measures(self, cover: Sequence[Fragment]) -> tuple[Measure, ...]:
-        """Return the measures in order. A bare one takes the aggregate before it: `average cost and revenue`."""
+        """Return the measures in order. A bare one takes the previous aggregate: `average cost and revenue`."""
         found: list[Measure] = []
         for at, fragment in enumerate(cover):
             if fragment.kind != "Measure":
@@ -152,7 +152,7 @@ class Assembler:
         return tuple(found)
 
     def _counted(self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool) -> tuple[Measure, ...]:
-        """Return what `how many` counts, where it stands apart from its noun."""
+        """Return the measure of `how many` if its noun does not follow it."""
         if len(measures) == 1 and measures[0].bare and not targets and not distinct:
             return (replace(measures[0], bare=False),)
         if measures or len(targets) > 1 or any(target.part or target.count for target in targets):
@@ -198,7 +198,7 @@ class Assembler:
         )
 
     def _key(self, target: Target) -> Group:
-        """Return what the rows are grouped by to find this target."""
+        """Return the group key whose values this target asks for."""
         if target.part:
             return self._composer.part_key(target.part) or _reject(_UNCLEAR)
         column = self._column(target.column) if target.column else self._table.key
@@ -213,7 +213,7 @@ class Assembler:
         measures: tuple[Measure, ...],
         targets: Sequence[Target],
     ) -> Calculation:
-        """Return a percentage. Its part is what stands behind the verb, or the only condition."""
+        """Return a percentage. Its part is the condition after the verb, or the only condition."""
         if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
             _reject("It is not clear what the share is of.")
         if measures[0].agg == "sum" and not self._column(str(measures[0].column)).additive:
@@ -234,7 +234,7 @@ class Assembler:
         return replace(calculation, measures=measures, share=share, conditions=calculation.conditions - share)
 
     def _last_word(self, fragment: Fragment) -> int:
-        """Return the place of a fragment's last word; behind it are words that were skipped."""
+        """Return the position of a fragment's last word. The words after it were skipped."""
         places = range(fragment.start, fragment.end)
         return max((at for at in places if self._tokens[at].lower() not in FUNCTION_WORDS), default=fragment.start)
 
@@ -262,7 +262,7 @@ class Assembler:
         return replace(calculation, select=column.name, single=column.is_amount)
 
     def _mean_per_period(self, calculation: Calculation, periods: Sequence[Group]) -> Calculation:
-        """`Average cost per day` is the mean of each day's sum."""
+        """Take the mean of each day's sum for `average cost per day`."""
         (first, *others) = calculation.measures
         if not periods or others or first.agg != "mean" or not self._column(str(first.column)).additive:
             return calculation
@@ -270,7 +270,7 @@ class Assembler:
         return replace(calculation, measures=(replace(first, agg="sum"),), groups=groups, mean_per=periods[-1])
 
     def _check_per_row(self, calculation: Calculation, keys: Sequence[str | None]) -> None:
-        """Raise `Undecided` for `campaigns with cost above 500`: each row's cost, or the campaign's?"""
+        """Raise `Undecided` for `campaigns with cost above 500`, which may mean each row or the campaign's total."""
         if all(self._column(key).unique for key in keys if key):
             return
         for one in calculation.conditions:
@@ -278,7 +278,7 @@ class Assembler:
                 raise Undecided(f"`{one.column}` of each row, or in total?")
 
     def _check_reach_of_not(self, cover: Sequence[Fragment]) -> None:
-        """Raise `Undecided` for `not shipped to Paris`."""
+        """Raise `Undecided` for `not shipped to Paris`, where `not` may have two scopes."""
         for one, after in pairwise(cover):
             event = one.kind == "Cond" and any(
                 condition.op == "empty" and self._column(condition.column).kind == "date" for condition in one.meaning

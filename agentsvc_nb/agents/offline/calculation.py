@@ -1,5 +1,4 @@
-"""A calculation: what to compute from one table. The parser makes them, `saying` writes them as questions, and `sql` as
-SQL."""
+"""Define calculations over one table. The parser creates them, `saying` writes them as questions, and `sql` as SQL."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ Part = Literal["day", "week", "month", "quarter", "year", "weekday"]
 class Measure:
     """A number to compute: `count` of rows, an aggregate of a column, or the `ratio` of two sums.
 
-    `bare` says that the question named only the column. `name` is what a known ratio is called (`CTR`), `factor` what
-    it is multiplied with.
+    `bare` means that the question named only the column. `name` is the name of a known ratio (`CTR`), and `factor` its
+    multiplier.
     """
 
     agg: Aggregate
@@ -35,8 +34,8 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Keeps rows. `op` is one of = != < <= > >=, `in`, `not in`, `empty`, `not empty`, `weekday`, `not weekday`, or
-    `column` with a comparison (`column<`), whose value is another column."""
+    """Keeps the rows that fit. `op` is one of = != < <= > >=, `in`, `not in`, `empty`, `not empty`, `weekday`, `not
+    weekday`, or `column` with a comparison (`column<`), whose value is another column."""
 
     column: str
     op: str
@@ -48,7 +47,7 @@ Conditions = frozenset[Condition]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A key of groups: a column, or the `part` of a column of dates."""
+    """A group key: a column, or the `part` of a date column."""
 
     column: str
     part: Part | None = None
@@ -56,7 +55,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Orders groups by a measure and keeps the first `limit`, or with `nth` only that place."""
+    """Orders groups by a measure. It keeps the first `limit` groups, or with `nth` only the group at that position."""
 
     measure: Measure
     descending: bool = True
@@ -66,10 +65,10 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """What to compute. Without measures and rank, a calculation lists the distinct values of the column `select`.
+    """A calculation. Without measures and rank, it lists the different values of the column `select`.
 
     `single` marks a look-up, which fails if it finds several values. `share` has the conditions of the part whose
-    percentage the question asks for; an empty set asks for the share of each group. `mean_per` asks for the mean of the
+    percentage the question asks for. An empty set asks for the share of each group. `mean_per` asks for the mean of the
     measure over these groups (`average cost per day`). `having` limits the groups.
     """
 
@@ -85,7 +84,7 @@ class Calculation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of all columns that the calculation uses."""
+        """Return the names of all columns in the calculation."""
         found = [name for measure in self.measured for name in measure.columns]
         keys = [*self.groups, *([self.mean_per] if self.mean_per else [])]
         found += [group.column for group in keys] + ([self.select] if self.select else [])
@@ -96,6 +95,6 @@ class Calculation:
 
     @property
     def measured(self) -> tuple[Measure, ...]:
-        """Return all measures, also that of an order and of a limit on groups."""
+        """Return all measures, including those of the order and of a limit on groups."""
         ranked = (self.rank.measure,) if self.rank else ()
         return (*self.measures, *ranked, *((self.having[0],) if self.having else ()))

@@ -1,4 +1,4 @@
-"""The chart of a question's fragments, and its covers: fragments side by side that leave no word unused."""
+"""Combine a question's fragments, and find its covers: sequences of fragments that use every word."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TOP_PRICES: Final = {
     "and": 0.1,
     "Who": 0.0,
 }
-"""The kinds that may stand in a cover, and their prices: a cover of fewer fragments is the likelier reading."""
+"""The kinds allowed in a cover, with their prices. A cover with fewer fragments is more likely."""
 UNKNOWN: Final = 10.0
 COVERS_MAX: Final = 80
 FRAGMENTS_MAX: Final = 4_000
-"""Fragments of one question: a question of hundreds of equal values is given up."""
+"""The most fragments of one question. The parser gives up on questions with hundreds of equal values."""
 
 Cover = tuple[Fragment, ...]
 _RULES_BY_FIRST: Final[dict[str, list[Rule]]] = defaultdict(list)
@@ -41,7 +41,7 @@ for _rule in RULES:
 
 
 class Chart:
-    """All fragments of a question by where they start, composed bottom-up by the rules."""
+    """All fragments of a question by their start. The rules combine them bottom-up."""
 
     def __init__(
         self, tokens: Sequence[str], lexical: Sequence[Fragment], skip: Sequence[float | None], composer: Composer
@@ -60,7 +60,7 @@ class Chart:
                     pass
 
     def covers(self) -> list[tuple[float, Cover]]:
-        """Return the cheapest covers of the question. A word that nothing covers is an `Unknown`."""
+        """Return the cheapest covers of the question. A word without a fragment becomes `Unknown`."""
         size = len(self.tokens)
         best: list[list[tuple[float, Cover]]] = [[] for _ in range(size + 1)]
         best[0] = [(0.0, ())]
@@ -69,7 +69,7 @@ class Chart:
             skip = self.skip[at]
             unknown = Fragment("Unknown", self.tokens[at], at, at + 1)
             for cost, cover in best[at]:
-                # Elsewhere, a fragment has the words behind it that may be skipped (`_add`).
+                # Elsewhere, fragments include the words after them that may be skipped (`_add`).
                 if skip is not None and (not cover or cover[-1].kind == "Unknown"):
                     best[at + 1].append((cost + skip, cover))
                 best[at + 1].append((cost + UNKNOWN, (*cover, unknown)))
@@ -79,7 +79,7 @@ class Chart:
         return heapq.nsmallest(COVERS_MAX, best[size], key=lambda found: found[0])
 
     def _add(self, fragment: Fragment) -> bool:
-        """Add a fragment, and the same one with the words behind it that may be skipped."""
+        """Add a fragment, and copies that include the following words that may be skipped."""
         key = (fragment.kind, fragment.meaning, fragment.start, fragment.end)
         if self._costs.get(key, UNKNOWN) <= fragment.cost or len(self._costs) >= FRAGMENTS_MAX:
             return False
@@ -112,7 +112,7 @@ class Chart:
 
 
 def _is_weaker(fragment: Fragment, named: set[tuple[int, int]]) -> bool:
-    """Return True if an exact name of the same or more words stands here: it beats what names a part of it."""
+    """Return True if an exact name covers these words. It is better than a name that matches in part."""
     if fragment.kind not in ("Col", "Val", "row", "Person", "Event"):
         return False
     size = fragment.end - fragment.start

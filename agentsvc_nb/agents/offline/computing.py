@@ -1,4 +1,4 @@
-"""Questions about tables: which table a question is about, its calculation, and typed SQL."""
+"""Answer questions about tables: choose the table, find the calculation, or run the user's SQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SQL_CLAUSE: Final = re.compile(r"^select\s+[\d'(*\"]|\bselect\b.+\bfrom\s+[\w\"
 
 @dataclass(frozen=True, slots=True)
 class TableReading:
-    """A table with what a question means for it."""
+    """A table, and the meaning of a question about it."""
 
     parser: QuestionParser
     found: Calculation | Refusal
@@ -53,7 +53,7 @@ class TableReading:
 
 
 class TableQuestions:
-    """Answers questions about a chat's tables. Parsers are made once a table."""
+    """Answers questions about a chat's tables. It creates one parser per table."""
 
     def __init__(self, tables: WorkspaceTables, files: Sequence[FileTables], attached: Collection[str]) -> None:
         self._tables = tables
@@ -62,10 +62,11 @@ class TableQuestions:
         self.parsers = [QuestionParser(Table(profile)) for file in files for profile in file.tables if profile.columns]
 
     async def answer(self, question: str, named: Collection[str]) -> AnswerPart | TableReading | None:
-        """Return the answer; a `TableReading` whose refusal is the nearest, if no table answers; None without tables.
+        """Return the answer. If no table answers, return the `TableReading` with the nearest refusal. Without tables,
+        return None.
 
         Args:
-            named: The paths that the question names. Only these are asked.
+            named: The paths that the question names. If there are any, only these are used.
         """
         parsers = [one for one in self.parsers if not named or one.table.profile.path in named]
         readings = [TableReading(parser, parser.parse(question)) for parser in parsers]
@@ -80,11 +81,11 @@ class TableQuestions:
         return max(refused, key=lambda one: (one[1].known - len(one[1].unused), one[0].path in self._attached))[0]
 
     def _preferred(self, readings: Sequence[TableReading]) -> Sequence[TableReading]:
-        """Return the readings of files that came with the message, if there are any; else all."""
+        """Return the readings of files attached to the message if there are any, else all."""
         return [reading for reading in readings if reading.path in self._attached] or readings
 
     async def compute(self, reading: TableReading) -> AnswerPart:
-        """Return the result of a calculation, with how it was read, which rows it used, and its SQL."""
+        """Return the result of a calculation with its reading, the rows that it used, and its SQL."""
         calculation, table = reading.found, reading.parser.table
         assert isinstance(calculation, Calculation)
         writer = SqlWriter(table)
@@ -100,7 +101,7 @@ class TableQuestions:
         words = reading.parser.question(calculation)
         source = code(table.profile.path) + (f", sheet {code(table.profile.sheet)}" if table.profile.sheet else "")
         details = [f"Read as {code(words)} in {source}." if words else f"From {source}."]
-        # The second line is what a page still shows when it folds the first line and the SQL.
+        # A page that folds the first line and the SQL still shows the second line.
         used = [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
         rest = f"{' '.join(details)}\n{' '.join(filter(None, used))}\n\n{block(sql)}"
         if all(value is None for row in found.rows for value in row):
@@ -127,7 +128,7 @@ class TableQuestions:
         return replace(part, limited=bool(calculation.conditions))
 
     async def suggestions(self, reading: TableReading, question: str) -> list[str]:
-        """Return questions about a table that were tried: each parses to its calculation, and its SQL runs."""
+        """Return questions about a table that were tested: each parses to its calculation, and its SQL runs."""
         working: list[str] = []
         table = reading.parser.table
         for words, calculation in reading.parser.suggest(question):
@@ -147,7 +148,7 @@ class TableQuestions:
         return working
 
     async def refuse(self, reading: TableReading, question: str) -> AnswerPart:
-        """Say which words could not be used, or which readings are equally likely; offer questions that work."""
+        """Explain which words could not be used or which readings are equally likely, and offer other questions."""
         refusal, parser = reading.found, reading.parser
         assert isinstance(refusal, Refusal)
         readings = [words for calculation in refusal.readings if (words := parser.question(calculation))]
@@ -164,7 +165,7 @@ class TableQuestions:
         return without_result("asked_back", f"{said}\n\n{note}{offer(reading.path, offered)}{HOW_TO_SWITCH}")
 
     async def run_sql(self, sql: str) -> AnswerPart:
-        """Return the result of SQL that the user typed."""
+        """Return the result of the user's SQL."""
         try:
             answer = await self._tables.query(sql, save=True)
         except WorkFailure as failure:
@@ -196,7 +197,7 @@ _RESULT_KINDS: Final[dict[str, Literal["number", "boolean"]]] = {
 
 
 def _engine_message(message: str) -> str:
-    """Return a message of the engine as Markdown: its paragraphs, and the marked place in the SQL as code."""
+    """Return an engine message as Markdown, with the marked place in the SQL as code."""
     parts = []
     for paragraph in re.split(r"\n{2,}", message.strip()):
         before, place, marked = f"\n{paragraph}".partition("\nLINE ")
@@ -207,7 +208,7 @@ def _engine_message(message: str) -> str:
 
 
 def typed_sql(message: str) -> str | None:
-    """Return the SQL of a message that is a query; None if it is not one.
+    """Return a message that is an SQL query, or None.
 
     >>> typed_sql("select sum(cost) from ads"), typed_sql("Select the best ad for me")
     ('select sum(cost) from ads', None)
@@ -232,7 +233,7 @@ def to_result(answer: QueryAnswer, columns: Sequence[ResultColumn]) -> Result:
 
 
 def offer(path: str, questions: Sequence[str]) -> str:
-    """Return questions that can be answered, to copy; empty without any."""
+    """Return answerable questions to copy, or "" if there are none."""
     return f"I can answer, for example, about {code(path)}:\n\n{_listed(questions)}" if questions else ""
 
 
@@ -248,7 +249,7 @@ def _ask_which_table(question: str, readings: Sequence[TableReading]) -> AnswerP
 
 
 def _distinct(titles: Sequence[str]) -> list[str]:
-    """Return titles of which no two are equal."""
+    """Return the titles. Add a number to repeated ones."""
     distinct: list[str] = []
     for title in titles:
         number, name = 1, title
@@ -260,6 +261,6 @@ def _distinct(titles: Sequence[str]) -> list[str]:
 
 
 def _decimals(answer: QueryAnswer, place: int) -> int:
-    """Return the decimals of exact decimals, which the engine sends as texts; 0 for floating point."""
+    """Return the decimal places of exact decimals, which the engine sends as text, or 0 for floating point."""
     cells = [cell for row in answer.rows if isinstance(cell := row[place], str)]
     return max((len(cell.partition(".")[2]) for cell in cells), default=0)

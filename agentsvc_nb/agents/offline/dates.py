@@ -1,4 +1,4 @@
-"""Dates in questions: a day, month, quarter or year as the period that it spans."""
+"""Read dates in questions: a day, month, quarter or year is a period."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _ONLY_QUARTER: Final = re.compile(_QUARTER)
 
 
 def may_hold_date(token: str) -> bool:
-    """Return True if a date may have this word."""
+    """Return True if a date may contain this word."""
     return _HINT.fullmatch(token) is not None
 
 
 def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpan]:
-    """Yield the periods that these words spell in full.
+    """Yield the periods that exactly these words spell.
 
-    A month or quarter without a year is each one that lies within the values of `column`.
+    A month or quarter without a year yields one period for each year within the values of `column`.
     """
     text = " ".join(token.lower().rstrip(".") for token in tokens if token != ",")
     try:
@@ -67,12 +67,12 @@ def read_dates(tokens: Sequence[str], column: Column | None) -> Iterator[DateSpa
             yield from _in_each_year(_month_number(found["month"]), 1, column)
         elif found := _ONLY_QUARTER.fullmatch(text):
             yield from _in_each_year(3 * _quarter_number(found) - 2, 3, column)
-    except ValueError:  # such as February 30
+    except ValueError:  # for example February 30
         return
 
 
 def months(year: int, month: int, count: int) -> DateSpan:
-    """Return the period of `count` months from this one. Raises `ValueError` if there is no such month."""
+    """Return the period of `count` months from this month. Raise `ValueError` if the month does not exist."""
     after = month + count - 1
     return DateSpan(date(year, month, 1), date(year + after // 12, after % 12 + 1, 1))
 

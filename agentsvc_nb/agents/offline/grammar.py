@@ -1,5 +1,5 @@
-"""The grammar: how neighbouring fragments make one. `Composer` makes the meanings that depend on the table; `RULES`
-says which kinds of fragments it makes them of."""
+"""Combine neighbouring fragments into one. `RULES` lists the kinds that fit together, and `Composer` builds their
+meaning."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ Period = tuple[tuple[str, date], ...]
 Values = tuple[str, tuple[str, ...]]
 """A column and some of its values."""
 Groups = tuple[bool, tuple[Group, ...]]
-"""Whether the question asks for one value for each period (`per day`, `daily`), and the keys."""
+"""The group keys, and whether the question asks for one value per period (`per day`, `daily`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a question asks about: a column, a part of a date, or the rows themselves (neither)."""
+    """The subject of a question: a column, a part of a date, or the rows themselves (neither)."""
 
     column: str | None = None
     part: Part | None = None
@@ -56,7 +56,7 @@ class Target:
 
 
 class Composer:
-    """Makes the meanings that depend on the table. Methods return None if the parts have no meaning together."""
+    """Builds meanings that depend on the table. Methods return None if the parts have no common meaning."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -92,13 +92,13 @@ class Composer:
             return self.one(only.column, "=", not only.values[0])
         if column.truths and only.op == "=" and only.values[0] in column.truths:
             if column.profile.distinct > 2:
-                return None  # `would not recommend`: those who say no, or those who say maybe, too?
+                return None  # `would not recommend`: only those who say no, or also those who say maybe?
             return self.one(only.column, "=", column.truths[only.values[0] == column.truths[0]])
         return frozenset({replace(only, op=NEGATED[only.op])})
 
     def empty(self, name: str, op: str = "empty") -> Conditions | None:
         column = self.column(name)
-        # `no clicks` of numbers: none that is known, or 0?
+        # `no clicks` for numbers: unknown, or 0?
         fits = column.nullable and not column.truths and column.kind in ("text", "date")
         return self.one(name, op) if fits else None
 
@@ -110,8 +110,10 @@ class Composer:
         return frozenset(Condition(name, op, (number.value,)) for op, number in limits)
 
     def hinted(self, words: str) -> Column | None:
-        """Return the only column of amounts whose header has one of these words: `older` means the age. Of
-        several, take the only one that adds up: the most expensive day has the largest cost, whatever the price."""
+        """Return the only column of amounts whose header has one of these words: `older` means the age.
+
+        If there are several, return the only one that adds up: the most expensive day has the largest cost, not price.
+        """
         if words == "DATE":
             return self.table.default_date
         stems = {stem(word) for word in words.split()}
@@ -147,7 +149,7 @@ class Composer:
     # Measures
 
     def measure(self, agg: Aggregate, name: str) -> Measure | None:
-        """Return an aggregate of a column. The question says `sum`: so even prices are added up."""
+        """Return an aggregate of a column. A question that says `sum` gets a sum even of prices."""
         column = self.column(name)
         ordered = column.kind in ("date", "time") and agg in ("min", "max")
         return Measure(agg, name) if column.is_amount or ordered else None
@@ -156,14 +158,14 @@ class Composer:
         return Measure("sum", name, bare=True) if self.column(name).additive else None
 
     def counted(self, name: str) -> Measure | None:
-        """Return what `how many` means: the sum of an amount, the different ones of everything else."""
+        """Return the meaning of `how many`: the sum of an amount, or the number of different values."""
         column = self.column(name)
         if column.is_amount:
             return Measure("sum", name) if column.additive else None
         return None if column.truths or column.kind in ("date", "time") else Measure("distinct", name)
 
     def counted_in_all(self, name: str) -> Measure | None:
-        """Return what `total number of` means; None if that is not clear: rows, or different values?"""
+        """Return the meaning of `total number of`, or None if it may be rows or different values."""
         column = self.column(name)
         return self.counted(name) if column.additive or column.unique else None
 
@@ -192,7 +194,7 @@ class Composer:
         return Group(name, "day" if column.kind == "date" else None)
 
     def is_counted(self, key: Group) -> bool:
-        """Return True for `per day` and `per order`: an average of amounts is the mean of their sums there."""
+        """Return True for `per day` and `per order`, where an average of amounts is the mean of their sums."""
         return key.part is not None or self.column(key.column).is_id
 
     def part_key(self, part: Part, name: str | None = None) -> Group | None:
@@ -236,13 +238,13 @@ class Composer:
         self, descending: bool, number: Quantity | None, target: Target, name: str
     ) -> tuple[Target, Rank] | None:
         if self.column(name).kind == "date":
-            return None  # the first by date is not the one with the highest date
+            return None  # the first by date does not have the highest date
         rank = self.rank_column(descending, name)
         return self.ranked(descending, number, target, rank.measure) if rank else None
 
 
 def _opposite(first: Limits, second: Limits) -> Limits | None:
-    """Return both limits if one is from below and one from above."""
+    """Return both limits if one is a lower and one an upper limit."""
     return (*first, *second) if {first[0][0][0], second[0][0][0]} == {"<", ">"} else None
 
 
@@ -256,7 +258,7 @@ def _more_values(values: Values, value: tuple[str, str]) -> Values | None:
 
 
 def _since(op: str, span: DateSpan) -> Period:
-    """`after 2025` begins when 2025 ends, `until 2025` ends when 2025 does."""
+    """Return the period of `after 2025`, which begins when 2025 ends, or of `until 2025`, which ends with it."""
     return (((">=" if op == ">" else "<" if op == "<=" else op), span.start if op in ("<", ">=") else span.end),)
 
 
@@ -272,8 +274,8 @@ def _having(measure: Measure, limits: Limits) -> tuple[Measure, str, Decimal] | 
 
 Function = Callable[..., Any]
 
-# `kind = parts` with a price where it has one, and how the meanings of the parts make one. Parts without a capital have
-# no meaning. Alternatives stand between bars.
+# Each rule is `kind = parts`, an optional price, and a function that combines the meanings of the parts. Parts in lower
+# case have no meaning. Bars separate alternatives.
 GRAMMAR: Final[dict[str, Function]] = {
     # Conditions on values
     "Vals = Val": lambda c, value: (value[0], (value[1],)),
@@ -368,7 +370,7 @@ GRAMMAR: Final[dict[str, Function]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Parts of these kinds make a fragment of `kind`, at a price."""
+    """A fragment of `kind` consists of these parts, at a price."""
 
     kind: str
     parts: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The words of the question parser, as data, and how words are compared: by their stem, or by their root."""
+"""The words of the question parser as data, and functions that compare words by stem or root."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _ordered(text: str) -> tuple[str, ...]:
 
 
 LEXICON: Final[dict[str, dict[Any, str]]] = {
-    # What to compute.
+    # Calculations.
     "Agg": {
         "sum": "total|sum|sum of|total of|overall|combined|how much",
         "mean": "average|mean|avg|average of|mean of",
@@ -29,7 +29,7 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
     "distinct": {"": "different|distinct|unique"},
     "Share": {"share": "percentage of|percent of|share of|proportion of|fraction of|% of"},
     "ratio": {"": "ratio of|ratio between"},
-    # In which order.
+    # Orders.
     "Sup": {
         True: "highest|largest|most|biggest|greatest|maximum|best|top",
         False: "lowest|smallest|fewest|least|minimum|worst",
@@ -124,7 +124,8 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
     "empty": {"": "empty|missing|blank|null"},
     "is": {"": "is|of|was|are|were|equal|=|named|called|:"},
 }
-"""Kind of fragment -> meaning -> phrases. The parser compares stems, so that plural and case do not matter."""
+"""Kinds of fragments, their meanings, and phrases for each. The parser compares stems, so plural and case do not
+matter."""
 
 RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
     ("cpa", "cost spend", "conversion acquisition", 1),
@@ -144,23 +145,23 @@ NOT_ADDITIVE: Final = words_of(
     "position temperature level discount id no number margin index latitude longitude size height share ctr cpc "
     "cpm cpa roas balance stock zip code star grade weight width depth speed"
 )
-"""Stems of headers whose numbers do not add up over rows: a sum of prices is rarely what somebody wants."""
+"""Stems of headers whose numbers do not add up over rows. A sum of prices is rarely useful."""
 ID_WORDS: Final = words_of("id no nr sku ean isbn gtin")
-"""Last stems of headers whose values name a row: `Order No`."""
+"""Final stems of headers whose values name a row: `Order No`."""
 SYNONYMS: Final = (
     words_of("cost spend spent expense"),
     words_of("revenue sale turnover income"),
     words_of("salary pay earn"),
 )
-"""Words for one amount. A question may use another one than the header, if only one header has one of them alone."""
+"""Words for one amount. A question may use another word than the header if only one header has one of them."""
 PERIODS: Final = words_of("month day hour quarter week date")
-"""Stems of headers that, alone, number periods: `Month` does not add up, `Hours worked` does."""
+"""Stems of headers that number periods if they stand alone. `Month` does not add up, `Hours worked` does."""
 QUANTITIES: Final = frozenset({"unit", "quantity", "qty", "piece"})
 YES_NO: Final = (("yes", "no"), ("y", "n"), ("true", "false"))
 ROW_NOUNS: Final = frozenset({"row", "record", "entry", "line", "response"})
 PEOPLE: Final = words_of("respondent people person employee patient student member player")
 HEADER_NOISE: Final = words_of("is has id at in of the usd eur gbp second minute hour")
-"""Words of a header that a question may leave out."""
+"""Header words that a question may leave out."""
 FUNCTION_WORDS: Final = words_of(
     "a an the of in on at for from to with is are was were be been do does did has have had there it its that "
     "which whose what this these those we our us i me my their all any so as than also then s you would will "
@@ -171,7 +172,7 @@ FILLERS: Final = words_of(
     "data dataset table year's overall's how's happen occur by's each's find see value spreadsheet file "
     "still actually really ever altogether brought bring become used something anything"
 )
-"""Words that a question may hold without a meaning, unless the table has a header or value like them."""
+"""Words that may have no meaning in a question, unless the table has a header or value like them."""
 AUXILIARY: Final = words_of("is are was were did does do had have has went would will come came")
 MONTHS: Final = _ordered("january february march april may june july august september october november december")
 WEEKDAYS: Final = _ordered("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
@@ -198,12 +199,12 @@ TOKEN: Final = re.compile(
     r"|(?:(?<!\w)-)?[$€£]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)"
     r"|!=|<>|[><]=?"
     r"|[^\W_][\w'’.&/-]*[^\W_]|[^\W_]"
-    r"|[^\s\w?!.;()'’\"“”…]"  # any other sign is a word that must be used: `revenue - cost` is not two sums
+    r"|[^\s\w?!.;()'’\"“”…]"  # any other sign must be used: `revenue - cost` is not two sums
 )
 
 
 def tokens_of(text: str) -> list[str]:
-    """Split a text into words, numbers, quoted texts and operators."""
+    """Split a text into words, numbers, quotations and operators."""
     return TOKEN.findall(text)
 
 
@@ -218,7 +219,7 @@ def split_header(name: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Cut a plural or a genitive.
+    """Remove a plural or genitive ending.
 
     >>> stem("entries"), stem("boxes"), stem("region's"), stem("status")
     ('entry', 'box', 'region', 'status')
@@ -234,7 +235,7 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """Cut a verb's ending, too: a weaker match than `stem`.
+    """Remove a verb's ending as well. Roots match more loosely than stems.
 
     >>> root("shipped"), root("shipping"), root("churned")
     ('ship', 'ship', 'churn')
@@ -249,4 +250,4 @@ BEGINNINGS: Final = frozenset(
         "created opened submitted registered issued order booked published signup started placed posted"
     )
 )
-"""Roots of headers of the date on which a row began: `Created At`, `Booked On`."""
+"""Roots in headers of a row's start date: `Created At`, `Booked On`."""

@@ -1,4 +1,4 @@
-"""Linking: which spans of a question's words the lexicon, a number, a date, a column or a value explains."""
+"""Link words of a question to their meaning: a lexicon entry, number, date, column or value."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from agentsvc_nb.agents.offline.profile import Column, Table
 
 SPAN_WORDS_MAX: Final = 12
 EXACT: Final = 0.2
-"""Fragments that cost less name a column or value exactly."""
+"""Fragments below this cost name a column or value exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What a span of words means: the kind (see `grammar.RULES`), the meaning, and the price of reading it so."""
+    """The meaning of some words: its kind (see `grammar.RULES`), the meaning, and the price of this reading."""
 
     kind: str
     meaning: Any
@@ -45,7 +45,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit. A unit limits which columns it can be about: seconds are not minutes."""
+    """A number with its unit. The unit limits the columns to which it may refer, because seconds are not minutes."""
 
     value: Decimal
     unit: str = ""
@@ -60,7 +60,7 @@ def read_number(token: str) -> Quantity | None:
 
 
 class Linker:
-    """Links the words of questions to one table. It is made once a table, and holds indexes of its values."""
+    """Links questions to one table. It indexes the table's values, so create one linker per table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -82,7 +82,7 @@ class Linker:
                     self._parts[word].add((column.name, value))
 
     def link(self, tokens: Sequence[str]) -> list[Fragment]:
-        """Return all lexical fragments. An exact name costs nothing, an inflected or partial one something."""
+        """Return all lexical fragments. Exact names cost nothing. Inflected or partial names have a cost."""
         stems = [stem(token) for token in tokens]
         dated = [may_hold_date(token) for token in tokens]
         found: list[Fragment] = []
@@ -101,10 +101,10 @@ class Linker:
         return found
 
     def skip_costs(self, tokens: Sequence[str], lexical: Sequence[Fragment]) -> list[float | None]:
-        """Return what it costs to leave each word outside of the calculation; None if that is not allowed.
+        """Return the cost of leaving each word out of the calculation, or None if that is not allowed.
 
-        A function word may stay outside, unless it is written exactly as a value is (`IN` for India). A filler may,
-        unless the table has a header or a value like it.
+        A function word may be left out unless it is spelled exactly like a value (`IN` for India). A filler may be left
+        out unless the table has a similar header or value.
         """
         single = [one for one in lexical if one.end == one.start + 1 and one.kind in ("Col", "Val", "Event")]
         named = {one.start for one in single}
@@ -131,9 +131,9 @@ class Linker:
         if quoted:
             words = tuple(stem(word) for word in tokens_of(tokens[start][1:-1]))
         found = self._values.get(words, [])
-        if quoted:  # as it is written, if a value is written so
+        if quoted:  # prefer a value with the same spelling
             found = [one for one in found if one[1] == tokens[start][1:-1]] or found
-        # A word that usually means something else, or is a number, is a value at a price.
+        # If a word usually means something else, or is a number, reading it as a value has a price.
         usual = len(words) == 1 and not quoted and (words in self._phrases or words[0] in FUNCTION_WORDS | FILLERS)
         usual = usual or (len(words) == 1 and not quoted and read_number(words[0]) is not None)
         for meaning in found:
@@ -144,7 +144,7 @@ class Linker:
             yield Fragment("Val", next(iter(self._parts[words[0]])), start, end, 1.2)
 
     def _link_columns(self, tokens: Sequence[str], words: tuple[str, ...], start: int, end: int) -> Iterator[Fragment]:
-        """Yield the columns that words name: whole, inflected or in part."""
+        """Yield the columns that the words name in full, inflected or in part."""
         if end == start + 1 and tokens[start][0] in '`"“':
             header = tokens[start][1:-1]
             named = [one for one in self._table.columns if one.name == header]
@@ -156,7 +156,7 @@ class Linker:
             )
             return
         signs = [word for word in words if not split_header(word)]
-        # `unitPrice` is two words, as in the header.
+        # Split `unitPrice` into two words, as in headers.
         words = tuple(stem(part) for word in tokens[start:end] for part in split_header(word))
         roots = tuple(map(root, words))
         for column in self._table.columns:
@@ -167,7 +167,7 @@ class Linker:
                 yield Fragment(kind, column.name, start, end, cost)
 
     def _named_by(self, column: Column, words: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, float]:
-        """Return the kind and the price of naming a column so; no kind if the words do not name it.
+        """Return the kind and price of naming a column with these words. The kind is empty if they do not name it.
 
         A verb may name a date: `shipped` is the event of a `Ship date`.
         """
@@ -177,7 +177,7 @@ class Linker:
             return "", 0
         if words == header or words == ("".join(header),):
             return "Col", 0.0
-        # `orders` are the rows, not the column `order_id` or `order_date`.
+        # `orders` means the rows, not the column `order_id` or `order_date`.
         if set(words) <= self._table.row_nouns or (len(words) == 1 and words[0] in FUNCTION_WORDS):
             return "", 0
         if column.kind == "date" and "date" not in words:
@@ -200,7 +200,7 @@ class Linker:
         return ("Col", 1.0) if within or starts else ("", 0)
 
     def _is_synonym(self, word: str, header: str) -> bool:
-        """Return True if a word means the same amount as a header, and no other header has one of their words."""
+        """Return True if a word and a header mean the same amount, and no other header has a word for it."""
         for words in SYNONYMS:
             if word in words and header in words:
                 return sum(bool(words & set(column.words)) for column in self._table.columns if column.additive) == 1

@@ -1,4 +1,4 @@
-"""Outlines: the headings of a document; the columns of a table with types and ranges; which columns there are."""
+"""Outline a document by its headings, and a table by its columns with types and ranges."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _COLUMNS: Final = re.compile(
 
 
 def asks_outline(question: str) -> bool:
-    """Return True if a question asks for an outline or a summary, which is answered by an outline."""
+    """Return True if a question asks for an outline or a summary. Both get an outline."""
     return _REQUEST.match(question.strip()) is not None
 
 
 def answer_columns(question: str, profiles: Sequence[TableProfile]) -> AnswerPart | None:
-    """Return which columns the only table has, or how many, if that is the question."""
+    """Return the columns of the only table, or their number, if the question asks for them."""
     found = _COLUMNS.fullmatch(question.strip())
     if not found or len(profiles) != 1:
         return None
@@ -51,14 +51,14 @@ def answer_columns(question: str, profiles: Sequence[TableProfile]) -> AnswerPar
 
 
 def outline_tables(file: FileTables) -> str:
-    """Return the tables of a file: rows, and columns with types and ranges."""
+    """Return the tables of a file: row counts, and columns with types and ranges."""
     if not file.tables:
         return f"{code(file.path)} could not be read as a table: {escape(file.unreadable)}\n\n"
     return "".join(_outline_table(profile) + "\n" for profile in file.tables)
 
 
 def outline_text(path: str, text: str) -> str:
-    """Return the headings of a document, or the beginnings of its first paragraphs if it has none."""
+    """Return a document's headings, or the beginnings of its first paragraphs if it has none."""
     lines = [found for line in text.splitlines() if (found := HEADING.fullmatch(line.strip("\f ").strip()))]
     pages = text.count("\f")
     size = f"{pages:,} page{'' if pages == 1 else 's'}, " if pages else ""

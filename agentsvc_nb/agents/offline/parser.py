@@ -1,7 +1,7 @@
-"""The parser of questions about one table: link, compose, cover, assemble; or refuse and say why.
+"""Parse questions about one table: link, compose, cover and assemble, or refuse with a reason.
 
-Nothing is guessed. A word that no fragment uses refuses the question, and so do two calculations at one price.
-`suggest` makes questions of calculations, and keeps those that parse back to the calculation they were made of.
+The parser never guesses. It refuses a question with an unused word, or with two calculations at the same price.
+`suggest` writes questions for calculations, and keeps those that parse back to their calculation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentsvc_nb.agents.offline.saying import say
 
 TOKENS_MAX: Final = 40
 TIE: Final = 0.25
-"""Two calculations whose prices are nearer than this are equally likely."""
+"""If the prices of two calculations differ by less, they are equally likely."""
 _SHARE: Final = re.compile(r"\b(?:share|proportion|fraction|percentage)\b", re.IGNORECASE)
 _IN_PERCENT: Final = re.compile(r",?\s+(?:in|as a) (?:percent|percentage|%)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
@@ -34,9 +34,9 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no calculation: a sentence, the words that were not used, and the readings that are equally likely.
+    """The reason why there is no calculation: a sentence, the unused words, and the equally likely readings.
 
-    `known` counts the words that name a column or a value of the table.
+    `known` counts the words that name a column or value of the table.
     """
 
     reason: str
@@ -46,7 +46,7 @@ class Refusal:
 
 
 class QuestionParser:
-    """Parses questions about one table. Make one a table: it indexes the table's values."""
+    """Parses questions about one table. It indexes the table's values, so create one parser per table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -54,7 +54,7 @@ class QuestionParser:
         self._composer = Composer(table)
 
     def parse(self, question: str) -> Calculation | Refusal:
-        """Return the calculation of a question, or a refusal."""
+        """Return a question's calculation, or a refusal."""
         tokens = tokens_of(_without_repetition(question))
         if not tokens:
             return Refusal("The question has no words.")
@@ -78,7 +78,7 @@ class QuestionParser:
                 continue
             except Undecided as undecided:
                 found = str(undecided)
-            prices.setdefault(found, cost)  # covers come cheapest first
+            prices.setdefault(found, cost)  # the cheapest covers come first
         if not prices:
             unused = tuple(one.meaning for one in covers[0][1] if one.kind == "Unknown") if covers else ()
             return Refusal("" if unused else reasons[0] if reasons else "", unused, known=known)
@@ -92,13 +92,13 @@ class QuestionParser:
         return best
 
     def question(self, calculation: Calculation) -> str | None:
-        """Return a question that parses to this calculation; None if there is none."""
+        """Return a question that parses to this calculation, or None if there is none."""
         return next(
             (words for words in (say(calculation), say(calculation, True)) if self.parse(words) == calculation), None
         )
 
     def suggest(self, question: str = "") -> Iterator[tuple[str, Calculation]]:
-        """Yield questions about the table with their calculations, those near to `question` first."""
+        """Yield questions about the table with their calculations. Those similar to `question` come first."""
         lexical = self._linker.link(tokens_of(question)[:TOKENS_MAX])
         seen = [one.meaning for one in lexical if one.kind == "Col" and one.cost <= 1]
         yielded: set[str] = set()
@@ -109,7 +109,7 @@ class QuestionParser:
                 yield words, calculation
 
     def _calculations(self, seen: Sequence[str], condition: Conditions) -> Iterator[Calculation]:
-        """Yield simple calculations, from the columns that the question named and then from others."""
+        """Yield simple calculations, first with the columns that the question names."""
         columns = sorted(self.table.columns, key=lambda column: column.name not in seen)
         amounts = [column for column in columns if column.is_amount and not column.profile.unread]
         texts = [one for one in columns if one.kind == "text" and 1 < one.profile.distinct <= 50 and not one.unique]
@@ -128,7 +128,7 @@ class QuestionParser:
 
 
 def _without_repetition(question: str) -> str:
-    """Cut words that say again what the question asks for: `how many ... in total`, `what share ... in percent`.
+    """Remove words that repeat the question: `how many ... in total`, `what share ... in percent`.
 
     >>> _without_repetition("How many seats do we have in total?"), _without_repetition("Average cost in total")
     ('How many seats do we have?', 'Average cost in total')
@@ -141,7 +141,7 @@ def _without_repetition(question: str) -> str:
 
 
 def _condition_on(composer: Composer, lexical: Sequence[Fragment]) -> Conditions:
-    """Return a condition on the first value that the question names; none if it names none."""
+    """Return a condition on the first value that the question names, if any."""
     values = [one.meaning for one in lexical if one.kind == "Val" and one.cost < EXACT]
     found = composer.among((values[0][0], (values[0][1],))) if values else None
     return found or frozenset()

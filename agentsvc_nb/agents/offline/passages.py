@@ -1,7 +1,7 @@
-"""Quotes: the best passages of the chat's files, with their places.
+"""Quote the best passages of the chat's files, with their places.
 
-The service's full-text search finds the files; BM25 ranks their passages. A passage is a paragraph or a list: it is
-split at headings and blank lines, and never cut.
+The service's full-text search finds the files, and BM25 ranks their passages. A passage is a paragraph or a list.
+Headings and blank lines separate passages, which are never cut.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FILES_MAX: Final = 12
 QUERY_CHARS: Final = 200
 PASSAGES_MAX: Final = 3
 SURE: Final = 0.75
-"""Share of the question's weight that a passage must cover to be quoted as an answer."""
+"""The share of the question's weight that a passage must cover to be an answer."""
 NEAR: Final = 0.4
-"""Share below which a passage is not even offered."""
+"""Passages below this share are not offered at all."""
 CLOSE: Final = 0.45
-"""Further passages must score this share of the best one."""
+"""More passages are quoted if they reach this share of the best score."""
 _K: Final = 1.2
 _B: Final = 0.5
 _ASKING: Final = words_of(
@@ -40,7 +40,7 @@ _WORD: Final = re.compile(r"[^\W_]+(?:[.,:'’-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a file: its text, its first line, its page (0 if the file has none) and the headings above it."""
+    """A part of a file: its text, first line, page (0 if the file has none) and headings."""
 
     path: str
     text: str
@@ -50,14 +50,14 @@ class Passage:
 
     @property
     def source(self) -> str:
-        """Return the place as Markdown: `brief.md`, line 12, under “Audience”."""
+        """Return the place in Markdown: `brief.md`, line 12, under “Audience”."""
         under = f", under “{escape(plain(self.headings[-1]))}”" if self.headings else ""
         place = f"page {self.page}" if self.page else f"line {self.line}"
         return f"{code(self.path)}, {place}{under}"
 
 
 def question_words(question: str) -> list[str]:
-    """Return the words of a question that a passage must cover, each once."""
+    """Return the different words of a question that a passage must cover."""
     ignored = FUNCTION_WORDS | FILLERS | AUXILIARY | _ASKING
     return list(dict.fromkeys(word for word in _WORD.findall(question) if fold(word) not in ignored))
 
@@ -65,11 +65,11 @@ def question_words(question: str) -> list[str]:
 async def quote_passages(
     question: str, workspace: Workspace, paths: Collection[str], named: Collection[str]
 ) -> AnswerPart | None:
-    """Return the passages that answer, or that may answer; None if none is near.
+    """Return passages that answer or may answer the question, or None if none is close.
 
     Args:
         paths: The files that may be quoted.
-        named: Those that the question names. Only these are read if there are any.
+        named: The files that the question names. If there are any, only these are read.
     """
     words = question_words(question)
     if not words:
@@ -95,7 +95,7 @@ async def quote_passages(
 
 
 async def _matching(words: Sequence[str], workspace: Workspace, paths: Collection[str]) -> list[str]:
-    """Return the files that hold some of the words, best first by the service's search."""
+    """Return the files that contain some of the words, in the order of the service's search."""
     query = ""
     for word in dict.fromkeys([*words, *map(stem, words)]):
         longer = f'{query} or "{word}"' if query else f'"{word}"'
@@ -132,9 +132,9 @@ def split_passages(path: str, text: str) -> Iterator[Passage]:
 
 
 def rank_passages(words: Sequence[str], passages: Sequence[Passage]) -> list[tuple[float, float, Passage]]:
-    """Return the passages that have some of the words, best first: (score, share of the question covered, passage).
+    """Return passages with some of the words, best first: (score, covered share of the question, passage).
 
-    The headings above a passage count as its words: what is under `Audience` is about the audience.
+    Headings count as words of the passage: text under `Audience` is about the audience.
     """
     terms = list(dict.fromkeys(map(_term, words)))
     bodies = [Counter(map(_term, _WORD.findall(passage.text))) for passage in passages]
@@ -162,7 +162,7 @@ def _term(word: str) -> str:
 
 
 def _has_names(question: str, words: Sequence[str], passage: Passage) -> bool:
-    """Return True if a passage has the names and numbers of a question: without them it answers another question."""
+    """Return True if a passage has the question's names and numbers. Without them it answers another question."""
     held = set(map(_term, _WORD.findall(" ".join([passage.text, *passage.headings]))))
     first = _WORD.search(question)
     names = [word for word in words if word[0].isdigit() or (word[0].isupper() and (not first or word != first[0]))]

@@ -1,4 +1,4 @@
-"""What the parser knows of a table: its columns, what each may be used for, and what a row is called."""
+"""Describe a table for the parser: its columns, their uses, and the nouns for a row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Kind = Literal["text", "number", "date", "time", "bool"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its profile, and whether each row has a value of its own."""
+    """A column with its profile. `unique` is True if each row has a different value."""
 
     profile: ColumnProfile
     unique: bool
@@ -63,18 +63,18 @@ class Column:
 
     @cached_property
     def is_amount(self) -> bool:
-        """Return True for numbers that can be computed with: ids cannot."""
+        """Return True for numbers that calculations may use, which excludes ids."""
         return self.kind == "number" and not self.is_id
 
     @cached_property
     def additive(self) -> bool:
-        """Return True if a sum over rows means something: costs add up, prices and percentages do not."""
+        """Return True if the sum over rows makes sense: costs add up, prices and percentages do not."""
         rarely = set(self.words) & NOT_ADDITIVE or set(self.words) <= PERIODS
         return self.is_amount and self.profile.unit != "%" and not rarely
 
     @cached_property
     def truths(self) -> tuple[str | bool, str | bool] | None:
-        """Return the values that mean yes and no, if the column holds both."""
+        """Return the values for yes and no if the column has both."""
         if self.kind == "bool":
             return True, False
         by_case = {value.lower(): value for value in self.values}
@@ -121,10 +121,10 @@ class Table:
 
     @cached_property
     def row_nouns(self) -> frozenset[str]:
-        """Return the stems that mean a row: the table's name, what a unique id counts, and general words."""
+        """Return the stems that mean a row: the table's name, the noun of a unique id, and general words."""
         headers = {word for column in self.columns if column != self.key for word in column.words}
         *others, last = split_header(self.name) or [""]
-        # `support_tickets_q1` has tickets: a plural that is not a column either.
+        # Rows of `support_tickets_q1` are tickets: a plural that is not also a column.
         plurals = {stem(word) for word in others if stem(word) != word} - headers
         nouns = set(ROW_NOUNS) | {stem(last)} | plurals
         if self.key:
@@ -133,7 +133,7 @@ class Table:
 
     @cached_property
     def first_date(self) -> Column | None:
-        """Return the only column for the date on which a row began: `tickets per week` counts them by it."""
+        """Return the only column with the start date of a row: `tickets per week` counts by it."""
         began = [
             column
             for column in self.columns
@@ -143,7 +143,7 @@ class Table:
 
     @cached_property
     def default_date(self) -> Column | None:
-        """Return the column that a date without a column means: the only one, or the one named for the rows."""
+        """Return the column of a date without a column name: the only date column, or the one named after the rows."""
         dates = [column for column in self.columns if column.kind == "date"]
         own = [column for column in dates if set(column.words) - {"date"} <= self.row_nouns]
         return dates[0] if len(dates) == 1 else own[0] if len(own) == 1 else None

@@ -1,4 +1,4 @@
-"""A calculation in words: a question that parses to it. Answers show it as their reading, refusals as suggestions."""
+"""Write a calculation as a question that parses to it. Answers show the question, and refusals suggest it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def say(calculation: Calculation, quoted: bool = False) -> str:
     """Write a calculation as a question.
 
     Args:
-        quoted: Write headers between backticks, for those that hold words with a meaning of their own.
+        quoted: Write headers between backticks. Needed for headers that contain words of the grammar.
     """
     return _Sayer(quoted).calculation(calculation)
 
@@ -83,7 +83,7 @@ class _Sayer:
         return f"{AGGREGATES[one.agg]} {self.header(one.column)}" if one.agg in AGGREGATES else "number of rows"
 
     def conditions(self, conditions: Conditions) -> str:
-        """Write conditions. A period of whole days is written from its first day to its last."""
+        """Write conditions. Show a period of whole days from its first day to its last."""
         written = []
         ends = {one.column: one for one in conditions if one.op == "<" and isinstance(one.values[0], date)}
         periods = [one for one in conditions if one.op == ">=" and one.column in ends]

@@ -1,4 +1,4 @@
-"""A calculation as one SELECT for DuckDB, over the table as it was read: plain column names, no own functions."""
+"""Write a calculation as one SELECT for DuckDB over the table as it was read, without functions of our own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS: Final = {
     "year": "CAST(date_trunc('year', {0}) AS DATE)",
     "weekday": "isodow({0})",
 }
-"""The keys of groups. A period is its first day."""
+"""The group keys. The key of a period is its first day."""
 
 
 class SqlWriter:
@@ -29,7 +29,7 @@ class SqlWriter:
         self._source = f"\nFROM {quoted(table.name)}"
 
     def select(self, calculation: Calculation, titles: Sequence[str]) -> str:
-        """Return the statement that computes it: keys first, measures after them, called by these titles."""
+        """Return the statement for a calculation. Its columns have these titles: keys first, then measures."""
         tests = self._tests(calculation.conditions)
         if calculation.rank:
             tests += [f"{self._values(group.column)} IS NOT NULL" for group in calculation.groups]
@@ -60,8 +60,10 @@ class SqlWriter:
         return f"{_select([*keys, *measures], titles)}{where}{grouped}"
 
     def account(self, calculation: Calculation) -> str:
-        """Return a statement that counts the rows of the table, the rows that fit the conditions, and then the rows
-        without a value: in each of `measured_columns`, and in the column of each of `compared_conditions`."""
+        """Return a statement that counts rows: of the table, within the conditions, and without a value.
+
+        It counts rows without a value in each of `measured_columns` and in the column of each of `compared_conditions`.
+        """
         conditions = self._tests(calculation.conditions)
         fits = " AND ".join(conditions) or "true"
         counts = ["count(*)", f"count(*) FILTER (WHERE {fits})"]
@@ -82,7 +84,7 @@ class SqlWriter:
         return f"{_select([f'count({key})'], titles)}\nFROM (SELECT {key}{where}{limit})"
 
     def _ranked_groups(self, calculation: Calculation, where: str, titles: Sequence[str]) -> str:
-        """Return a statement for the first groups of an order, with all that tie with the last one."""
+        """Return a statement for the first groups of an order, including ties with the last one."""
         assert calculation.rank is not None
         order = "DESC" if calculation.rank.descending else "ASC"
         place, test = ("dense_rank", "=") if calculation.rank.nth else ("rank", "<=")
@@ -103,7 +105,7 @@ class SqlWriter:
         return f"{_select(column, titles, distinct=calculation.rank.nth)}{where}\nORDER BY 1 {order}\nLIMIT {limit}"
 
     def _share(self, measure: str, part: Conditions) -> str:
-        """Return the percentage of a part, or of each group in all of them."""
+        """Return the percentage of a part, or each group's percentage of all groups."""
         if not part:
             return f"100.0 * {measure} / nullif(sum({measure}) OVER (), 0)"
         return f"100.0 * {measure} FILTER (WHERE {' AND '.join(self._tests(part))}) / nullif({measure}, 0)"
@@ -115,12 +117,14 @@ class SqlWriter:
         if measure.agg == "distinct":
             return f"count(DISTINCT {column})"
         if measure.agg == "ratio":
-            # Only rows that have both sides: the cost of a row whose conversions are unknown would make them dearer.
+            # Use only rows with both values. Costs of rows with unknown conversions would raise the cost per
+            # conversion.
             over = self._name(str(measure.over))
             both = f"FILTER (WHERE {column} IS NOT NULL AND {over} IS NOT NULL)"
             return f"{measure.factor}.0 * sum({column}) {both} / nullif(sum({over}) {both}, 0)"
         if measure.agg == "median":
-            # `median` cuts decimals to their places (1.2 of 1.2 and 1.3) and computes whole numbers in floating point.
+            # `median` rounds decimals to their places (1.2 for 1.2 and 1.3) and computes whole numbers in floating
+            # point.
             return f"(quantile_disc({column}, 0.5) * 0.5 - quantile_disc(-{column}, 0.5) * 0.5)"
         return f"{'avg' if measure.agg == 'mean' else measure.agg}({column})"
 
@@ -131,7 +135,7 @@ class SqlWriter:
         return sorted(map(self._test, conditions))
 
     def _test(self, condition: Condition) -> str:
-        """Write a condition. A negation keeps the rows without a value."""
+        """Write a condition. Negated conditions keep rows without a value."""
         column, op = self._values(condition.column), condition.op
         match op:
             case "empty" | "not empty":
@@ -152,25 +156,25 @@ class SqlWriter:
         return quoted(self._table.column(column).name)
 
     def _values(self, column: str) -> str:
-        """Return a column's values as they are compared. The table has months as `2026-03`: take their first day."""
+        """Return a column's values for comparisons. A month such as `2026-03` becomes its first day."""
         profile, name = self._table.column(column).profile, self._name(column)
         monthly = profile.kind == "date" and profile.unit == "month"
         return f"CAST(substr(CAST({name} AS VARCHAR), 1, 7) || '-01' AS DATE)" if monthly else name
 
 
 def measured_columns(calculation: Calculation) -> tuple[str, ...]:
-    """Return the columns whose empty cells have no part in the result."""
+    """Return the columns whose empty cells the result ignores."""
     found = [name for measure in calculation.measured if measure.agg != "count" for name in measure.columns]
     return tuple(dict.fromkeys(found))
 
 
 def compared_conditions(calculation: Calculation) -> tuple[Condition, ...]:
-    """Return the conditions that an empty cell does not fit, or that (negated) keep it."""
+    """Return the conditions that compare values. Empty cells fail them, or pass them if negated."""
     return tuple(sorted((one for one in calculation.conditions if one.op not in ("empty", "not empty")), key=repr))
 
 
 def constant(value: Constant) -> str:
-    """Write a constant."""
+    """Write a constant as SQL."""
     match value:
         case bool():
             return str(value).upper()
@@ -184,7 +188,7 @@ def constant(value: Constant) -> str:
 
 
 def quoted(name: str) -> str:
-    """Write a name."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

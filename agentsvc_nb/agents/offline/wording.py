@@ -1,4 +1,4 @@
-"""What was computed, in words: titles that say what a column means, the headline, and how rows were used."""
+"""Describe a calculation in words: column titles, the headline, and how it used the rows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from agentsvc_nb.documents.tables.results import Result, ResultColumn, Value, pl
 from agentsvc_nb.wire.text import label
 
 NAMED_MAX: Final = 5
-"""Values that a headline names."""
+"""The most values in a headline."""
 NOTES_CHARS: Final = 400
 UNREAD_MAX: Final = 3
 DAILY_FROM: Final = 14
-"""Days that a column must span before it counts as daily."""
+"""A column must span this many days to count as daily."""
 DAILY_SHARE: Final = 0.9
-"""The share of these days that it must have: a holiday is missing now and then."""
+"""The share of days with data in a daily column. Holidays may be missing."""
 
 
 def with_durations(result: Result) -> Result:
-    """Return the result with durations, which are numbers of seconds, written as `1:02:03`."""
+    """Return the result with durations as `1:02:03` instead of seconds."""
     timed = [column.unit == "s" and not column.decimals for column in result.columns]
     if not any(timed):
         return result
@@ -48,7 +48,7 @@ def with_durations(result: Result) -> Result:
 
 
 def _duration(value: Decimal) -> str:
-    """Write seconds. Whole minutes of an hour or more are `75:45`, as time sheets have them."""
+    """Write seconds as a duration. Whole minutes of an hour or more are `75:45`, as in time sheets."""
     sign, seconds = "-" if value < 0 else "", round(abs(value))
     minutes, rest = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -56,7 +56,7 @@ def _duration(value: Decimal) -> str:
 
 
 def result_columns(calculation: Calculation, table: Table) -> tuple[ResultColumn, ...]:
-    """Return what the columns of a calculation's result are called, and how their numbers are shown."""
+    """Return the titles of a result's columns, and the format of their numbers."""
     if calculation.select:
         return (_value_column(table.column(calculation.select), calculation.select),)
     keys = [_key_column(group, table) for group in calculation.groups]
@@ -105,13 +105,13 @@ def _measure_column(measure: Measure, calculation: Calculation, table: Table) ->
     if column.kind != "number":
         return _value_column(column, title)
     profile = column.profile
-    # A quotient is shown with two decimals, or three digits: an average of cents needs no tenths of them.
+    # Show a quotient with two decimals, or three digits. An average of cents needs no tenths of a cent.
     inexact = profile.decimals is None or calculation.mean_per is not None or measure.agg in ("mean", "median")
     return ResultColumn(title, "number", profile.unit, 0 if inexact else profile.decimals or 0, quotient=inexact)
 
 
 def measure_title(measure: Measure) -> str:
-    """Return what a number is called: `Total cost`, `CPA`, `Different campaign`."""
+    """Return the title of a number: `Total cost`, `CPA`, `Different campaign`."""
     match measure.agg:
         case "count":
             return "Number of rows"
@@ -126,8 +126,8 @@ def measure_title(measure: Measure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How rows were used: of the table's `rows`, `used` fit the conditions. `empty` counts rows without a value for
-    each measured column, `undecided` for each compared condition."""
+    """The use of a table's `rows`: `used` rows fit the conditions. `empty` counts rows without a value for each
+    measured column, `undecided` for each compared condition."""
 
     rows: int
     used: int
@@ -179,13 +179,13 @@ def headline(calculation: Calculation, table: Table, result: Result, account: Ac
 
 
 def values_of(calculation: Calculation, result: Result) -> list[str]:
-    """Return the answer itself: names of an order, else all cells row by row."""
+    """Return the values of the answer: the names in an order, else all cells row by row."""
     columns = result.columns[:1] if calculation.rank and calculation.groups else result.columns
     return [plain(value, column) for row in result.rows for value, column in zip(row, columns, strict=False)]
 
 
 def doubt_sentence(calculation: Calculation, table: Table) -> str:
-    """Return what the file leaves open about the rows and the calculation's columns; empty if nothing is."""
+    """Return the open questions about the rows and columns of the calculation, or ""."""
     doubts = [table.profile.doubt]
     doubts += [
         f"{code(name)}: {escape(doubt)}" for name in calculation.columns if (doubt := table.column(name).profile.doubt)
@@ -194,7 +194,7 @@ def doubt_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def unread_sentence(calculation: Calculation, table: Table) -> str:
-    """Return which cells of the columns could not be read, and that this may change the result; empty if none is."""
+    """Return which cells of the columns could not be read, with a warning about the result, or ""."""
     sentences = []
     for name in calculation.columns:
         profile = table.column(name).profile
@@ -210,7 +210,8 @@ def unread_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def open_period_sentence(calculation: Calculation, table: Table, result: Result, today: date) -> str:
-    """Return that a period of the result is not over `today`, or that daily data ends before it does; else empty."""
+    """Return a warning that a period of the result has not ended `today`, or that its daily data is incomplete, or
+    ""."""
     for group in (*calculation.groups, *([calculation.mean_per] if calculation.mean_per else [])):
         column = table.column(group.column)
         newest = column.high
@@ -263,14 +264,14 @@ def _period_name(start: date, part: str) -> str:
 
 
 def _is_daily(column: Column) -> bool:
-    """Return True if a column has almost every day from its first to its last."""
+    """Return True if a column has almost all days from its first to its last."""
     first, newest = column.low, column.high
     days = (newest - first).days + 1 if first and newest else 0
     return days >= DAILY_FROM and column.profile.distinct >= DAILY_SHARE * days
 
 
 def account_sentences(calculation: Calculation, table: Table, account: Account) -> str:
-    """Return how many rows were used and which were not, and what was added up though it rarely adds up."""
+    """Return how many rows were used or not, and a warning for sums of columns that rarely add up."""
     sentences = [f"{_rows(account.rows)}."]
     if account.used < account.rows:
         sentences = [f"{account.used:,} of {_rows(account.rows)} fit the conditions."]
@@ -289,8 +290,7 @@ def account_sentences(calculation: Calculation, table: Table, account: Account) 
 
 
 def reading_notes(calculation: Calculation, table: Table) -> str:
-    """Return in one line how the table was read, as far as it concerns the calculation: notes that name other columns
-    only are left out."""
+    """Return one line on how the table was read. Leave out notes that name only other columns."""
     others = [one.name for one in table.columns if one.name not in calculation.columns and len(one.name) > 2]
     notes = [
         note
@@ -301,7 +301,7 @@ def reading_notes(calculation: Calculation, table: Table) -> str:
 
 
 def cell_value(cell: object, kind: str) -> Value | None:
-    """Return a cell of a query's answer as an exact value; `kind` is its type in a Table Schema."""
+    """Return a cell of a query's answer as an exact value. `kind` is its type in a Table Schema."""
     if cell is None or isinstance(cell, bool):
         return cell
     if kind == "boolean":

@@ -1,4 +1,4 @@
-"""How the offline agent writes an answer: its parts, and Markdown in which quoted text stays plain text."""
+"""Write the offline agent's answers: their parts, and Markdown in which quoted text stays plain text."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ORDER: Final = get_args(Basis)
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A part of an answer, in Markdown, and what it rests on; `table` is what to leave as a file.
+    """A part of an answer in Markdown, with its basis. The agent saves `table` as a file.
 
-    `limited` says that it is about some rows of a table only, because of conditions.
+    `limited` is True if conditions limit the part to some rows of a table.
     """
 
     text: str
@@ -42,7 +42,7 @@ class AnswerPart:
 
 
 def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table: Result | None = None) -> AnswerPart:
-    """Return a result: its headline, which is the only bold text of an answer, and Markdown below it."""
+    """Return a result: a headline, the only bold text of an answer, and Markdown below it."""
     line = label(headline, HEADLINE_CHARS)
     return AnswerPart(
         f"**{escape(line)}**\n\n{rest}", AnswerBasis(basis=basis, headline=line, values=list(values)), table
@@ -50,7 +50,7 @@ def result(basis: Basis, headline: str, values: Sequence[str], rest: str, table:
 
 
 def language_note(unused: Sequence[str]) -> str:
-    """Return a sentence about English if the words that could not be used are of another language, else nothing."""
+    """Return a note that the agent reads English if the unused words are of another language, else ""."""
     return ENGLISH_ONLY if len(_OTHER_LANGUAGES.intersection(word.casefold() for word in unused)) > 1 else ""
 
 
@@ -59,8 +59,10 @@ def without_result(basis: Basis, text: str) -> AnswerPart:
 
 
 def join_bases(parts: Sequence[AnswerBasis]) -> AnswerBasis | None:
-    """Return what an answer of these parts rests on: the first of its results, with the values of all. Without a
-    result, the part whose basis comes first in the list of them."""
+    """Return the basis of the whole answer: the first result, with the values of all results.
+
+    Without a result, return the basis that comes first in `_ORDER`.
+    """
     results = [part for part in parts if part.basis in RESULTS]
     if results:
         values = [value for part in results for value in part.values]
@@ -72,8 +74,9 @@ WRAPPED_CHARS: Final = 60
 
 
 def code(text: str) -> str:
-    """Return text as a code span, fenced by more backticks than it holds. Control characters and direction marks are
-    left out: they would hide a file's name, or turn the text around it.
+    """Return text as a code span, with more backticks around it than it contains.
+
+    Remove control characters and direction marks, which could hide a file's name or reverse the text around it.
 
     >>> code("sum(price)"), code("a\u202egnp.md")
     ('`sum(price)`', '`agnp.md`')
@@ -85,13 +88,13 @@ def code(text: str) -> str:
 
 
 def block(text: str, info: str = FOLDED) -> str:
-    """Return a block of code. By default it is shown folded where that can be done (`documents.markdown`)."""
+    """Return a block of code. By default, pages that can fold it do so (`documents.markdown`)."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}{info}\n{text}\n{fence}\n\n"
 
 
 def quote(text: str, source: str) -> str:
-    """Return a blockquote followed by its source. It keeps line breaks of the text, except within wrapped prose."""
+    """Return a blockquote followed by its source. It keeps the text's line breaks, except within wrapped prose."""
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
     breaks = ["\n> " if _goes_on(line, after) else "\\\n> " for line, after in pairwise(lines)]
     body = "".join(escape(line) + end for line, end in zip(lines, [*breaks, ""], strict=True))
@@ -104,20 +107,22 @@ def _goes_on(line: str, after: str) -> bool:
 
 
 class Voice:
-    """Says Markdown to the reader of a turn, and counts words as tokens: input is the message and the passages quoted,
-    output is the text said."""
+    """Streams Markdown to the reader, and counts words as tokens.
+
+    The input is the message and the quoted passages, the output is the streamed text.
+    """
 
     def __init__(self, turn: RunContext) -> None:
         self._turn = turn
 
     async def say(self, text: str) -> None:
-        # Before anything is said: a limit of money ends the run here, not after the answer.
+        # Hold it first, so that a limit of money ends the run before the answer and not after it.
         await self._turn.hold(0, words(text))
         await self._turn.say(text)
         self._turn.use(0, words(text))
 
     async def count_input(self, text: str) -> None:
-        """Count a text that was read as input."""
+        """Count a text that the agent read."""
         await self._turn.hold(words(text), 0)
         self._turn.use(words(text), 0)
 
