@@ -1,4 +1,4 @@
-"""The tools: one module each, discovered by `catalog`. They see the service through `port` alone.
+"""The tools, one module each, which `catalog` discovers. They use the service only through `port`.
 
-Besides `catalog` and `port`, every module here is a tool; what tools are made with stands in the folders.
+Every module here except `catalog` and `port` is a tool. The folders hold shared code of tools.
 """

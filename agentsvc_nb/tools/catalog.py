@@ -1,7 +1,7 @@
-"""The catalog: the tools that exist for a model, and how each is described (docs/api/tools-and-jobs.md "Catalog").
+"""The catalog lists a model's tools and describes each (docs/api/tools-and-jobs.md "Catalog").
 
-A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`; no list names it. The modules are imported when the
-catalog is made. `ask_stefanbrain` has no module: its work is a run.
+A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`. The catalog imports these modules when it is
+created. `ask_stefanbrain` has no module, because it starts a run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AskInput(BaseModel):
 
 
 class AskStefanBrain(CatalogEntry):
-    """A catalog entry without `run`: the service starts a run for it, and its job is only a handle on that run."""
+    """A catalog entry without `run`. The service starts a run for it, and its job refers to that run."""
 
     name: ClassVar[str] = "ask_stefanbrain"
     description: ClassVar[str] = "Asks the agent, and answers with its text, or with a job when that takes longer."
@@ -61,8 +61,8 @@ WORKSPACE_TOOLS = "agentsvc_nb.tools.workspace"
 
 
 def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Tool]:
-    """The tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the language model; None
-    without one.
+    """Return the tools by name. `echo_job` exists only with the `scripted` model. `complete` asks the language model,
+    or is None without one.
 
     >>> from pathlib import Path
     >>> "echo_job" in tools(Settings(Path("data"), model="scripted")), "echo_job" in tools(Settings(Path("data")))
@@ -72,24 +72,26 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
 
 
 def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
-    """The tools exposed over HTTP. Includes `ask_stefanbrain`, excluded inside runs because it would deadlock."""
+    """Return the tools for HTTP. They include `ask_stefanbrain`, which would deadlock within a run."""
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
 
 
 def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
-    """The tools offered to an agent. Includes those for the chat's files, for which HTTP callers have endpoints."""
+    """Return an agent's tools. They include those for the chat's files, for which HTTP has endpoints."""
     return {**tools, **_construct(WORKSPACE_TOOLS, ToolServices(settings))}
 
 
 def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
-    """The names that no tool of a caller may have: those of the agent's tools, whether or not they work on this machine
-    or the run's model is offered them, of `ask_stefanbrain`, and the names that its answer goes by."""
+    """Return the names that a caller's tools must not use.
+
+    These are the names of the agent's tools, whether available or not, `ask_stefanbrain`, and the names of its answer.
+    """
     return frozenset({*offered(within), *RESERVED_NAMES})
 
 
 def describe(tool: CatalogEntry) -> ToolDescription:
-    """A tool as `GET /tools` shows it."""
+    """Return a tool as `GET /tools` shows it."""
     return ToolDescription(
         name=tool.name,
         description=tool.description,
@@ -109,12 +111,12 @@ def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]
 
 
 def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
-    """Return the tools that the modules of a package define, by name, those for tests last.
+    """Return a package's tools by name, with tools for tests last.
 
     Leave out the groups that the settings turn off.
 
-    A base class of several tools has no `name`. A module `*_child` is the program of a child process, with imports that
-    the service must not make.
+    Base classes of several tools have no `name`. A module `*_child` runs in a child process, and the service must not
+    make its imports.
     """
     settings, found = services.settings, []
     for info in iter_modules(import_module(package).__path__):

@@ -1,4 +1,4 @@
-"""`echo_job`: a job that does what its input says, for tests; it exists only with the `scripted` model
+"""`echo_job` runs a job that follows its input, for tests. It exists only with the `scripted` model
 (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class EchoJobInput(BaseModel):
 
 
 class EchoJob(BaseTool):
-    """Takes its time, reports progress per step, writes the files, and logs that it ran."""
+    """Waits, reports progress per step, writes the files, and logs that it ran."""
 
     name: ClassVar[str] = "echo_job"
     description: ClassVar[str] = "For tests: reports progress in steps, writes the given files, and logs that it ran."
@@ -55,7 +55,7 @@ class EchoJob(BaseTool):
         return Outcome(content=content, data={"steps": given.steps, "files": files}, inline=not files)
 
     def _log(self, line: str) -> None:
-        """Write the line, unless a repeated call has: its `key` is the same."""
+        """Write the line unless a repeated call with the same `key` has written it."""
         folder = self.services.settings.data
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / EFFECTS).open("a+", encoding="utf-8") as log:

@@ -1,4 +1,4 @@
-"""`get_meta_ad`: ads of the Meta Ad Library by its API, their pictures and videos from the ads' snapshot pages."""
+"""`get_meta_ad`: get ads from the Meta Ad Library's API, and their pictures and videos from snapshot pages."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class MetaAds(BaseModel):
 
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
-"""Keys of media in the JSON of a snapshot page, the best quality first; each may occur several times."""
+"""Keys of media in the JSON of a snapshot page, best quality first. Each may occur several times."""
 _IN_DATA = re.compile(rf'"({"|".join(_KEYS)})"\s*:\s*("(?:[^"\\]|\\.)*+")')
 _IN_TAGS = re.compile(
     r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
@@ -88,7 +88,7 @@ _IN_TAGS = re.compile(
 
 
 def find_media(page: str, base: str) -> list[str]:
-    """Return the addresses of videos and pictures in a snapshot page: from its JSON, else from its tags."""
+    """Return the addresses of videos and pictures in a snapshot page, from its JSON or else its tags."""
     found = []
     for match in sorted(_IN_DATA.finditer(page), key=lambda match: _KEYS.index(match[1])):
         with contextlib.suppress(ValueError):
@@ -99,7 +99,7 @@ def find_media(page: str, base: str) -> list[str]:
 
 
 def remove_token(url: str) -> str:
-    """Return the address without the access token that the ad library puts into it; empty if it is no address.
+    """Return the address without the ad library's access token, or "" if it is not an address.
 
     >>> remove_token("https://www.facebook.com/ads/archive/render_ad/?id=7&access_token=EAAB")
     'https://www.facebook.com/ads/archive/render_ad/?id=7'
@@ -121,7 +121,7 @@ FIELDS: Final = [
 
 
 class GetMetaAd(BaseTool):
-    """Asks the library; fetches only what its answers name."""
+    """Asks the library, and fetches only addresses in its answers."""
 
     name: ClassVar[str] = "get_meta_ad"
     description: ClassVar[str] = "Finds ads in the Meta Ad Library, by words or pages, and stores their media."
@@ -164,7 +164,7 @@ class GetMetaAd(BaseTool):
 
 
 async def _media(fetcher: Fetcher, snapshot: str, context: ToolContext) -> list[str]:
-    """Store the media of a snapshot page. Returns their ids; media that can't be fetched are left out."""
+    """Store the media of a snapshot page and return their ids. Leave out media that can't be fetched."""
     kept, shown = [], remove_token(snapshot)
     try:
         page = await fetcher.get(snapshot, max_bytes=PAGE_BYTES)

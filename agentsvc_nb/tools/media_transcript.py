@@ -1,4 +1,4 @@
-"""`media_transcript`: the speech of an ad's video or sound as text, by faster-whisper where it is installed."""
+"""`media_transcript`: transcribe the speech of an ad's video or sound with faster-whisper, if it is installed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRANSCRIPT = "Or store the media with its transcript: agentsvc media add FILE --
 
 
 class MediaTranscript(BaseTool):
-    """Needs a speech recogniser and its model; without them it says so, and what helps."""
+    """Needs a speech recogniser and its model. Without them, the error says how to install them."""
 
     name: ClassVar[str] = "media_transcript"
     description: ClassVar[str] = "Transcribes the speech of a stored video or sound."
@@ -73,17 +73,20 @@ class MediaTranscript(BaseTool):
 
 
 def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
-    """Return language, text and segments of the speech in a file. The model is loaded for each file: that takes
-    seconds, but keeping it would take much memory. Raises `WorkFailure("transcript_failed")`."""
+    """Return the language, text and segments of a file's speech.
+
+    Load the model for each file: loading takes seconds, but keeping it would take much memory. Raises
+    `WorkFailure("transcript_failed")`.
+    """
     whisper: Any = import_module("faster_whisper")
     segments = []
     try:
         recogniser = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
         found, about = recogniser.transcribe(str(file))
-        for one in islice(found, TRANSCRIPT_SEGMENTS):  # each is recognised when it is taken
+        for one in islice(found, TRANSCRIPT_SEGMENTS):  # recognises each segment when it is taken
             stopping.check()
             segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
-    except Exception as error:  # codecs and model files fail in ways of their own
+    except Exception as error:  # codecs and model files raise their own errors
         said = f"Speech recognition failed ({type(error).__name__}): is this sound or video, and {model} a model?"
         raise WorkFailure("transcript_failed", said) from None
     text = " ".join(segment.text for segment in segments)

@@ -1,4 +1,4 @@
-"""The interface between the service and its tools. The docstrings are the contract."""
+"""The interface between the service and its tools. These docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentsvc_nb.wire.limits import CODE_CHARS, MESSAGE_CHARS, URL_CHARS
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 FIELD_CHARS: Final = 200
-"""Longest field name in an error message: the caller chooses the names of some fields."""
+"""The longest field name in an error message. Callers choose the names of some fields."""
 
 
 def fault(error: ValidationError) -> tuple[str, str]:
@@ -33,13 +33,16 @@ def fault(error: ValidationError) -> tuple[str, str]:
 
 
 def validate(model: type[M], document: Mapping[str, Any]) -> M:
-    """Read a JSON object as `model`. Like JSON Schema, take 5.0 as an integer, but not "5", nor 1 as a boolean. Nulls
-    count as absent. Raises `ValidationError`."""
+    """Read a JSON object as `model`. Like JSON Schema, accept 5.0 as an integer, but not "5", nor 1 as a boolean. Nulls
+    count as absent.
+
+    Raises `ValidationError`.
+    """
     return model.model_validate_json(json.dumps(with_integers(without_nulls(document))), strict=True)
 
 
 def without_nulls(value: Any) -> Any:
-    """Return `value` without the keys whose value is null, at any depth. Nulls in lists stay.
+    """Return `value` without null-valued keys at any depth. Nulls in lists stay.
 
     >>> without_nulls({"a": {"b": None}, "c": [None]})
     {'a': {}, 'c': [None]}
@@ -50,8 +53,8 @@ def without_nulls(value: Any) -> Any:
 
 
 def with_integers(value: Any) -> Any:
-    """Return the same JSON with integers in place of whole floats (5 for 5.0), which pydantic's strict mode refuses.
-    Floats above 2**53 stay: 1e300 would become 300 digits."""
+    """Return the JSON with integers instead of whole floats (5 for 5.0), which pydantic's strict mode refuses. Floats
+    above 2**53 stay, because 1e300 would have 300 digits."""
     if isinstance(value, dict):
         return {name: with_integers(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -64,7 +67,7 @@ FILLED: Final = r"\S"
 Filled = Annotated[str, StringConstraints(pattern=FILLED)]
 """A text that is not blank."""
 WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
-"""The path of a file in the chat's workspace: a form offers the paths that exist."""
+"""The path of a file in the chat's workspace. Forms offer the existing paths."""
 
 
 Severity = Literal["high", "medium", "low"]
@@ -80,9 +83,9 @@ class Check(BaseModel):
 
 
 class WorkFailure(Exception):
-    """The work failed for a reason that has a code. It becomes the run's `last_error`, or the tool's error.
+    """The work failed for a reason that has a code. The reason becomes the run's `last_error` or the tool's error.
 
-    A long message is cut to `MESSAGE_CHARS`.
+    Messages are cut to `MESSAGE_CHARS`.
     """
 
     def __init__(self, code: str, message: str = "") -> None:
@@ -91,19 +94,19 @@ class WorkFailure(Exception):
 
 
 LIMIT_REACHED: Final = "limit_reached"
-"""The error of work whose next call a limit of money has no room for (`wire.codes`)."""
+"""The error of work whose next call exceeds a limit of money (`wire.codes`)."""
 LABELS: Final = "What you will call the columns in your answer, as `readmitted: came back within 30 days`."
-"""Describes the field `labels` of tools that return tables: the check of an answer's numbers reads it."""
+"""The description of the field `labels` in tools that return tables. The number check reads this field."""
 LABELS_MAX: Final = 50
 PLAN: Final = "plan"
-"""The name of the tool by which an agent shows its plan; models with a small context are not offered it."""
+"""The tool with which an agent shows its plan. Models with a small context do not get it."""
 RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
-"""Names by which models give their answer or load tools: no tool has them."""
+"""Names with which models answer or load tools. No tool may use them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A part of a call of a model: its kind (`wire.runs.SentPart`), its beginning, and the number of its characters."""
+    """A part of a model call: its kind (`wire.runs.SentPart`), its beginning, and its number of characters."""
 
     what: str
     text: str
@@ -112,8 +115,8 @@ class SentPart:
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """A call of a model: the address that it went to, whether that is a provider's, some `tokens`, and what this run
-    had not sent before."""
+    """A model call: its address, whether a provider hosts it, its estimated `tokens`, and the parts that this run had
+    not sent before."""
 
     provider: str
     hosted: bool
@@ -123,11 +126,11 @@ class SentCall:
 
 
 class Meter(Protocol):
-    """Counts the tokens of language model calls, and their cost."""
+    """Counts the tokens and costs of language model calls."""
 
     @property
     def model(self) -> str:
-        """The id of the model."""
+        """Return the model's id."""
         ...
 
     async def room(self) -> int | None:
@@ -135,16 +138,16 @@ class Meter(Protocol):
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Hold what the next call may come to, before it is made. Raises `WorkFailure("limit_reached")` when a limit of
-        money has no room for it."""
+        """Reserve the highest possible cost of the next call. Raise `WorkFailure("limit_reached")` if a limit of money
+        leaves too little."""
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record a call of a model before it is made. Return True for this folder's first call of a hosted model."""
+        """Record a model call before it is sent. Return True for this folder's first call of a hosted model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Count tokens, and their cost in microcents."""
+        """Count tokens and their cost in micro-cents."""
         ...
 
     def use_uncounted(self) -> None:
@@ -155,11 +158,11 @@ class Meter(Protocol):
 class ToolContext(Meter, Protocol):
     """The service as a running tool sees it. `workspace` holds the files of its chat.
 
-    Only asynchronous tools may use a language model: the tokens are billed with the job.
+    Only asynchronous tools may use a language model. The job pays for the tokens.
     """
 
     def charge(self, kind: str) -> None:
-        """Count a unit that is billed (`accounts.money.PER_USE`) once it was made, however the tool ends."""
+        """Count a finished unit that is billed (`accounts.money.PER_USE`), whatever the tool's outcome."""
         ...
 
     @property
@@ -167,43 +170,50 @@ class ToolContext(Meter, Protocol):
 
     @property
     def key(self) -> str:
-        """The id of this piece of work, also when it is repeated after a crash. A mail's Message-ID is derived from
+        """Return the id of this work, which stays the same if a crash repeats it. Mails derive their Message-ID from
         it."""
         ...
 
     @property
     def fetch_only(self) -> Sequence[str] | None:
-        """Hosts that may be fetched from, besides those of the addresses in the input; None for any."""
+        """Return the hosts that the tool may fetch from, in addition to those in its input, or None for any host."""
         ...
 
     async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
-        """Return what the tool holds from call to call, such as a process, until this attempt at the run ends. The
-        first call of the attempt opens it: `opened` gets True if an earlier attempt called the tool, and lost what it
-        held. Only for calls that a run makes itself."""
+        """Return a resource that the tool keeps between calls, such as a process, until this attempt at the run ends.
+
+        The attempt's first call opens it. `opened` receives True if an earlier attempt called the tool and lost its
+        resource. Only calls that a run makes itself may use this.
+        """
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace; `output` is (id, type) of the typed output it belongs to."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which it
+        belongs."""
         ...
 
     async def instructions(self) -> str:
-        """Return the instructions of the chat's project. Raises `WorkFailure` for a chat without one."""
+        """Return the instructions of the chat's project. Raise `WorkFailure` if the chat has no project."""
         ...
 
     async def change_instructions(self, change: Callable[[str], str]) -> None:
-        """Replace the instructions of the chat's project by what `change` makes of them, in one transaction. Raises
-        `WorkFailure` for a chat without a project, and what `change` raises."""
+        """Replace the instructions of the chat's project with the result of `change`, in one transaction.
+
+        Raises `WorkFailure` if the chat has no project, and any error of `change`.
+        """
         ...
 
     async def keep_page(self, url: str) -> str:
-        """Store a landing page of the account. Returns its id, the same for the same `url`."""
+        """Store a landing page of the account. Return its id, which is the same for the same `url`."""
         ...
 
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
-        """Store a video, sound or picture as ad media of the account. Returns its id, the same for the same data and
-        `url`; None for data of any other kind."""
+        """Store a video, sound or picture as ad media of the account.
+
+        Returns its id, which is the same for equal data and `url`, or None for any other kind of data.
+        """
         ...
 
     async def media(self, media_id: str) -> StoredMedia | None:
@@ -216,8 +226,8 @@ class ToolContext(Meter, Protocol):
 
 
 Complete = Callable[[str, Mapping[str, Any], Meter], Awaitable[dict[str, Any]]]
-"""A function that asks a language model a prompt, and returns an object that fits a JSON Schema. It counts the tokens,
-also of a failed call. Raises `WorkFailure`."""
+"""Asks a language model, and returns an object that fits a JSON Schema. Counts the tokens, even of a failed call.
+Raises `WorkFailure`."""
 
 
 class Outcome(BaseModel):
@@ -226,132 +236,140 @@ class Outcome(BaseModel):
     content: list[dict[str, Any]] = []
     data: dict[str, Any] | None = None
     error: tuple[str, str] | None = None
-    """The code and message of a tool that failed."""
+    """The code and message if the tool failed."""
     inline: bool = True
-    """False when the result consists of the files that were written."""
+    """False if the result consists of the written files."""
 
     @classmethod
     def of_text(cls, text: str, *more: dict[str, Any], data: BaseModel | None = None) -> Self:
-        """Return an outcome with a text, `more` content blocks after it, and `data`."""
+        """Return an outcome with a text, then `more` content blocks, and `data`."""
         return cls(content=[{"type": "text", "text": text}, *more], data=data and data.model_dump())
 
 
 class CatalogEntry:
-    """Describes a tool for the catalog, for `docs/tools.md` and for the checks of a call."""
+    """Describes a tool for the catalog, for `docs/tools.md` and for checks of calls."""
 
     name: ClassVar[str]
     description: ClassVar[str]
     family: ClassVar[str]
-    """The family of its jobs; the tool's name unless the tool sets another."""
+    """The family of its jobs. The default is the tool's name."""
     Input: ClassVar[type[BaseModel]]
     """The model of its input. Unknown fields are ignored."""
     Output: ClassVar[type[BaseModel] | None] = None
-    """The model of `Outcome.data`; None when the tool promises none."""
+    """The model of `Outcome.data`, or None if the tool promises no data."""
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
-    """Whether a call takes an `Idempotency-Key`, and the same key gives the same job."""
+    """Whether calls accept an `Idempotency-Key`, so that the same key returns the same job."""
     effect: ClassVar[bool] = False
     settings_used: ClassVar[tuple[str, ...]] = ()
     """The names of the settings that the tool reads."""
     requirements: ClassVar[str] = ""
-    """What the tool needs and what it does without it, in Markdown."""
+    """The tool's requirements and its behaviour without them, in Markdown."""
 
     def __init_subclass__(cls) -> None:
         if "name" in cls.__dict__ and not hasattr(cls, "family"):
             cls.family = cls.name
 
     def available(self) -> bool:
-        """Return True if everything that the tool needs is configured."""
+        """Return True if the tool's requirements are configured."""
         return True
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
-        """Return the most units that a call with the `Input` `given` is billed for, by kind. They are held before the
-        call begins (`accounts.money.PER_USE`)."""
+        """Return the most units by kind that a call with the `Input` `given` may cost. They are held before the call
+        (`accounts.money.PER_USE`)."""
         return {}
 
 
 class Tool(CatalogEntry):
-    """A tool that does its work itself, in `run`.
+    """A tool that does its own work in `run`.
 
-    After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may already have
-    happened fails with `outcome_unknown`, unless the tool sets `repeatable = True`: such a tool recognises its earlier
-    work by `ToolContext.key`.
+    After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may have happened
+    fails with `outcome_unknown`, unless the tool sets `repeatable = True`. Such a tool recognises its earlier work by
+    `ToolContext.key`.
     """
 
     group: ClassVar[str] = ""
-    """The group by which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server. Tools
-    without one are in its first request, with those of the `project` of the chat, and of `skills` if that has some."""
+    """The group with which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server.
+
+    The model's first request has the tools without a group. It also has the `project` group if the chat has a project,
+    and the `skills` group if that project has skills.
+    """
     repeatable: ClassVar[bool | None] = None
-    """Whether a call that a crash interrupted may be made again; None: if it has no effect (`repeatable`)."""
+    """Whether a call may be repeated after a crash. None: only if it has no effect (`repeatable`)."""
     always_waits: ClassVar[bool] = False
-    """Whether every call waits for approval, whatever the settings say."""
+    """Whether every call needs approval, whatever the settings say."""
     shows: ClassVar[bool] = False
-    """Whether a model that sees is shown the pictures of its results."""
+    """Whether a model with vision sees the pictures of its results."""
     needs_sight: ClassVar[bool] = False
-    """Whether only a model that sees is offered the tool."""
+    """Whether only models with vision get the tool."""
     keeps_state: ClassVar[bool] = False
-    """Whether a call may have another result after other calls of the tool by the run."""
+    """Whether other calls of the tool in the run may change a call's result."""
 
     def fetches(self, given: Any) -> Sequence[str]:
-        """Return the addresses of strangers that the input names and the tool would fetch (docs/privacy.md)."""
+        """Return addresses of strangers in the input that the tool would fetch (docs/privacy.md)."""
         return ()
 
     def reads(self, given: Mapping[str, Any]) -> bool:
-        """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes
-        such calls at the same time, and any other alone."""
+        """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes such calls at
+        the same time, and any other alone."""
         return False
 
     async def preview(self, given: Any, context: ToolContext) -> str:
-        """Return what a call would change, as a diff for the person who approves it; empty for most tools. Raises
-        `WorkFailure` for a call that would fail."""
+        """Return the diff that a call would cause, for the person who approves it; "" for most tools.
+
+        Raises `WorkFailure` if the call would fail.
+        """
         return ""
 
     async def run(self, given: Any, context: ToolContext) -> Outcome:
-        """Do the work. `given` is an `Input`. Long CPU work goes to a thread (`asyncio.to_thread`), and looks there
-        from time to time whether it is to stop (`tools.support.stopping`)."""
+        """Do the work. `given` is an `Input`.
+
+        Run long CPU work in a thread (`asyncio.to_thread`). It must check from time to time whether to stop
+        (`tools.support.stopping`).
+        """
         raise NotImplementedError
 
 
 def repeatable(tool: Tool) -> bool:
-    """Return True if a call of the tool that a crash interrupted may be made again."""
+    """Return True if a call of the tool may be repeated after a crash."""
     return not tool.effect if tool.repeatable is None else tool.repeatable
 
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """The arguments of each tool that the catalog constructs."""
+    """The arguments with which the catalog constructs each tool."""
 
     settings: Settings
     complete: Complete | None = None
-    """Asks the language model; None when there is none."""
+    """Asks the language model. None if there is none."""
 
 
 class BaseTool(Tool):
     """Base class of the tools that the catalog discovers.
 
-    To add a tool, write one module in `agentsvc_nb/tools` with a subclass that has `name`, `description`, `Input`,
-    `Output` and `async def run(self, given, context)`, its `group`, and `settings_used` and `requirements` for the
-    docs. Heavy libraries are imported by `run`, because every module is imported when the service starts.
+    To add a tool, write one module in `agentsvc_nb/tools` with a subclass. It defines `name`, `description`, `Input`,
+    `Output` and `async def run(self, given, context)`, its `group`, and for the docs `settings_used` and
+    `requirements`. Import heavy libraries in `run`, because the service imports every module when it starts.
     """
 
     scripted_only: ClassVar[bool] = False
-    """Whether the tool exists only with the `scripted` model: a tool for tests."""
+    """Whether the tool exists only with the `scripted` model, for tests."""
 
     def __init__(self, services: ToolServices) -> None:
         self.services = services
 
 
 class ReadingTool(BaseTool):
-    """Base class of the tools whose calls only read."""
+    """Base class of tools that only read."""
 
     def reads(self, given: Mapping[str, Any]) -> bool:
         return True
 
 
 async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Meter) -> M:
-    """Ask the model for an object of the given shape; `meter`, the tool's context, counts the tokens.
+    """Ask the model for an object of this shape. `meter`, the tool's context, counts the tokens.
 
-    Raises `WorkFailure`: `not_configured` without a model, `output_schema_mismatch` for an answer that does not fit.
+    Raises `WorkFailure`: `not_configured` without a model, `output_schema_mismatch` if the answer does not fit.
     """
     if complete is None:
         said = f"This takes a language model: set {variable('model')} (see docs/models.md)."

@@ -1,4 +1,4 @@
-"""`research_shortform`: facts of stored videos by their transcripts, and a language model's ideas for new ones."""
+"""`research_shortform`: facts about stored videos from their transcripts, and a language model's ideas for new ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ResearchShortformInput(BaseModel):
 
 
 class VideoFacts(BaseModel):
-    """What can be counted in a video with a transcript."""
+    """The facts that can be counted in a video with a transcript."""
 
     media_id: str
     duration_s: float | None
@@ -48,7 +48,7 @@ HOOK_SECONDS: Final = 3.0
 
 
 def measure_video(media_id: str, duration_s: float | None, transcript: Mapping[str, Any]) -> VideoFacts:
-    """Return the facts of a video by its transcript, whose segments are `{start_s, end_s, text}`, in order.
+    """Return facts about a video from its transcript, whose segments are `{start_s, end_s, text}`, in order.
 
     >>> said = {"start_s": 1.0, "end_s": 3.0, "text": "Stop buying tents"}
     >>> measure_video("m", 10.0, {"segments": [said]}).words_per_minute
@@ -83,7 +83,7 @@ class _Ideas(BaseModel):
 
 
 class ResearchShortform(BaseTool):
-    """Computes facts of the videos; ideas are added when a language model is configured."""
+    """Computes facts about videos. A configured language model adds ideas."""
 
     name: ClassVar[str] = "research_shortform"
     description: ClassVar[str] = (

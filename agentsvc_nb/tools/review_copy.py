@@ -1,4 +1,4 @@
-"""`review_copy`: measurable facts about the text of an ad, and a language model's judgement when one is configured."""
+"""`review_copy`: measurable facts about the text of an ad, and a judgement if a language model is configured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROMPT: Final = (
 
 
 class ReviewCopy(BaseTool):
-    """Computes facts about the text; a language model adds its judgement when one is configured."""
+    """Computes facts about the text. A configured language model adds its judgement."""
 
     name: ClassVar[str] = "review_copy"
     description: ClassVar[str] = (
@@ -59,7 +59,7 @@ class ReviewCopy(BaseTool):
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
     async def _judge(self, parts: dict[str, str], review: CopyReview, context: ToolContext) -> None:
-        """Add the model's judgement, or why there is none: what was counted stands without it."""
+        """Add the model's judgement, or the reason why there is none. The counted facts remain either way."""
         own = await read_brand(context.workspace)
         review.brand_files = list(own.files)
         text = "\n".join(f"{name}: {part}" for name, part in parts.items())

@@ -31,7 +31,7 @@ _PAGES: Final = ("text/html", "application/xhtml+xml", "")
 
 
 class ReviewFunnel(BaseTool):
-    """Fetches what any visitor may see. It runs no scripts."""
+    """Fetches what any visitor can see. It runs no scripts."""
 
     name: ClassVar[str] = "review_funnel"
     description: ClassVar[str] = (
@@ -77,7 +77,7 @@ class ReviewFunnel(BaseTool):
 
 
 async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int) -> Weight:
-    """Fetch at most so many of the files that a page loads."""
+    """Fetch at most `most` of the files that a page loads."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def size(url: str) -> int | None:
@@ -101,8 +101,8 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Return at most so many pages that calls to action lead to, those of the first page first; `fetcher` reaches that
-    site alone."""
+    """Return at most `most` pages to which calls to action lead, those of the first page first. `fetcher` reaches only
+    that site."""
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
     while waiting and len(found) < most:
@@ -115,7 +115,7 @@ async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> l
 
 
 async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, PageFacts]:
-    """Return a page and its facts. Raises `WorkFailure` if it can't be fetched or read, or is no page."""
+    """Return a page and its facts. Raise `WorkFailure` if it can't be fetched or read, or is not a page."""
     fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=seconds, accept="text/html,*/*;q=0.5")
     if fetched.media_type not in _PAGES:
         raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type[:100]}, not a page.")
@@ -123,12 +123,12 @@ async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, Pa
 
 
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
-    """Return a page that another leads to, and its facts; None if it can't be looked at."""
+    """Return a linked page and its facts, or None for the facts if it can't be read."""
     looked = FunnelPage(url=url, said=said, source=source, status=None)
     try:
         fetched, page = await _read(fetcher, url, FILE_SECONDS)
     except WorkFailure as failure:
-        # The fetcher reaches that site alone.
+        # The fetcher reaches only that site.
         looked.fault = "It leads to another site." if failure.code == "address_refused" else failure.message
         return looked, None
     size = fetched.transferred
@@ -145,7 +145,7 @@ def _checks(fetched: Fetched, page: PageFacts, weight: Weight) -> list[Check]:
 
 
 def _summary(review: FunnelReview) -> str:
-    """Return the failed checks as text, the most severe first."""
+    """Return the failed checks as text, most severe first."""
     failed = [check for check in review.checks if not check.passed]
     failed.sort(key=lambda check: ("high", "medium", "low").index(check.severity))
     passed, every = len(review.checks) - len(failed), len(review.checks)

@@ -1,4 +1,4 @@
-"""`send_email`: writes a mail into the workspace; sends it, if asked to, to recipients that the operator allows."""
+"""`send_email`: write a mail into the workspace, and on request send it to recipients that the operator allows."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ TEXT_CHARS: Final = 200_000
 ATTACHMENTS_MAX: Final = 10
 ADDRESS_CHARS: Final = 254
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-"""Control characters (tabs included) and the other line separators, for a regular expression's `[...]`."""
+"""Control characters (including tabs) and the other line separators, for `[...]` in a regular expression."""
 
 
 Address = Annotated[
     str,
-    # ASCII without "?": an encoded word (=?utf-8?q?...?=) would be read as another address.
+    # ASCII without "?", because mail programs would read an encoded word (=?utf-8?q?...?=) as another address.
     StringConstraints(
         pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
         max_length=ADDRESS_CHARS,
@@ -79,7 +79,7 @@ NOBODY: Final = "agent@localhost.invalid"
 
 
 class SendEmail(BaseTool):
-    """Writes the .eml file before sending, so that every message sent is also in the workspace."""
+    """Writes the .eml file before sending, so that the workspace has every sent message."""
 
     name: ClassVar[str] = "send_email"
     description: ClassVar[str] = (
@@ -97,7 +97,7 @@ class SendEmail(BaseTool):
         recipients, server = list(dict.fromkeys(given.to)), self.services.settings.smtp_url
         self._check(recipients, given.dry_run)
         sender = self.services.settings.mail_from or NOBODY
-        # The same when the mail is sent again after a crash, and unique to the call.
+        # The id is unique per call, and stays the same if a crash repeats the call.
         message_id = f"<{hashlib.sha256(context.key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
         message = EmailMessage(_POLICY)
         message["From"] = sender
@@ -125,7 +125,7 @@ class SendEmail(BaseTool):
         return Outcome(content=[{"type": "text", "text": said}], data=found.model_dump())
 
     def _check(self, recipients: list[str], dry_run: bool) -> None:
-        """Raises `recipient_refused` for a recipient that is not allowed, `not_configured` without a mail server."""
+        """Raise `recipient_refused` for a recipient that is not allowed, or `not_configured` without a mail server."""
         settings = self.services.settings
         missing = [variable(name) for name in self.settings_used if not getattr(settings, name)]
         if missing and not dry_run:
@@ -140,22 +140,22 @@ class SendEmail(BaseTool):
 
 # ---- the message -----------------------------------------------------------------------------------------------------
 
-# Every text is taken literally. The newer policies decode an encoded word (`=?utf-8?q?...?=`) in a given text, by which
-# a subject could add headers.
+# Take every text literally. Newer policies decode encoded words (`=?utf-8?q?...?=`) in texts, with which a subject
+# could add headers.
 _POLICY: Final = compat32.clone(linesep="\r\n", mangle_from_=False)
 _TEXT: Final[dict[str, Any]] = {"cte": "quoted-printable", "content_manager": raw_data_manager}
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)([\w.+-]+)/([\w.+-]+)", re.ASCII)
-"""Types that hold messages are excluded: they may not be encoded in base64, as files are."""
+"""Exclude types that hold messages, because they must not use base64, as files do."""
 
 
 def _literal(text: str) -> str | Header:
-    """Return a text as the value of a header. A text that looks like an encoded word is encoded itself."""
+    """Return a text as a header value. Encode a text that looks like an encoded word."""
     return text if _PLAIN.fullmatch(text) and "=?" not in text else Header(text, "utf-8")
 
 
 async def _attach(message: EmailMessage, paths: list[str], context: ToolContext) -> None:
-    """Add files of the workspace. Raises `WorkFailure("invalid_tool_input")`."""
+    """Attach files of the workspace. Raise `WorkFailure("invalid_tool_input")`."""
     entries, total = {entry.path: entry for entry in await context.workspace.list()}, 0
     for path in paths:
         if (entry := entries.get(path)) is None:
@@ -170,7 +170,7 @@ async def _attach(message: EmailMessage, paths: list[str], context: ToolContext)
         async with context.workspace.open(path) as file:
             data = await asyncio.to_thread(file.read_bytes)
         main, sub = kind.groups() if kind else ("application", "octet-stream")
-        named: Any = ("utf-8", "", name)  # RFC 2231 takes any name literally
+        named: Any = ("utf-8", "", name)  # RFC 2231 accepts any name literally
         message.add_attachment(data, main, sub, filename=named, content_manager=raw_data_manager)
 
 
@@ -185,7 +185,7 @@ _LOST: Final = (
 
 
 class _Plain(smtplib.SMTP):
-    """Notes when it begins to hand over the message: a connection that breaks after that leaves the outcome unknown."""
+    """Records when it starts to send the message. A connection that breaks later leaves the outcome unknown."""
 
     handing_over = False
 
@@ -199,10 +199,10 @@ class _Encrypted(_Plain, smtplib.SMTP_SSL):
 
 
 def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
-    """Send through `smtp://` (encrypted when the server can) or `smtps://`. Returns the recipients that were refused.
+    """Send through `smtp://` (encrypted if the server can) or `smtps://`. Return the refused recipients.
 
-    Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` when no recipient gets the message, and
-    `outcome_unknown` when the server may have taken it.
+    Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` if no recipient gets the message,
+    `outcome_unknown` if the server may have accepted it.
     """
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
@@ -225,14 +225,14 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
         said = f"can't be reached, or hung up ({type(error).__name__})"
     finally:
         if smtp is not None:
-            with contextlib.suppress(OSError, smtplib.SMTPException):  # they change nothing about the message
+            with contextlib.suppress(OSError, smtplib.SMTPException):  # they do not affect the message
                 smtp.quit()
             smtp.close()
     raise WorkFailure("upstream_failed", f"The mail server {said}.")
 
 
 def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | None) -> None:
-    """Begin the session. A name and password are sent unencrypted only to this machine."""
+    """Log in. Send a name and password unencrypted only to this machine."""
     smtp.ehlo_or_helo_if_needed()
     is_safe = isinstance(smtp, smtplib.SMTP_SSL) or _is_here(host)
     if not isinstance(smtp, smtplib.SMTP_SSL) and smtp.has_extn("starttls"):

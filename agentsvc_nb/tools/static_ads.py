@@ -1,4 +1,4 @@
-"""`create_images` and `edit_image`: ads drawn from a brief, and pictures changed (docs/api/tools-and-jobs.md)."""
+"""`create_images` and `edit_image`: draw ads from a brief, and change pictures (docs/api/tools-and-jobs.md)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class _StaticAdTool(BaseTool):
 
 
 async def _making() -> Any:
-    """Return the module that draws. It is imported by the first call: Pillow takes memory, and most services never
-    draw."""
+    """Return the module that draws. The first call imports it, because Pillow takes memory that most services never
+    need."""
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
 
 
 class CreateImages(_StaticAdTool):
-    """Draws static ads with Pillow: PNG files, the same for the same brief."""
+    """Draws static ads with Pillow as PNG files. The same brief gives the same files."""
 
     name: ClassVar[str] = "create_images"
     description: ClassVar[str] = (
@@ -50,7 +50,7 @@ class CreateImages(_StaticAdTool):
 
 
 class EditImage(_StaticAdTool):
-    """Redraws an ad from the design in its file; lays text over any other picture."""
+    """Redraws an ad from the design in its file, or puts text over any other picture."""
 
     name: ClassVar[str] = "edit_image"
     description: ClassVar[str] = (

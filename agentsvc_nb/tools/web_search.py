@@ -1,4 +1,4 @@
-"""`web_search`: through the operator's SearXNG, a provider with a key, or the `ddgs` package."""
+"""`web_search`: search with the operator's SearXNG, a provider with a key, or the `ddgs` package."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SNIPPET_CHARS: Final = 500
 
 
 class WebSearch(BaseTool):
-    """Hands on the results of the configured provider."""
+    """Returns the results of the configured provider."""
 
     name: ClassVar[str] = "web_search"
     description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
@@ -77,7 +77,7 @@ class WebSearch(BaseTool):
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
     def _missing(self) -> str | None:
-        """Return the missing configuration and how to supply it; None when nothing is missing."""
+        """Return the missing configuration and how to supply it, or None if nothing is missing."""
         settings = self.services.settings
         match settings.web_search:
             case None:
@@ -109,7 +109,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
     try:
         with package.DDGS(timeout=15) as search:
             return list(search.text(query, max_results=count))
-    except Exception as error:  # its engines fail in many ways, and it documents none of them
+    except Exception as error:  # its engines raise many undocumented errors
         if "no results" in str(error).lower():
             return []
         said = f"The search engines behind ddgs did not answer ({type(error).__name__}); they limit how often one asks."
@@ -117,7 +117,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
 
 
 def _result(one: Any) -> WebResult | None:
-    """Return a result with its parts under any provider's names; None for an entry without a web address."""
+    """Return a result with the parts under any provider's names, or None if it has no web address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

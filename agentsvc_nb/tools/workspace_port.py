@@ -1,4 +1,4 @@
-"""The files of a chat as agents and tools see them. The docstrings are the contract."""
+"""The files of a chat as agents and tools see them. These docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from agentsvc_nb.documents.engine.messages import FileTables, QueryAnswer
 
 
 class WorkspaceEntry(Protocol):
-    """A file of a chat, as agents and tools see it.
+    """A file of a chat.
 
     Attributes:
-        output_type: the type of the typed output that it belongs to.
-        unreadable: why its text, or a part of it, could not be read, as far as it was tried; empty if it could.
+        output_type: the type of the typed output to which it belongs.
+        unreadable: why its text, or a part of it, could not be read; empty if it could or was not tried.
     """
 
     @property
@@ -36,41 +36,44 @@ class WorkspaceEntry(Protocol):
 
 
 COMPUTED: Final = ("table", "chart")
-"""The types of what was computed from other files of the chat: no question is answered from it unless it is named."""
+"""Types of files computed from other files of the chat. They answer questions only if the question names them."""
 RULES: Final = ("AGENTS.md", "BRAND.md")
-"""Names of files in which a chat's members give an agent rules."""
+"""Names of files with rules for agents by the chat's members."""
 SUMMARY: Final = "logs/chat-summary.md"
-"""What an agent is told of the first turns of a long chat. It writes the file itself, its tools can't. Searches do not
-find it."""
+"""The agent's summary of a long chat's first turns. Only the agent writes it, not its tools. Searches do not find
+it."""
 
 
 class Workspace(Protocol):
-    """The files of one chat. Paths are logical, relative, with `/`."""
+    """The files of one chat. Paths are logical and relative, with `/`."""
 
     async def list(self) -> Sequence[WorkspaceEntry]:
-        """All files, by path."""
+        """Return all files, sorted by path."""
         ...
 
     def open(self, path: str) -> AbstractAsyncContextManager[Path]:
-        """A local file with the content, to read only, for as long as the context lasts. Raises
-        `FileNotFoundError`."""
+        """Yield a read-only local file with the content, valid within the context. Raise `FileNotFoundError`."""
         ...
 
     async def text(self, path: str) -> str:
-        """The readable text of a file (at most 1 MB; empty when it has none). Raises `FileNotFoundError`."""
+        """Return a file's readable text (at most 1 MB, empty if it has none). Raise `FileNotFoundError`."""
         ...
 
     async def unreadable(self, path: str) -> str:
-        """A sentence that says why the text of a file, or a part of it, can't be read, such as "It needs a password.
-        Upload a copy without one."; empty if it can, or if the file is none of text. Raises `FileNotFoundError`."""
+        """Return a sentence on why a file's text, or a part of it, can't be read, for example "It needs a password.
+        Upload a copy without one."
+
+        The sentence is empty if the text can be read, or the file holds no text. Raises `FileNotFoundError`.
+        """
         ...
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Paths whose name or contents match the query (the grammar of `/files/search`), best first, at most 100."""
+        """Return at most 100 paths whose name or content matches, best first. The grammar is that of
+        `/files/search`."""
         ...
 
     async def skill(self, name: str) -> Mapping[str, str]:
-        """The texts of a skill of the chat's project, by path. Raises `FileNotFoundError`."""
+        """Return the texts of a skill of the chat's project by path. Raise `FileNotFoundError`."""
         ...
 
     @property
@@ -78,23 +81,30 @@ class Workspace(Protocol):
 
 
 class WorkspaceTables(Protocol):
-    """The tables in the files of one chat. They are read and asked in a process of their own. `query` raises
-    `WorkFailure("too_much_work")` when that takes too long or too much memory."""
+    """The tables in the files of one chat. A separate process reads and queries them.
+
+    Queries raise `WorkFailure("too_much_work")` if they take too long or too much memory.
+    """
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
-        """Return the tables of these files by path, or of all files that may have some, with those that can't be read.
-        The names of a chat's tables are unique. Raises `FileNotFoundError`."""
+        """Return the tables of these files by path, or of all files that may have some. Include files that can't be
+        read.
+
+        Table names are unique within a chat. Raises `FileNotFoundError`.
+        """
         ...
 
     async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
-        """Query the tables of these files, or of all. `save` adds the rows as CSV. Raises `FileNotFoundError`, and
-        `WorkFailure("query_failed")` with the engine's message."""
+        """Query the tables of these files, or of all. `save` adds the rows as CSV.
+
+        Raises `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMedia:
-    """A stored video, sound or picture. `open` is as `Workspace.open`."""
+    """A stored video, sound or picture. `open` is the same as `Workspace.open`."""
 
     id: str
     kind: str

@@ -1,4 +1,4 @@
-"""Palettes of ads, and contrast as WCAG 2 defines it."""
+"""Choose colours of ads, and compute contrast by WCAG 2."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Color = tuple[int, int, int]
 CONTRAST_MIN: Final = 4.5
 """WCAG 2 AA for text of any size."""
 SHAPE_CONTRAST_MIN: Final = 3.0
-"""WCAG 2.1 AA for a control's shape on its surroundings."""
+"""WCAG 2.1 AA for the shape of a control."""
 WHITE: Final[Color] = (255, 255, 255)
 INK: Final[Color] = (17, 19, 28)
 BLACK: Final[Color] = (0, 0, 0)
@@ -36,7 +36,7 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def readable(on: Color, *wishes: Color) -> Color:
-    """Return the first wish with enough contrast on the colour, else white or black, of which one always has."""
+    """Return the first wish with enough contrast on `on`, else white or black, whichever has it."""
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
     return chosen or max((WHITE, BLACK), key=lambda one: contrast(one, on))
 
@@ -48,7 +48,7 @@ def mix(one: Color, other: Color, part: float) -> Color:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of an ad. Texts on the ground have the colour `ink` where that can be read."""
+    """The colours of an ad. Texts on the ground use the colour `ink` if it is readable there."""
 
     ground: Color
     accent: Color
@@ -57,7 +57,7 @@ class Palette:
 
     @classmethod
     def of(cls, codes: Sequence[str]) -> Palette:
-        """Return the palette of a brand: ground, accent, second accent, texts. Missing colours are tones of these.
+        """Return a brand's palette: ground, accent, second accent, texts. Derive missing colours from the given ones.
 
         >>> Palette.of(["#000"]).codes()
         ['#000000', '#bfbfbf', '#606060', '#ffffff']
@@ -72,7 +72,7 @@ class Palette:
         return ["#{:02x}{:02x}{:02x}".format(*one) for one in (self.ground, self.accent, self.second, self.ink)]
 
     def button(self) -> Color:
-        """Return the first colour that stands out from the ground."""
+        """Return the first colour that contrasts with the ground."""
         wishes = (self.accent, self.second, self.ink)
         return next((one for one in wishes if contrast(one, self.ground) >= SHAPE_CONTRAST_MIN), self.ink)
 
@@ -88,4 +88,4 @@ PALETTES: Final = tuple(
         ("#a3172f", "#ffd166", "#ffe9d6"),
     )
 )
-"""For ads without colours of their own."""
+"""For ads without their own colours."""

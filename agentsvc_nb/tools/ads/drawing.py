@@ -1,5 +1,5 @@
-"""Layouts of ads. Texts always have a flat colour behind them, so that their contrast is exact, and lie in the part
-that platforms do not cover."""
+"""Draw layouts of ads. Texts have a flat background, so that contrast is exact, and stay in the part that platforms do
+not cover."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LayoutName = Literal["sun", "card", "tiles", "product", "photo"]
 PictureName = Literal["product", "logo", "background"]
 DRAWN: Final[tuple[LayoutName, ...]] = ("sun", "card", "tiles")
 _FINE: Final = 2
-"""Shapes are drawn at this scale and reduced, for smooth edges."""
+"""Shapes are drawn at this scale and then reduced, which smooths their edges."""
 _ABOVE: Final[dict[Shape, Parts]] = {"square": (0, 0, 1, 0.6), "tall": (0, 0, 1, 0.62), "wide": (0, 0, 0.6, 1)}
 _INSIDE: Final = (0.08, 0.07, 0.92, 0.93)
 WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
@@ -29,14 +29,14 @@ WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
     "product": {"square": (0, 0.5, 1, 1), "tall": (0, 0.5, 1, 1), "wide": (0, 0, 0.52, 1)},
     "photo": {"square": (0.05, 0.46, 0.95, 0.95), "tall": (0.05, 0.46, 0.95, 0.95), "wide": (0.04, 0.1, 0.6, 0.92)},
 }
-"""Where the words are, in fractions of the safe part."""
+"""The place of the words, in fractions of the safe part."""
 _PRODUCT: Final[dict[Shape, Parts]] = {
     "square": (0.08, 0, 0.92, 0.43), "tall": (0.04, 0, 0.96, 0.44), "wide": (0.62, 0.02, 1, 0.98),
 }  # fmt: skip
 TYPE: Final = {"brand": (34, 22), "headline": (144, 40), "text": (46, 24), "cta": (38, 22)}
-"""Largest and smallest size of each text, in units. The largest that fits is taken."""
+"""The largest and smallest size of each text, in units. The largest that fits is used."""
 _GAPS: Final = {"headline": 24, "text": 26, "cta": 40}
-"""Units above a text that is not the first."""
+"""The space in units above each text except the first."""
 _STEPS: Final = 30
 _LEADING: Final = 1.16
 _BASELINE: Final = 0.84
@@ -60,8 +60,8 @@ class Block(NamedTuple):
 
 
 class Design(BaseModel):
-    """What an ad is drawn from, without its pictures. Its JSON is stored in the picture's file, for `edit_image`; it is
-    untrusted: any program may have written it."""
+    """The design of an ad, without its pictures. `edit_image` reads its JSON from the picture's file. Any program may
+    have written that JSON, so do not trust it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -71,7 +71,7 @@ class Design(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     product: str | None = None
     logo: str | None = None
-    """Paths in the workspace."""
+    """`product` and `logo` are paths in the workspace."""
     size: SizeName = "square"
 
 
@@ -81,9 +81,9 @@ class Ad(Design):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     pictures: dict[PictureName, Image.Image] = Field(default_factory=dict, exclude=True)
-    """The product and the logo as RGBA, without empty edges, and the background of a `photo`."""
+    """The product and the logo as RGBA without empty edges, and the background of a `photo`."""
     own_size: Size | None = Field(default=None, exclude=True)
-    """Instead of `size`."""
+    """Replaces `size`."""
 
     @property
     def frame(self) -> Size:
@@ -91,7 +91,7 @@ class Ad(Design):
 
     @property
     def box(self) -> Box:
-        """Where the words are."""
+        """Return the place of the words."""
         return self.frame.part(WORDS[self.layout][self.frame.shape])
 
     def blocks(self) -> list[Block]:
@@ -127,10 +127,10 @@ class Ad(Design):
         return blocks
 
     def _text_block(self, name: str, text: str, family: str, step: int) -> Block:
-        """Return a text `step` of `_STEPS` steps from its largest type to its smallest."""
+        """Return a text `step` of `_STEPS` steps from its largest to its smallest type."""
         most, least = (round(size * self.frame.unit) for size in TYPE[name])
         is_bold = name != "text"
-        inset = most if name == "cta" else 0  # beside the words of a button
+        inset = most if name == "cta" else 0  # on each side of a button's words
         room = self.box[2] - self.box[0] - 2 * inset
         widest = math.floor(most * room / max(1.0, widest_word(family, is_bold, most, text)))
         if widest < least:
@@ -142,7 +142,7 @@ class Ad(Design):
         return Block(name, across, down, lines, family, size)
 
     def _logo_block(self, logo: Image.Image) -> Block:
-        """Return the logo: wide and high ones take about the same area."""
+        """Return the logo. Wide and high logos get about the same area."""
         left, top, right, bottom = self.box
         ratio, unit = logo.width / logo.height, self.frame.unit
         high = min(unit * math.sqrt(16_000 / ratio), 130 * unit, 0.6 * (right - left) / ratio, 0.2 * (bottom - top))
@@ -155,7 +155,7 @@ class Ad(Design):
 
 
 def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
-    """Return the picture, and the lowest contrast of a text on it. Takes CPU time, so call it in a thread."""
+    """Return the picture, and the lowest contrast of its texts. Takes CPU time, so call it in a thread."""
     blocks, frame, colors = ad.blocks(), ad.frame, Palette.of(ad.palette)
     if ad.layout == "photo":
         ground = ad.pictures["background"].convert("RGB")
@@ -178,7 +178,7 @@ def draw_ad(ad: Ad) -> tuple[Image.Image, float]:
 
 
 def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: Palette, chance: random.Random) -> None:
-    """Draw the shapes of a layout around the words."""
+    """Draw a layout's shapes around the words."""
     ground, accent, second = colors.ground, colors.accent, colors.second
     _, _, right, bottom = frame.part(WORDS[layout][frame.shape])
     right, bottom = right + round(36 * frame.unit), bottom + round(36 * frame.unit)
@@ -219,7 +219,7 @@ def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: P
 
 
 def _rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
-    """Fill a box with round, smooth corners."""
+    """Fill a box with smooth, round corners."""
     across, down = _FINE * (box[2] - box[0]), _FINE * (box[3] - box[1])
     mask = Image.new("L", (across, down), 0)
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, across - 1, down - 1), _FINE * radius, 255)
@@ -227,7 +227,7 @@ def _rounded(image: Image.Image, box: Box, radius: float, fill: Color) -> None:
 
 
 def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> float:
-    """Draw a text; return the contrast of its colour with the one behind it."""
+    """Draw a text and return its contrast with the colour behind it."""
     ground, color = colors.ground, colors.ink
     left, top, right, _ = block.box
     x, anchor = (right, "rs") if runs_leftwards(ad.words.headline) else (left, "ls")
@@ -246,7 +246,7 @@ def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> flo
 
 
 def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -> None:
-    """Draw the logo, on a plate if much of it would be lost on the ground."""
+    """Draw the logo. Put a plate behind it if much of it has the ground's colour."""
     left, top, right, bottom = box
     if _lost(logo, ground) > 0.3:
         edge = (bottom - top) // 7
@@ -256,14 +256,14 @@ def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -
 
 
 def _paste(image: Image.Image, picture: Image.Image, box: Box) -> None:
-    """Draw a picture in the middle of a box, as large as that allows."""
+    """Draw a picture in the middle of a box, as large as possible."""
     left, top, right, bottom = box
     shown = ImageOps.contain(picture, (max(1, right - left), max(1, bottom - top)), Image.Resampling.LANCZOS)
     image.paste(shown, ((left + right - shown.width) // 2, (top + bottom - shown.height) // 2), shown)
 
 
 def _lost(logo: Image.Image, on: Color) -> float:
-    """Return the part of a logo's visible pixels that can hardly be told from a colour."""
+    """Return the share of a logo's visible pixels whose colour is close to `on`."""
     colors: Any = logo.resize((64, 64), Image.Resampling.NEAREST).getcolors(64 * 64)
     seen = [(count, pixel[:3]) for count, pixel in colors if pixel[3] > 128]
     lost: int = sum(count for count, one in seen if contrast(one, on) < 1.5)

@@ -1,4 +1,4 @@
-"""Fonts, the characters that they can draw, and lines of text."""
+"""Find fonts and the characters that they can draw, and break lines."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _FILES: Final[dict[str, tuple[str, str]]] = {
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
 _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
-"""Scripts from left to right whose letters change their form with their neighbours."""
+"""Left-to-right scripts whose letters change their form next to others."""
 _NAMED_MAX: Final = 5
 _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE: Final = re.compile(
     rf"[「『（【]*(?:[ァ-ヺー・]+|[{_WIDE}])[、。，．：；！？」』）】ーっゃゅょッャュョ]*|-*[^\s\-{_WIDE}「『（【]+-*|\s+|."
 )
-"""Where lines may break: at spaces and hyphens, and between the characters of scripts without spaces, except next to
-their punctuation."""
+"""Where lines may break: at spaces and hyphens, and between characters of scripts without spaces, except next to
+punctuation."""
 
 
 @lru_cache(maxsize=512)
 def font(family: str, bold: bool, size: int) -> FreeTypeFont:
-    """Return the family at a size in pixels. Raises `OSError` when the system lacks it."""
+    """Return the family at a size in pixels. Raise `OSError` if the system lacks it."""
     return ImageFont.truetype(_FILES[family][bold], size)
 
 
 @lru_cache(maxsize=1)
 def families() -> tuple[str, ...]:
-    """Return the installed families, the preferred first."""
+    """Return the installed families, preferred ones first."""
     found = []
     for family in _FILES:
         with contextlib.suppress(OSError):
@@ -60,22 +60,24 @@ def families() -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def draws(family: str, char: str) -> bool:
-    """Return True if the family draws the character, with a glyph that is not the sign for a missing one."""
+    """Return True if the family has a glyph for the character other than the sign for missing ones."""
     if char.isspace() or char in JOINERS:
         return True
     is_leftwards = unicodedata.bidirectional(char) in ("R", "AL")
     is_shaped = is_leftwards or unicodedata.category(char).startswith("M") or _JOINED.match(char)
     if is_shaped and not features.check("raqm"):  # only HarfBuzz and FriBiDi join and reorder letters
         return False
-    # Without shaping: shaping would put a lone mark on a circle.
+    # Turn off shaping, which would put a lone mark on a circle.
     probe = ImageFont.truetype(_FILES[family][True], _PROBE, layout_engine=ImageFont.Layout.BASIC)
     glyph, missing = probe.getmask(char), probe.getmask(_NO_CHARACTER)
     return (glyph.size, bytes(glyph)) != (missing.size, bytes(missing))
 
 
 def family_for(name: str, text: str) -> str:
-    """Return the preferred family that draws all of a text. Raises `WorkFailure("missing_glyphs")` when none does;
-    `name` (such as `headline`) is for the error."""
+    """Return the preferred family that can draw the whole text.
+
+    Raises `WorkFailure("missing_glyphs")` if there is none. `name` (such as `headline`) is for the error.
+    """
     missing = {family: [char for char in dict.fromkeys(text) if not draws(family, char)] for family in families()}
     best = min(missing, key=lambda family: len(missing[family]))
     if left := missing[best][:_NAMED_MAX]:
@@ -105,7 +107,7 @@ def widest_word(family: str, bold: bool, size: int, text: str) -> float:
 
 
 def wrap(family: str, bold: bool, size: int, text: str, room: int) -> list[str]:
-    """Return the lines of a text. They are balanced: no word is left alone on the last line if that can be helped."""
+    """Return the balanced lines of a text. Avoid a single word on the last line if possible."""
     lines = _filled(family, bold, size, text, room)
     least = round(widest_word(family, bold, size, text))
     for narrow in range(max(least, room // 2), room, max(1, room // 40)) if len(lines) > 1 else ():

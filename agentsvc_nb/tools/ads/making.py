@@ -1,4 +1,4 @@
-"""Make the pictures of `create_images` and `edit_image`: read those of the workspace, draw, and write PNG files."""
+"""Make the pictures of `create_images` and `edit_image`: read the workspace's pictures, draw, and write PNG files."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from agentsvc_nb.tools.support.untrusted import decode_picture
 from agentsvc_nb.tools.support.upstream import Upstream
 
 _SIDE: Final = 2_160
-"""The longest side of a picture that is read: no ad is larger."""
+"""The longest side of a picture when it is read. No ad is larger."""
 _SIDE_MIN: Final = 320
 _RATIO_MAX: Final = 3.0
 _VISIBLE: Final = 8
-"""Alpha above which a pixel is visible."""
+"""Pixels with a higher alpha are visible."""
 _SHOWN: Final = {"words", "palette", "layout"}
 _PROMPT: Final = "A picture without any text, as the background of an advertisement. "
 _PROMPT_CHARS: Final = 2_000
@@ -41,7 +41,7 @@ _MODEL_SECONDS: Final = 180.0
 
 
 async def create(request: ImageRequest, settings: Settings, context: ToolContext) -> Outcome:
-    """Draw the pictures of a request. Raises `WorkFailure` before anything is drawn if a text cannot be drawn."""
+    """Draw the pictures of a request. Raise `WorkFailure` before drawing if a text cannot be drawn."""
     placed = await _open_placed(context, {"product": request.product, "logo": request.logo})
     ads = {path: ad.model_copy(update={"pictures": placed}) for path, ad in designs(request).items()}
     painted: dict[Shape, Image.Image] = {}
@@ -50,7 +50,7 @@ async def create(request: ImageRequest, settings: Settings, context: ToolContext
             ads[path] = await asyncio.to_thread(_fit_layout, ad)
             continue
         photo, shape = ad.model_copy(update={"layout": "photo"}), ad.frame.shape
-        await asyncio.to_thread(photo.blocks)  # nothing is painted for texts that do not fit
+        await asyncio.to_thread(photo.blocks)  # do not paint for texts that do not fit
         if shape not in painted:
             await context.progress(0, None, f"painting a {shape} background")
             painted[shape] = await _paint(settings, _PROMPT + request.brief[:_PROMPT_CHARS], shape)
@@ -59,7 +59,7 @@ async def create(request: ImageRequest, settings: Settings, context: ToolContext
 
 
 def designs(request: ImageRequest) -> dict[str, Ad]:
-    """Return the ads by the paths of their files. The n-th is the same however many are asked for."""
+    """Return the ads by the paths of their files. The n-th ad does not depend on the number of ads."""
     key, texts, sizes = _key(request), request.texts(), list(dict.fromkeys(request.sizes))
     seed, codes = int(key[:8], 16), request.colors()
     plain = unicodedata.normalize("NFKD", texts[0].headline).encode("ascii", "ignore").decode().lower()
@@ -83,12 +83,12 @@ def designs(request: ImageRequest) -> dict[str, Ad]:
 
 
 def _key(request: ImageRequest) -> str:
-    """Return a hash of all that is drawn: the same request gives the same files."""
+    """Return a hash of everything drawn, so that the same request gives the same files."""
     return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
 
 
 def _fit_layout(ad: Ad) -> Ad:
-    """Return the ad in its layout, or else in the next one that has room for its texts."""
+    """Return the ad in its layout, or in the next one that has room for its texts."""
     for layout in (ad.layout, *DRAWN) if ad.layout in DRAWN else ():
         with contextlib.suppress(WorkFailure):
             (turned := ad.model_copy(update={"layout": layout})).blocks()
@@ -99,7 +99,7 @@ def _fit_layout(ad: Ad) -> Ad:
 async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> Outcome:
     """Draw an ad again with other texts, colours or sizes; crop any other picture and set texts on it.
 
-    Raises `WorkFailure` before anything is drawn if a text cannot be drawn.
+    Raises `WorkFailure` before drawing if a text cannot be drawn.
     """
     opened, digest = await _open_picture(context, "request.path", request.path)
     source = _flatten(opened)
@@ -121,7 +121,7 @@ async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> 
 
 
 def _read_design(picture: Image.Image) -> Ad | None:
-    """Return the ad that is stored in a picture of ours. It has no files of a photo."""
+    """Return the ad stored in one of our pictures, without files of a photo."""
     try:
         design = Design.model_validate_json(picture.info.get(DESIGN, ""))
     except ValidationError:
@@ -130,7 +130,7 @@ def _read_design(picture: Image.Image) -> Ad | None:
 
 
 def _own_size(picture: Image.Image) -> Size:
-    """Return the picture's own size, scaled into the limits of what can be drawn, with a narrow edge."""
+    """Return the picture's own size, scaled into the drawing limits, with a narrow margin."""
     low, high = sorted(picture.size)
     scale = min(_SIDE / high, max(1.0, _SIDE_MIN / low))
     wide, tall = (max(round(side * scale), _SIDE_MIN, round(high * scale / _RATIO_MAX)) for side in picture.size)
@@ -144,10 +144,10 @@ async def _draw(
     """Draw all ads and write them into the workspace, in order, as one typed output.
 
     Args:
-        edited_from: `path` and `sha256` of the picture that an edit was made from.
+        edited_from: the `path` and `sha256` of the picture that was edited.
     """
     for ad in ads.values():
-        await asyncio.to_thread(ad.blocks)  # what does not fit is refused before anything is written
+        await asyncio.to_thread(ad.blocks)  # refuse misfits before anything is written
     made: list[MadeImage] = []
     for path, ad in ads.items():
         await context.progress(len(made), len(ads), f"drawing {path}")
@@ -171,7 +171,7 @@ async def _keep(context: ToolContext, path: str, data: bytes, set_id: str) -> No
 
 
 def encode(image: Image.Image, design: str | None = None, edited_from: dict[str, str] | None = None) -> bytes:
-    """Return a PNG file with the design (JSON) and the source of an edit in text chunks."""
+    """Return a PNG file with the design (JSON) and an edit's source in text chunks."""
     info, file = PngInfo(), io.BytesIO()
     for name, text in ((DESIGN, design), (EDITED_FROM, json.dumps(edited_from) if edited_from else None)):
         if text is not None:
@@ -181,7 +181,7 @@ def encode(image: Image.Image, design: str | None = None, edited_from: dict[str,
 
 
 async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | None]) -> dict[PictureName, Image.Image]:
-    """Return pictures of the workspace without their empty edges. Raises as `_open_picture`."""
+    """Return pictures of the workspace without their empty edges. Raise the same errors as `_open_picture`."""
     found = {}
     for name, path in paths.items():
         if path is not None:
@@ -195,8 +195,10 @@ async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | N
 
 
 async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Image.Image, str]:
-    """Return a picture of the workspace as RGBA, and the SHA-256 of its file. Raises
-    `WorkFailure("invalid_tool_input")`, which names the `field`."""
+    """Return a picture of the workspace as RGBA, and the SHA-256 of its file.
+
+    Raises `WorkFailure("invalid_tool_input")`, which names the `field`.
+    """
     try:
         async with context.workspace.open(path) as file:
             picture = (await decode_picture(file, f"{field}: {path[:200]!r}", _SIDE)).image
@@ -223,7 +225,7 @@ async def _paint(settings: Settings, prompt: str, shape: Shape) -> Image.Image:
 
 
 async def _repaint(settings: Settings, picture: Image.Image, instruction: str) -> Image.Image:
-    """Return the picture, changed as the instruction says."""
+    """Return the picture, changed by the instruction."""
     files = {"image": ("picture.png", await asyncio.to_thread(encode, picture), "image/png")}
     return await _ask_model(settings, "edits", data={**_model(settings), "prompt": instruction, "n": "1"}, files=files)
 
@@ -242,7 +244,7 @@ class _Made(BaseModel):
 
 
 async def _ask_model(settings: Settings, route: str, **parts: Any) -> Image.Image:
-    """Return the picture that the image model answers with. Raises `WorkFailure`."""
+    """Return the image model's picture. Raise `WorkFailure`."""
     if settings.image_url is None:
         said = f"No image model is configured: set {variable('image_url')} to an OpenAI-compatible address."
         raise WorkFailure("not_configured", said)

@@ -1,4 +1,4 @@
-"""Inputs and outputs of `create_images` and `edit_image`, and the texts that a brief has for an ad."""
+"""Define inputs and outputs of `create_images` and `edit_image`, and read the texts of an ad from a brief."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentsvc_nb.tools.port import Filled, WorkspacePath
 # ---- the brief -------------------------------------------------------------------------------------------------------
 
 LABELS: Final = ("headline", "text", "cta", "brand")
-"""Labels of printed texts, in English and in any case."""
+"""Labels of printed texts, in English. Case does not matter."""
 _LINE: Final = re.compile(
     rf"(?i)[ \t>*_#•-]*(?:\d+[.)][ \t]+)?[*_]*({'|'.join(LABELS)}|colou?rs?)[*_]*[ \t]*[:：][*_]*[ \t]*(\S.*)"
 )
@@ -38,7 +38,7 @@ class Texts(BaseModel):
 
 
 def labelled_lines(brief: str) -> dict[str, list[str]]:
-    """Return the texts behind each label, in order. A label counts only at the beginning of a line.
+    """Return the texts after each label, in order. Labels count only at the start of a line.
 
     >>> labelled_lines("Budget EUR 240,000\\n**Headline:** Pack light\\n- CTA: “Shop tents”")
     {'headline': ['Pack light'], 'cta': ['Shop tents']}
@@ -52,7 +52,7 @@ def labelled_lines(brief: str) -> dict[str, list[str]]:
 
 
 def _without_marks(text: str) -> str:
-    """Return a text without the emphasis and the quotation marks around it."""
+    """Return a text without surrounding emphasis and quotation marks."""
     for marks in ("*_", "*_", "*_", _QUOTES):
         if len(text) > 2 and text[0] in marks and text[-1] in marks:
             text = text[1:-1].strip()
@@ -70,16 +70,16 @@ def one_line(text: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Return True for controls, marks of direction and variation selectors. Joiners shape their neighbours."""
+    """Return True for controls, direction marks and variation selectors, but not for joiners, which shape letters."""
     return "\ufe00" <= char <= "\ufe0f" or (unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in JOINERS)
 
 
 # ---- inputs and outputs ----------------------------------------------------------------------------------------------
 
 DESIGN: Final = "agentsvc-design"
-"""The text chunk of a drawn PNG that holds its design as JSON; `words` are the texts on it."""
+"""The text chunk of a drawn PNG with its design as JSON. `words` are its texts."""
 EDITED_FROM: Final = "agentsvc-edited-from"
-"""The text chunk of a PNG of `edit_image`: `path` and `sha256` of the picture it was made from, as JSON."""
+"""The text chunk of an `edit_image` PNG with the `path` and `sha256` of its source as JSON."""
 PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
 TEXT_CHARS: Final = 500
@@ -88,11 +88,11 @@ Shape = Literal["tall", "square", "wide"]
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels."""
 Parts = tuple[float, float, float, float]
-"""A box in fractions of another."""
+"""A box in fractions of another box."""
 
 
 class Size(NamedTuple):
-    """A size of ads in pixels, and how much of each edge the platform may cover with buttons, names and captions."""
+    """An ad's size in pixels, and how much of each edge the platform may cover with buttons, names and captions."""
 
     width: int
     height: int
@@ -103,12 +103,12 @@ class Size(NamedTuple):
 
     @property
     def safe(self) -> Box:
-        """The part that no platform covers."""
+        """Return the part that no platform covers."""
         return self.left, self.top, self.width - self.right, self.height - self.bottom
 
     @property
     def unit(self) -> float:
-        """The unit of type in pixels: one on a square of 1080 pixels."""
+        """Return the unit of type in pixels, which is one pixel on a square of 1080."""
         return math.sqrt(self.width * self.height) / 1080
 
     @property
@@ -131,7 +131,7 @@ SIZES: Final[dict[SizeName, Size]] = {
     "landscape": Size(1200, 628, 38, 60, 38, 60),  # link previews
     "wide": Size(1920, 1080, 54, 96, 86, 96),  # video players: their bar of progress
 }
-"""From the platforms' help pages, checked 2026-11. They change now and then."""
+"""From the platforms' help pages, checked 2026-11. They change occasionally."""
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]
 BrandColors = Annotated[
     list[BrandColor],
@@ -147,7 +147,7 @@ class AdInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     def given_texts(self) -> dict[str, str]:
-        """Return the texts that replace those of the brief or of the ad."""
+        """Return the texts that replace those of the brief or the ad."""
         return {label: one_line(text) for label in LABELS if (text := getattr(self, label, None)) is not None}
 
 
@@ -188,9 +188,9 @@ class ImageRequest(AdInput):
     )
 
     def texts(self) -> list[Texts]:
-        """Return the texts of each ad, one for each headline.
+        """Return the texts of each ad. Each headline has one ad.
 
-        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`; fewer of them take turns.
+        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`. Fewer of them repeat in turn.
         """
         lines = labelled_lines(self.brief) | {label: [text] for label, text in self.given_texts().items()}
         return [
@@ -199,7 +199,7 @@ class ImageRequest(AdInput):
         ]
 
     def colors(self) -> list[str]:
-        """Return the colours of the call, else those of the `Colors:` lines of the brief."""
+        """Return the colours of the call, else those of the brief's `Colors:` lines."""
         codes = [code for line in labelled_lines(self.brief).get("colors", []) for code in _HEX.findall(line)]
         return self.brand_colors or codes[:4]
 

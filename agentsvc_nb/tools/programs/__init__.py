@@ -1,1 +1,1 @@
-"""Runs a model's Python programs, in a sandbox that reaches nothing but the files of the chat (docs/decisions/15)."""
+"""Run a model's Python programs in a sandbox that reaches only the chat's files (docs/decisions/15)."""

@@ -1,4 +1,4 @@
-"""Make the command that starts a sandbox by bubblewrap, and check whether this machine can run it."""
+"""Build the bubblewrap command for a sandbox, and check whether this machine can run it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ PACKAGES: Final = {
     "docx": "python-docx",
     "pptx": "python-pptx",
 }
-"""The modules that a program can import besides the standard library, with the names of their packages."""
+"""The modules that a program can import in addition to the standard library, with their packages' names."""
 WORK_BYTES: Final = 256_000_000
-"""The most that a program may write in all files together. They are in memory."""
+"""The most bytes of all files that a program writes. They are in memory."""
 SCRATCH_BYTES: Final = 64_000_000
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
 PACKAGES_AT: Final = "/python/packages"
 SUPERVISOR: Final = "/python/supervisor.py"
 _SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
-"""Not imported: the service runs where what it imports is not there, too."""
+"""Not imported, because the service also runs where its imports are missing."""
 _PYTHON: Final = "/python/bin/python"
 _CONFIG: Final = "/tmp/matplotlib"
 _THREADS: Final = str(min(os.cpu_count() or 1, 4))
@@ -53,13 +53,13 @@ _VARIABLES: Final = {
     "LD_LIBRARY_PATH": "/python/lib",
     "MPLCONFIGDIR": _CONFIG,
     "MPLBACKEND": "Agg",
-    # Each thread of these libraries reserves memory, and some start one for each processor.
+    # Each thread of these libraries reserves memory, and some libraries start one per CPU.
     "OPENBLAS_NUM_THREADS": _THREADS,
     "OMP_NUM_THREADS": _THREADS,
 }
 _FIRST_USER: Final = 1_900_000_000
 _USERS: Final = 200_000_000
-"""User ids that nothing else gives out: above those of containers, below what some programs take for negative."""
+"""Unused user ids: above those of containers, and below those that some programs read as negative."""
 _ALL_USERS: Final = ["0", "0", str(0xFFFFFFFF)]
 _NAME: Final = re.compile(r"[\w.-]+")
 _NOT_CODE: Final = re.compile(r"|\.\.|__pycache__|.*\.dist-info")
@@ -81,7 +81,7 @@ log = logging.getLogger(__name__)
 
 
 def missing_requirement() -> str | None:
-    """Return why no program can be run here, and how to change that; None if programs can be run."""
+    """Return why this machine can't run programs and how to fix it, or None if it can."""
     if sys.platform != "linux":
         return NOT_LINUX
     if shutil.which("bwrap") is None:
@@ -96,7 +96,7 @@ def missing_requirement() -> str | None:
 
 @cache
 def _probe() -> str | None:
-    """Return what bubblewrap says when it cannot make a sandbox; None when it can."""
+    """Return bubblewrap's message if it cannot create a sandbox, else None."""
     try:
         done = _run("pass", _PROBE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -107,7 +107,7 @@ def _probe() -> str | None:
 
 @cache
 def font_list() -> tuple[str, bytes] | None:
-    """Return the name and content of matplotlib's list of fonts, which takes it a second to make; None if it failed."""
+    """Return the name and content of matplotlib's font list, which takes a second to build, or None on failure."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = _run(_FONTS, _FONTS_SECONDS)
         if done.returncode == 0:
@@ -128,7 +128,7 @@ print(open(f"{_CONFIG}/{{name}}").read())
 
 
 def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run source of ours in a sandbox."""
+    """Run our own source in a sandbox."""
     with Confinement().command(["-c", source]) as (command, handles):
         return subprocess.run(
             command,
@@ -141,14 +141,15 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 
 def is_root() -> bool:
-    """Return True if this process is the machine's root, and not that of a user namespace, which has few users."""
+    """Return True if this process is the machine's root. A user namespace's root does not count, as it has few
+    users."""
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
 
 
 def unused_user() -> int:
-    """Return the id of a user that nobody is, another one at each call."""
+    """Return the id of an unused user. Each call returns another id."""
     return _FIRST_USER + secrets.randbelow(_USERS)
 
 
@@ -158,9 +159,9 @@ class Confinement:
 
     Attributes:
         fonts: `font_list`.
-        user: an unused user, for the program of a service that runs as root: a user namespace would make it another
-            name of root, for whom the kernel has no limit of processes. None: the service's own user, in a user
-            namespace.
+        user: an unused user for the programs of a service that runs as root. In a user namespace, the program would be
+            root under another name, and the kernel does not limit root's processes. None uses the service's own user in
+            a user namespace.
     """
 
     fonts: tuple[str, bytes] | None = None
@@ -168,8 +169,8 @@ class Confinement:
 
     @contextlib.contextmanager
     def command(self, arguments: Sequence[str], work_bytes: int = WORK_BYTES) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield the command that runs the sandbox's Python with these arguments, and the files that it must inherit.
-        The working folder holds `work_bytes`."""
+        """Yield the command that runs the sandbox's Python with these arguments, and the file handles that it must
+        inherit. The working folder holds `work_bytes`."""
         refused = syscalls.filter_here()
         assert refused is not None, "see `missing_requirement`"
         with tempfile.TemporaryFile(buffering=0) as rules, tempfile.TemporaryFile(buffering=0) as font_file:
@@ -181,7 +182,7 @@ class Confinement:
                 fonts = ["--perms", "0444", "--ro-bind-data", str(handles[1]), f"{_CONFIG}/{name}"]
             command = [
                 *("bwrap", *self._isolation(), "--seccomp", str(handles[0]), *_system(), *_interpreter()),
-                # Only these can be written to: file systems in memory, each of a bounded size.
+                # Only these folders are writable. They are in memory and have a fixed size.
                 *("--perms", "0777", "--size", str(work_bytes), "--tmpfs", "/work"),
                 *("--perms", "0777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"),
                 *("--perms", "0777", "--dir", _CONFIG, *fonts),
@@ -201,7 +202,7 @@ class Confinement:
 
 
 def _fill(file: IO[bytes], data: bytes) -> int:
-    """Write a file to be read from its beginning. Return its handle."""
+    """Write a file, rewind it, and return its handle."""
     file.write(data)
     file.seek(0)
     return file.fileno()
@@ -209,15 +210,15 @@ def _fill(file: IO[bytes], data: bytes) -> int:
 
 @cache
 def _system() -> list[str]:
-    """Bind the system's libraries, fonts and time zones, read-only, and two devices, but none of its programs."""
-    # Folders that bubblewrap makes unasked are for their owner alone.
+    """Bind the system's libraries, fonts and time zones (read-only) and two devices, but no programs."""
+    # Folders that bubblewrap creates implicitly are readable only by their owner.
     found = ["--dir", "/dev", "--dir", "/usr", "--dir", "/usr/share"]
     found += ["--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
     for folder in map(Path, _LIBRARIES):
         own = folder / (sysconfig.get_config_var("MULTIARCH") or "-")
         if folder.is_symlink():
             found += ["--symlink", os.readlink(folder), str(folder)]
-        elif own.is_dir():  # a folder for each processor: what is next to it are programs
+        elif own.is_dir():  # one folder per CPU type: the files next to it are programs
             found += ["--dir", str(folder), "--ro-bind", str(own), str(own)]
         elif folder.is_dir():
             found += _without_packages(folder, str(folder))
@@ -225,8 +226,8 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """Bind a folder of libraries without the packages of its Python: their list is private, and their addresses may
-    have keys."""
+    """Bind a folder of libraries without its Python packages. Their list is private, and their URLs may contain
+    keys."""
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"
@@ -236,7 +237,7 @@ def _without_packages(folder: Path, shown_at: str) -> list[str]:
 
 @cache
 def _interpreter() -> list[str]:
-    """Bind Python and its packages below `/python`: tracebacks show no path of this machine."""
+    """Bind Python and its packages below `/python`, so that tracebacks show no path of this machine."""
     found = ["--dir", "/python", "--dir", "/python/bin", "--dir", PACKAGES_AT]
     found += ["--ro-bind", os.path.realpath(sys.executable), _PYTHON, "--ro-bind", str(_SUPERVISOR_SOURCE), SUPERVISOR]
     for name in ("lib", "lib64"):
@@ -247,13 +248,13 @@ def _interpreter() -> list[str]:
 
 
 def _packages() -> Mapping[str, str]:
-    """Return the folders and modules of the packages and of their requirements, by name."""
+    """Return the folders and modules of the packages and their requirements by name."""
     found: dict[str, str] = {}
     wanted = list(PACKAGES.values())
     for name in wanted:
-        with contextlib.suppress(metadata.PackageNotFoundError):  # what another system or version would need
+        with contextlib.suppress(metadata.PackageNotFoundError):  # other systems or versions need it
             installed = metadata.distribution(name)
-            # Read as text: to parse the lists of large packages takes a second.
+            # Read as text, because parsing the lists of large packages takes a second.
             listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name
             parts = {re.split("[,/]", line, maxsplit=1)[0] for line in listed.splitlines()}
             found |= {part: str(installed.locate_file(part)) for part in parts if not _NOT_CODE.fullmatch(part)}

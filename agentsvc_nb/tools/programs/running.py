@@ -1,5 +1,4 @@
-"""Run programs in a sandbox that keeps their variables: start and end it, exchange files with it, read its output and
-watch its memory and processes."""
+"""Run programs in a sandbox that keeps their variables: exchange files, read output, and watch memory and processes."""
 
 from __future__ import annotations
 
@@ -25,30 +24,30 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.reading import read_json
 
 MEMORY_BYTES: Final = 2_000_000_000
-"""What all processes of a program may use together, and the address space of each."""
+"""The limit for the memory of all processes of a program, and for the address space of each."""
 PROCESSES_MAX: Final = 32
 FILES_MAX: Final = 10_000
 RESULTS_MAX: Final = 100
 PRINTED_MAX: Final = 16_000_000
-"""A program that prints more is ended."""
+"""A program that prints more bytes is ended."""
 PRINTED_KEPT: Final = 20_000
 GRACE_SECONDS: Final = 15.0
-"""How long the sandbox may take to be made, and to hand out the files."""
+"""Seconds for creating the sandbox and for returning the files."""
 WATCH_SECONDS: Final = 0.1
 IDLE_SECONDS: Final = 600.0
-"""How long variables are kept while no program runs: a run may wait for days for its user."""
+"""Seconds for which variables stay while no program runs, because a run may wait for its user for days."""
 IDLE_MAX: Final = 4
-"""Interpreters that wait for their next program; further ones end the one that has waited longest."""
+"""Interpreters that may wait for their next program. One more ends the one that has waited longest."""
 NEW_ATTEMPT: Final = "the run was interrupted, and goes on in a new process"
 _LOST: Final = "their sandbox ended, or had no room for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
 _STOPPED: Final = "the last program was stopped at a limit"
 _OWN_PROCESSES: Final = 2
-"""Bubblewrap, and the first process of the sandbox."""
+"""Bubblewrap and the first process of the sandbox."""
 _PIECE: Final = 1 << 16
 _SOCKETS: Final = re.compile(rb"sockets: used (\d+)")
 _BUFFER_BYTES: Final = 212_992
-"""Of a socket, where the kernel does not say its default."""
+"""The buffer of a socket if the kernel does not report its default."""
 SETTINGS: Final = {
     "limits": {
         "RLIMIT_AS": MEMORY_BYTES,
@@ -70,7 +69,7 @@ Keep = Callable[[str, bytes], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file of the chat that a program gets. `open` is called if the sandbox does not have its content already."""
+    """A file of the chat for a program. `open` is called only if the sandbox lacks the content."""
 
     path: str
     size: int
@@ -80,7 +79,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Python source, how long it may take, and the files that it gets."""
+    """Python source, its time limit, and its files."""
 
     code: str
     seconds: float
@@ -92,11 +91,11 @@ class Ending:
     """How a program ended.
 
     Attributes:
-        how: `exit`, `time`, `files`, `memory`, `processes`, `printed`, or `lost` if the sandbox ended before it.
+        how: `exit`, `time`, `files`, `memory`, `processes`, `printed`, or `lost` if the sandbox ended first.
         code: its exit code.
-        left_out: the number of files that it wrote and that were too many or too large to be kept.
-        alive: True if its process has stopped, alone, and another program can go on with its variables.
-        gone: why the variables of earlier programs were gone, as a clause; empty if they were not.
+        left_out: the number of written files that were too many or too large to keep.
+        alive: True if only its process remains, stopped, so that another program can use its variables.
+        gone: a clause on why earlier programs' variables were lost; empty if they were not.
     """
 
     how: str = "lost"
@@ -109,7 +108,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A sandbox that was started; `handle` is its process's, whose number may by now be another's."""
+    """A started sandbox. `handle` refers to its process, whose number may now belong to another process."""
 
     process: Process
     handle: int
@@ -118,9 +117,11 @@ class Sandbox:
     printed: asyncio.StreamReader
 
     async def run(self, program: Program, keep: Keep) -> Ending | None:
-        """Run the program; each file that it wrote or changed is given to `keep`. None if it was not begun: the sandbox
-        has ended, or no room for the files."""
-        # The sandbox prints the mark when the program has ended: until then all that is printed is the program's.
+        """Run the program, and pass each file that it wrote or changed to `keep`.
+
+        Return None if it did not start because the sandbox has ended or lacks room for the files.
+        """
+        # The sandbox prints the mark when the program has ended. All output before it is the program's.
         mark = f"\0{secrets.token_hex(16)}\0"
         if not await self._send(program, mark):
             return None
@@ -137,13 +138,13 @@ class Sandbox:
             for task in (*work, watch):
                 task.cancel()
             await asyncio.gather(*work, watch, return_exceptions=True)
-        # All have stopped. Only the process of the programs may be there again for the next one.
+        # All programs have stopped. Only the process that waits for the next program may remain.
         processes, _ = await asyncio.to_thread(measure_usage, self.process.pid)
         ending.alive = ending.alive and ending.how == "exit" and processes <= _OWN_PROCESSES + 1
         return ending
 
     async def _send(self, program: Program, mark: str) -> bool:
-        """Send the program, and of its files those that the sandbox lacks. Return False if that failed."""
+        """Send the program and the files that the sandbox lacks. Return False on failure."""
         files = [(file.path, file.size, file.sha256) for file in program.files]
         request = {"code": program.code, "seconds": program.seconds, "files": files, "mark": mark}
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
@@ -163,21 +164,23 @@ class Sandbox:
         if sys.platform != "linux":
             raise NotImplementedError(NOT_LINUX)
         self.input.close()
-        # Not by the `Process`: its `kill` may take the exit code that asyncio waits for.
+        # Do not use `Process`, whose `kill` may take the exit code for which asyncio waits.
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
     async def close(self) -> None:
-        """End the sandbox with all of its processes, and read its pipes to their end: they are closed only then."""
+        """End the sandbox with all its processes, and read its pipes to their end, which closes them."""
         self.kill()
         os.close(self.handle)
-        # Not to be cancelled half-way: what this waits for takes milliseconds.
+        # Shield this from cancellation. The wait takes milliseconds.
         await asyncio.shield(asyncio.gather(self.results.read(), self.printed.read(), self.process.wait()))
 
 
 async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sandbox:
-    """Start a sandbox with room for these files. It also ends with this process: its standard input is then closed, and
-    the kernel ends what bubblewrap has started when that has ended."""
+    """Start a sandbox with room for these files.
+
+    It ends with this process: its standard input is closed, and the kernel then ends the processes of bubblewrap.
+    """
     if sys.platform != "linux":
         raise NotImplementedError(NOT_LINUX)
     room = WORK_BYTES + sum(file.size for file in files)
@@ -191,13 +194,13 @@ async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sa
 
 
 class Interpreter:
-    """Runs programs one after the other in a sandbox that keeps their variables. After the sandbox has ended, the next
+    """Runs programs one after another in a sandbox that keeps their variables. If the sandbox has ended, the next
     program gets a new one.
 
     Args:
-        idle: the interpreters of this process that have variables and no program now, the oldest first, with the tasks
-            that end them later.
-        gone: why there are no variables now, if there were some.
+        idle: this process's interpreters with variables but without a program, oldest first, and the tasks that will
+            end them.
+        gone: why variables were lost, if there were any.
     """
 
     def __init__(self, idle: dict[Interpreter, asyncio.Task[None]], confinement: Confinement, gone: str = "") -> None:
@@ -207,7 +210,7 @@ class Interpreter:
         self._sandbox: Sandbox | None = None
 
     async def run(self, program: Program, keep: Keep) -> Ending:
-        """Run the program; each file that it wrote or changed is given to `keep`."""
+        """Run the program, and pass each file that it wrote or changed to `keep`."""
         self._stop_waiting()
         ending = None
         try:
@@ -231,7 +234,7 @@ class Interpreter:
         await self._end("the run has ended")
 
     async def _end(self, why: str) -> None:
-        """End the sandbox. The next result says why the variables are gone."""
+        """End the sandbox. The next result says why the variables are lost."""
         self._stop_waiting()
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
@@ -249,7 +252,7 @@ class Interpreter:
 
 
 async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
-    """Read how the program ended, and its files. Check every message: they come from within the sandbox, and may end
+    """Read the program's ending and its files. Check every message, because the sandbox sends it and may stop
     anywhere."""
     room = WORK_BYTES
     with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
@@ -268,7 +271,7 @@ async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep
 
 
 async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
-    """Read what the program prints, up to the mark."""
+    """Read the program's output up to the mark."""
     found, end = bytearray(), -1
     try:
         while end < 0 and (piece := await sandbox.printed.read(_PIECE)):
@@ -278,7 +281,7 @@ async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
             if len(found) > PRINTED_MAX:
                 ending.how = "printed"
                 return sandbox.kill()
-    finally:  # also after its time
+    finally:  # even after its time limit
         ending.printed = _shorten(found if end < 0 else found[:end])
 
 
@@ -290,7 +293,7 @@ def _shorten(printed: bytearray) -> str:
 
 
 async def _watch(sandbox: Sandbox, ending: Ending) -> None:
-    """Kill the sandbox once its processes together have too much memory, or are too many."""
+    """Kill the sandbox when its processes use too much memory or are too many."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         processes, memory = await asyncio.to_thread(measure_usage, sandbox.process.pid)
@@ -300,8 +303,10 @@ async def _watch(sandbox: Sandbox, ending: Ending) -> None:
 
 
 def measure_usage(root: int) -> tuple[int, int]:
-    """Return the number of processes of a tree, its root included, and their memory in bytes, including what sockets of
-    the sandbox may hold."""
+    """Return the number of processes in a tree, including its root, and their memory in bytes.
+
+    The memory includes the most that the sandbox's sockets may hold.
+    """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (stat := _read(f"/proc/{name}/stat")):
@@ -309,31 +314,32 @@ def measure_usage(root: int) -> tuple[int, int]:
     found = [root]
     for pid in found:
         found += children.get(pid, [])
-    # The second is the first of the sandbox, in whose network namespace all others are, too.
+    # The second process is the sandbox's first. All others share its network namespace.
     sockets = _socket_buffers(found[1]) if len(found) > 1 else 0
     return len(found), sockets + sum(_memory_of(pid) for pid in found)
 
 
 def _memory_of(pid: int) -> int:
-    """Return a process's memory without files. Pages that a child still shares with its parent count for both."""
+    """Return a process's memory without files. Pages that a child shares with its parent count for both."""
     lines = (line.split() for line in _read(f"/proc/{pid}/status").splitlines())
     return sum(int(line[1]) * 1024 for line in lines if line[0] in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
 
 
 def _socket_buffers(pid: int) -> int:
-    """Return the most that the sockets in a process's network namespace may hold. The kernel does not say more."""
+    """Return the most bytes that the sockets of a process's network namespace may hold. The kernel reports no exact
+    figure."""
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 
 
 @cache
 def _buffer_bytes() -> int:
-    # A buffer that is not quite full takes one more message, which may be as large.
+    # A buffer that is almost full still accepts one more message, which may be as large.
     return 2 * int(_read("/proc/sys/net/core/wmem_default") or _BUFFER_BYTES)
 
 
 def _read(path: str) -> bytes:
-    # Not by `Path`: a few hundred of these are read ten times a second. A process may have ended meanwhile.
+    # `Path` is too slow: this reads a few hundred files ten times a second. A process may end in between.
     with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:
         return file.read(_PIECE)
     return b""

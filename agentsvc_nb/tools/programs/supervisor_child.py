@@ -1,15 +1,15 @@
-"""The first process of a sandbox: runs programs in one Python process that keeps its variables, stops all that they
-started, and hands out their files.
+"""The first process of a sandbox: it runs programs in one Python process, stops their processes, and returns their
+files.
 
-It is run as a file by the interpreter within the sandbox, where there is nothing but the standard library. Its argument
-is `running.SETTINGS` with the sandbox's `user`. It reads requests, lines of JSON (`running.Sandbox.run`), from its
-standard input, which stays open as long as the service wants the sandbox: at its end this process ends, and with it, as
-the first of its process namespace, every other.
+The sandbox's interpreter runs it as a file, with only the standard library. Its argument is `running.SETTINGS` with the
+sandbox's `user`. It reads requests, one JSON line each (`running.Sandbox.run`), from its standard input. The input
+stays open while the service needs the sandbox. When it closes, this process ends, and as the first of its process
+namespace it ends all others.
 
-Each answer on the standard output has a line with the numbers of the chat's files that are lacking here, whose contents
-are then read; when the program has ended, a line that tells how; each file that it wrote, as a line with path and size,
-and the content; and a line with the number of files left out. Programs print into this process's standard error, to
-which it adds the request's `mark` at the end.
+An answer on the standard output has four parts. First comes a line with the numbers of the chat's files that the
+sandbox lacks, whose contents are read next. When the program has ended, a line says how. Each written file follows as a
+line with path and size, then the content. The last line has the number of files left out. Programs print into this
+process's standard error, to which it adds the request's `mark` at the end.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, BinaryIO, NoReturn
 
-assert sys.platform == "linux"  # for type checkers of other systems
+assert sys.platform == "linux"  # for type checkers on other systems
 
 WORK = "/work"
 LOOK_MS = 20
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a handler the first process of a namespace ignores it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a handler, the first process of a namespace ignores it
     settings = json.loads(sys.argv[1])
     if user := settings["user"]:
         os.setgroups([])
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 class Interpreter:
-    """The process in which programs run, one after the other. Between them it is stopped, with all of its threads."""
+    """The process that runs programs one after another. Between programs, all its threads are stopped."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         given, self._programs = os.pipe()
@@ -73,9 +73,9 @@ class Interpreter:
         self.alive = True
 
     def run(self, code: str, seconds: float) -> tuple[str, int]:
-        """Return how the program ended (`exit`, `time`, `files`), and its exit code. Then nothing runs in the sandbox
-        but this process."""
-        with contextlib.suppress(OSError):  # it was killed meanwhile, which is seen below
+        """Return how the program ended (`exit`, `time`, `files`) and its exit code. Afterwards no other process runs in
+        the sandbox."""
+        with contextlib.suppress(OSError):  # it may have been killed, which the code below detects
             os.kill(self._pid, signal.SIGCONT)
             os.write(self._programs, _line({"code": code}))
         how, exit_code = self._wait(seconds)
@@ -95,34 +95,37 @@ class Interpreter:
         while True:
             ready = {handle for handle, _ in self._poll.poll(LOOK_MS)}
             if 0 in ready:
-                os._exit(1)  # the service is gone, or does not wait any longer
+                os._exit(1)  # the service has ended, or has stopped waiting
             if self._codes in ready and (code := os.read(self._codes, 1)):
                 return "exit", code[0]
             with contextlib.suppress(ChildProcessError):
-                while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # a process that lost its parent is this one's child
+                while (ended := os.waitpid(-1, os.WNOHANG))[0]:  # this process inherits orphaned processes
                     if ended[0] == self._pid:
                         self.alive = False
                         return "exit", os.waitstatus_to_exitcode(ended[1])
             if time.monotonic() > ends:
                 return "time", 0
-            # A file system in memory bounds the bytes in files, and not how many files there are.
+            # A file system in memory limits the bytes in files, but not the number of files.
             found = [os.statvfs(place) for place in (WORK, "/tmp")]
             if any(one.f_files - one.f_ffree > self._files_max for one in found):
                 return "files", 0
 
 
 class Folder:
-    """The working folder: the chat's files are put there, and what programs wrote is handed out, each change once."""
+    """The working folder. It receives the chat's files and returns each file that programs changed once."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
         self._known: dict[str, str] = {}
-        """The SHA-256 of each file when no program ran, by its path; empty for one that is too large to be kept."""
+        """The SHA-256 of each file by path when no program ran; empty for files too large to keep."""
         self._of_chat: set[str] = set()
 
     def take(self, files: list[tuple[str, int, str]]) -> None:
-        """Ask for the files (path, size and SHA-256) that are not there as the chat has them, and write them. Remove
-        those that the chat has no more. End the sandbox if they don't fit."""
+        """Request the files (path, size and SHA-256) that differ from the chat's, and write them. Remove files that the
+        chat has deleted.
+
+        End the sandbox if the files don't fit.
+        """
         listed = {path for path, _, _ in files}
         for path in self._of_chat - listed:
             with contextlib.suppress(OSError):
@@ -139,8 +142,8 @@ class Folder:
                 _copy(sys.stdin.buffer, file, size)
 
     def hand_out(self) -> int:
-        """Write the files that are new or changed to the standard output. Return the number of those that are too many
-        or too large."""
+        """Write new and changed files to the standard output. Return the number of files that are too many or too
+        large."""
         count = left_out = 0
         room = self._settings["result_bytes"]
         before, self._known = self._known, {}
@@ -168,7 +171,7 @@ class Folder:
 
 
 def _new_file(path: str) -> BinaryIO:
-    """Open a new file in place of an old one. A folder stays: the files `a` and `a/b` exclude each other."""
+    """Open a new file in place of an old one. Keep folders, because the files `a` and `a/b` exclude each other."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
@@ -182,13 +185,13 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
     while size and (piece := source.read(min(size, 1 << 20))):
         target.write(piece)
         size -= len(piece)
-    target.write(bytes(size))  # in place of what a process took away that had not stopped yet
+    target.write(bytes(size))  # fills up a file that a still running process has shortened
 
 
 def _regular_files() -> Iterator[str]:
     """Yield the files of the working folder, except hidden ones and `__pycache__`."""
     folders = [WORK]
-    while folders:  # not `os.walk`: a program may nest folders deeper than Python calls
+    while folders:  # not `os.walk`: a program may nest folders deeper than Python's recursion limit
         with contextlib.suppress(OSError):
             for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
                 if entry.name.startswith(".") or entry.name == "__pycache__":
@@ -209,27 +212,27 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoReturn:
-    """Run in this process, with its limits, the programs whose source comes from `given`; write to `ended` the exit
-    code of each."""
+    """Run the programs whose source arrives from `given` in this process, with its limits. Write each exit code to
+    `ended`."""
     import gc
     import site
 
     os.dup2(2, 1)
     os.close(0)
-    os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+    os.open(os.devnull, os.O_RDONLY)  # the lowest free number
     for name, value in settings["limits"].items():
         resource.setrlimit(getattr(resource, name), (value, value))
     os.nice(10)
     sys.path[:] = [*(path for path in sys.path if path.startswith("/python/")), settings["packages"], WORK]
     site.setquit()
-    # What is imported stays: to look for garbage in it as often as Python does takes a tenth of the import's time.
+    # Imported modules stay. Python's usual garbage collection would take a tenth of the import time.
     gc.set_threshold(10_000, 10, 10)
     module = sys.modules["__main__"] = ModuleType("__main__")
     own, code = os.getpid(), 0
     with open(given, "rb") as programs:
         for number, line in enumerate(programs, 1):
             code = _run(json.loads(line)["code"], "program.py" if number == 1 else f"program{number}.py", module)
-            if os.getpid() != own:  # a process that the program started, and that came to its end, too
+            if os.getpid() != own:  # a process that the program started and that reached its end
                 break
             os.write(ended, bytes([code]))
     os._exit(code)
@@ -241,7 +244,7 @@ def _run(source: str, name: str, module: ModuleType) -> int:
     import linecache
     import traceback
 
-    # Anew for each, as one may have closed or replaced them.
+    # Open new streams for each program, because the last one may have closed or replaced them.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = out = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = faults = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
@@ -270,7 +273,7 @@ def _run(source: str, name: str, module: ModuleType) -> int:
     with contextlib.suppress(Exception):
         out.flush()
         if pyplot := sys.modules.get("matplotlib.pyplot"):
-            pyplot.close("all")  # as in a notebook: the next chart is a new one
+            pyplot.close("all")  # as in a notebook, the next chart is a new one
     return code
 
 

@@ -1,8 +1,8 @@
-"""The sandbox's filter of system calls, by libseccomp: the kernel refuses what a program that computes never needs.
+"""Filter the sandbox's system calls with libseccomp. The kernel refuses calls that computations never need.
 
-Namespaces already keep a program from the machine. The filter refuses what would make memory that no process is seen to
-use (`memfd_create`, shared anonymous memory), what reaches into other processes, and the parts of the kernel in which
-most ways out of sandboxes were found.
+Namespaces already isolate a program from the machine. The filter refuses three groups of calls. The first makes memory
+that no process appears to use (`memfd_create`, shared anonymous memory). The second reaches into other processes. The
+third uses parts of the kernel in which most sandbox escapes were found.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final
 
 MACHINES: Final = ("x86_64", "aarch64")
-"""Others number the arguments of `clone` or `mmap` differently."""
+"""Other CPUs order the arguments of `clone` or `mmap` differently."""
 MEMORY_OF_NO_PROCESS: Final = (
     "memfd_create memfd_secret shmget shmat msgget semget mq_open vmsplice remap_file_pages mlock mlock2 mlockall"
 )
@@ -33,7 +33,7 @@ KERNEL: Final = (
     "settimeofday clock_settime clock_adjtime adjtimex vhangup"
 )
 _NEW_NAMESPACES: Final = (0x20000, *(1 << bit for bit in range(25, 31)))
-"""The flags of `clone` that make a namespace of any kind but of time, which `clone` has none for."""
+"""The flags of `clone` for new namespaces. It has no flag for time namespaces."""
 _SHARED_AND_ANONYMOUS: Final = 0x21
 _UNIX: Final = 1
 _SEND_BUFFERS: Final = (7, 32)
@@ -58,7 +58,7 @@ class _Test(ctypes.Structure):
 
 @cache
 def filter_here() -> bytes | None:
-    """Return the filter as a BPF program; None without libseccomp 2.5.4 or on a processor that was not tried."""
+    """Return the filter as a BPF program, or None without libseccomp 2.5.4 or on an untested CPU."""
     try:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError:
@@ -68,25 +68,25 @@ def filter_here() -> bytes | None:
     faults = [library.seccomp_attr_set(rules, _OTHER_ARCHITECTURES, ctypes.c_uint32(_KILL))]
 
     def refuse(call: str, *tests: _Test, error: int = errno.EPERM) -> None:
-        """Refuse the call when the test of its argument holds."""
+        """Refuse the call if the tests of its arguments hold."""
         number = library.seccomp_syscall_resolve_name(call.encode())
         faults.append(library.seccomp_rule_add_array(rules, _ERROR | error, number, len(tests), (_Test * 1)(*tests)))
 
     for call in f"{MEMORY_OF_NO_PROCESS} {OTHER_PROCESSES} {NAMESPACES_AND_MOUNTS} {KERNEL}".split():
         refuse(call)
-    # Its flags lie in memory, where a filter can't look; the C library then uses `clone`.
+    # A filter can't read its flags in memory. The C library then uses `clone`.
     refuse("clone3", error=errno.ENOSYS)
     for flag in _NEW_NAMESPACES:
         refuse("clone", _Test(0, _EQUAL_UNDER_MASK, flag, flag))
     refuse("mmap", _Test(3, _EQUAL_UNDER_MASK, _SHARED_AND_ANONYMOUS, _SHARED_AND_ANONYMOUS))
-    # Of other processes: the supervisor is of the same user.
+    # Protect other processes, because the supervisor has the same user.
     refuse("prlimit64", _Test(0, _DIFFERS, 0))
     refuse("sched_setaffinity", _Test(0, _DIFFERS, 0))
     refuse("setpriority", _Test(0, _DIFFERS, 0))
     refuse("setpriority", _Test(1, _DIFFERS, 0))
     refuse("socket", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
     refuse("socketpair", _Test(0, _DIFFERS, _UNIX), error=errno.EAFNOSUPPORT)
-    # What a socket holds belongs to no process: `running.measure_usage` counts each as the default buffer.
+    # No process owns the contents of sockets. `running.measure_usage` counts each as the default buffer.
     for option in _SEND_BUFFERS:
         refuse("setsockopt", _Test(2, _EQUAL_UNDER_MASK, _INT, option))
     with tempfile.TemporaryFile() as file:

@@ -1,1 +1,1 @@
-"""What tools are made with that is too long for their own module, or shared: requests, mail, pages, copy; stopping."""
+"""Code that several tools share, or that is too long for one tool: requests, mail, pages, copy and cancellation."""

@@ -1,4 +1,4 @@
-"""Find the brand's files of a chat, and put them into the prompt of a language model."""
+"""Find the brand's files in a chat, and add them to a language model's prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace
 
 FILES_MAX: Final = 3
 CHARS_MAX: Final = 6_000
-"""Of one file."""
+"""The most characters from each file."""
 _NAMES: Final = re.compile(r"brand|marke|marque|marca|tone[-_ ]?of[-_ ]?voice|style[-_ ]?guide|voice", re.I)
 _ENDINGS: Final = frozenset({".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".pptx", ".json"})
 _TOLD: Final = (
@@ -20,16 +20,14 @@ _TOLD: Final = (
 
 
 class Brand(NamedTuple):
-    """Paths of the files that were read, and what a prompt says of them; both empty without any."""
+    """The paths of the files, and their text for a prompt; both empty if there are none."""
 
     files: tuple[str, ...] = ()
     prompt: str = ""
 
 
 async def read_brand(workspace: Workspace) -> Brand:
-    """Return the brand's files of the chat: those whose names say so, such as `BRAND.md` or `style-guide.pdf`, at most
-    three.
-    """
+    """Return at most three brand files of the chat, found by names such as `BRAND.md` or `style-guide.pdf`."""
     given = [PurePosixPath(entry.path) for entry in await workspace.list() if entry.output_type not in COMPUTED]
     named = [str(path) for path in given if path.suffix.lower() in _ENDINGS and _NAMES.search(path.stem)]
     named.sort(key=lambda path: (path.count("/"), path))

@@ -1,4 +1,4 @@
-"""Measure the text of an ad, and hold its length against the limits of platforms. Pure."""
+"""Measure the text of an ad, and compare its length with the limits of platforms. Pure."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _CHARS: Final = 4_000
 
 
 def guess_language(text: str) -> str | None:
-    """Return the language with the most of its small words in the text; None when there are none, or two languages tie.
+    """Return the language with most of its common words in the text, or None if there are none or two languages tie.
 
     >>> guess_language("Die Zelte für die ganze Familie"), guess_language("12 %")
     ('de', None)
@@ -167,7 +167,7 @@ _STOP: Final = frozenset(" ".join(SMALL_WORDS.values()).split())
 
 
 def measure_reading(text: str, language: str | None) -> Reading:
-    """Return how easily the text reads. `ease` is None for a text without words, or in a language without a formula.
+    """Return how easily the text reads. `ease` is None without words, or in a language without a formula.
 
     >>> measure_reading("The cat sat on the mat.", "en").ease
     116.1
@@ -187,7 +187,7 @@ def measure_reading(text: str, language: str | None) -> Reading:
 
 
 def count_syllables(word: str, language: str | None) -> int:
-    """Return the number of syllables, by groups of vowels; in English and French an `e` at the end is silent.
+    """Return the number of syllables by groups of vowels. In English and French a final `e` is silent.
 
     >>> [count_syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
     [1, 2, 1, 2, 2]
@@ -199,7 +199,7 @@ def count_syllables(word: str, language: str | None) -> int:
 
 
 def find_claims(text: str) -> list[Claim]:
-    """Return the claims of the text that an advertiser may have to prove, in order."""
+    """Return, in order, the text's claims that an advertiser may have to prove."""
     found = [
         (match.start(), Claim(text=" ".join(match[0].split()), kind=kind, advice=_CLAIMS[kind][1]))
         for kind, pattern in _CLAIM.items()
@@ -214,15 +214,15 @@ def find_claims(text: str) -> list[Claim]:
 
 
 def find_repeated_words(text: str) -> list[Repeated]:
-    """Return words that occur three times or more, without small ones; the most frequent first."""
+    """Return words that occur three times or more, most frequent first, without common words."""
     words = Counter(word for word in map(str.casefold, WORD.findall(text)) if len(word) > 2 and word not in _STOP)
     often = [(word, count) for word, count in words.most_common(REPEATED_MAX) if count >= REPEATED_MIN]
     return [Repeated(word=word, count=count) for word, count in often]
 
 
 class Room(NamedTuple):
-    """The characters that a platform allows for a part of an ad: it refuses more than `limit`, and hides more than
-    `shown` at first. None: no such limit."""
+    """The characters that a platform allows for a part of an ad. It refuses more than `limit`, and hides more than
+    `shown` at first. None means no such limit."""
 
     limit: int | None = None
     shown: int | None = None
@@ -264,7 +264,7 @@ _GSM = frozenset(
 
 
 def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
-    """Return the length of a part of an ad, and the platform's limits for it.
+    """Return the length of a part of an ad, with the platform's limits for it.
 
     >>> measure_part("headline_2", "Pack light", "google_search").limit
     30
@@ -278,7 +278,7 @@ def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
 
 
 def count_characters(text: str, platform: Platform | None) -> int:
-    """Return how many characters the platform counts: some count wide characters twice, and X counts every link the
+    """Return how many characters the platform counts. Some count wide characters twice, and X counts every link the
     same."""
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)

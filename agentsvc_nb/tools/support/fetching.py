@@ -1,4 +1,4 @@
-"""Fetch untrusted URLs, guarded against server-side request forgery: only public addresses are reached."""
+"""Fetch untrusted URLs, protected against server-side request forgery: only public addresses are allowed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_web_address(text: str) -> bool:
-    """Whether the text is an http or https URL with a host, of at most 2,000 characters.
+    """Return True if the text is an http or https URL with a host and at most 2,000 characters.
 
     >>> is_web_address("https://example.com/shop"), is_web_address("example.com")
     (True, False)
@@ -37,7 +37,7 @@ def is_web_address(text: str) -> bool:
 
 
 def resolve_link(base: str, link: str) -> str:
-    """Return a page's link as a whole address; empty for a link that cannot be read.
+    """Return a page's link as an absolute address, or "" if it is unreadable.
 
     >>> resolve_link("https://example.com/shop/", "../tents"), resolve_link("https://example.com/", "http://[")
     ('https://example.com/tents', '')
@@ -49,7 +49,7 @@ def resolve_link(base: str, link: str) -> str:
 
 
 def find_addresses(text: str) -> set[str]:
-    """The web addresses that a text has as words, with and without up to three marks that a sentence puts after them.
+    """Return the web addresses in a text, with and without up to three punctuation marks at their end.
 
     >>> sorted(find_addresses("Look at (https://shop.example/a?b=1)."))
     ['https://shop.example/a?b=1', 'https://shop.example/a?b=1)', 'https://shop.example/a?b=1).']
@@ -65,20 +65,22 @@ def find_addresses(text: str) -> set[str]:
 _WORD: Final = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
 _CJK_MARKS: Final = "\u2018-\u201f\u2026\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _WORD_OF_CJK: Final = re.compile(rf"https?://[^\s<>\"{_CJK_MARKS}]+", re.IGNORECASE)
-"""Chinese and Japanese have no space after a mark, so a word ends before the mark as well."""
+"""Chinese and Japanese put no space after a mark, so a word also ends before it."""
 _MARKS: Final = ".,;:!?)]}'*_`"
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-"""Ports of web servers. A fetch that reached other ports could be made to talk to a mail server or a database."""
+"""Ports of web servers. A fetch of other ports could be abused to send data to a mail server or a database."""
 
 _UNICAST: Final = ip_network("2000::/3")
 _SPECIAL: Final = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/32", "2002::/16", "3fff::/20")))
-"""Special ranges of IANA's registries that `is_global` lets in, at least in some versions of Python: protocol
-assignments, relays and tunnels (6to4, Teredo), documentation."""
+"""Special ranges of IANA's registries that some Python versions report as `is_global`: protocol assignments, relays,
+tunnels (6to4, Teredo) and documentation."""
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address belongs to the public internet: not to this machine, a private network, multicast, a range
-    for documentation, or a tunnel (IPv4-mapped, NAT64, 6to4, Teredo) that hides another address.
+    """Return True if an IP address belongs to the public internet.
+
+    It does not if it belongs to this machine, a private network, multicast, documentation, or a tunnel (IPv4-mapped,
+    NAT64, 6to4, Teredo) that hides another address.
 
     >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
     (True, False, False)
@@ -92,7 +94,7 @@ def is_public(address: str) -> bool:
 
 
 def goes_to(url: str, hosts: Container[str]) -> bool:
-    """Return True if `hosts` name the host of the address, alone or with its port."""
+    """Return True if `hosts` contain the address's host, with or without its port."""
     try:
         return _is_among(_parsed(url), hosts)
     except WorkFailure:
@@ -112,7 +114,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
-_GZIP: Final = 47  # wbits of zlib: detect gzip or zlib by the header
+_GZIP: Final = 47  # zlib's wbits: detect gzip or zlib by the header
 _SHOWN_CHARS: Final = 200
 _ELSEWHERE: Final = (
     "{!r} is not fetched: pages of {} need approval. Call the tool with that address, which then waits for it, or have "
@@ -122,8 +124,8 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An answer. `url` is the address after all redirects, `redirects` are the addresses before it, and `transferred`
-    is the size of the body as it was sent, in bytes."""
+    """A response. `url` is the address after all redirects, `redirects` are the earlier addresses, and `transferred` is
+    the size of the body as sent, in bytes."""
 
     url: str
     status: int
@@ -137,15 +139,16 @@ class Fetched:
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
     def decode(self) -> str:
-        """Return the body as text (`decode_page`). It may take seconds, so call it in a thread, not on the event
-        loop."""
+        """Return the body as text (`decode_page`). This may take seconds, so call it in a thread."""
         named = _CHARSET.search(str(self.headers.get("content-type", "")))
         return "".join(decode_page(self.body, named[1] if named else ""))
 
 
 class Fetcher:
-    """Fetches public addresses, and others whose `host` or `host:port` the operator allows. With
-    `only_hosts`, it fetches from those hosts, at any port, and from no others, whoever redirects there."""
+    """Fetches public addresses, and others whose `host` or `host:port` the operator allows.
+
+    With `only_hosts`, it fetches only from those hosts, at any port, even after redirects.
+    """
 
     def __init__(
         self, allow: tuple[str, ...] = (), resolve: Resolve | None = None, only_hosts: Collection[str] | None = None
@@ -155,7 +158,7 @@ class Fetcher:
         self._only_hosts = only_hosts
 
     def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
-        """Return a fetcher for the host of `url` and these `hosts` only; this one if `hosts` is None."""
+        """Return a fetcher for the host of `url` and these `hosts` only, or this fetcher if `hosts` is None."""
         if hosts is None:
             return self
         return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
@@ -163,10 +166,10 @@ class Fetcher:
     async def get(
         self, url: str, *, max_bytes: int = FETCH_BYTES, seconds: float = FETCH_SECONDS, accept: str = "*/*"
     ) -> Fetched:
-        """Return the answer at `url` with any status, after at most five redirects.
+        """Return the response of `url` with any status, after at most five redirects.
 
-        Raises `WorkFailure`: `address_refused` for an address that is not public, `fetch_failed` for one that can't be
-        reached, an answer larger than `max_bytes`, or when everything together takes longer than `seconds`.
+        Raises `WorkFailure`: `address_refused` if an address is not public. `fetch_failed` if an address is
+        unreachable, the response exceeds `max_bytes`, or the whole fetch takes longer than `seconds`.
         """
         import httpx
 
@@ -194,7 +197,7 @@ class Fetcher:
         pinned = url.copy_with(host=await self.address(url))
         headers = {**_HEADERS, "Accept": accept, "Host": url.netloc.decode("ascii")}
         extensions = {"sni_hostname": url.raw_host.decode("ascii")}
-        # A new client each time: a pooled connection belongs to an address, which another host may share.
+        # Use a new client each time, because a pooled connection belongs to an address that another host may share.
         async with (
             httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None) as client,
             client.stream("GET", pinned, headers=headers, extensions=extensions) as answer,
@@ -203,8 +206,10 @@ class Fetcher:
             return Fetched(str(url), answer.status_code, answer.headers, body, answer.num_bytes_downloaded)
 
     async def address(self, url: httpx.URL) -> str:
-        """The IP address to connect to: the first that the host resolves to. Raises `WorkFailure` unless all that it
-        resolves to are public, or the operator allows the host."""
+        """Return the first IP address of the host.
+
+        Raises `WorkFailure` unless all addresses of the host are public, or the operator allows the host.
+        """
         host, port = _place(url)
         if self._only_hosts is not None and not _is_among(url, self._only_hosts):
             raise WorkFailure("address_refused", _ELSEWHERE.format(str(url)[:_SHOWN_CHARS], host))
@@ -220,7 +225,7 @@ class Fetcher:
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """The IP addresses of a host by the system's resolver; empty when the host is unknown."""
+    """Return the IP addresses of a host by the system's resolver, or none if the host is unknown."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
@@ -229,8 +234,7 @@ async def _resolve(host: str, port: int) -> list[str]:
 
 
 async def _body(answer: httpx.Response, url: str, max_bytes: int) -> bytes:
-    """Return the body. It is decompressed here, piece by piece, so that a small body can't expand beyond
-    `max_bytes`."""
+    """Return the body. Decompress it piece by piece, so that a small body can't expand beyond `max_bytes`."""
     packed = answer.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate")
     unpack = zlib.decompressobj(_GZIP) if packed else None
     body = bytearray()

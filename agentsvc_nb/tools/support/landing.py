@@ -1,4 +1,4 @@
-"""The contents of a landing page, checks of them by rules with numeric limits, and where the page leads. Pure."""
+"""Extract the contents of a landing page, check them by rules with limits, and find its links. Pure."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Form(BaseModel):
 
 
 class Weight(BaseModel):
-    """Bytes as they were sent."""
+    """Sizes in bytes as sent."""
 
     html_bytes: int
     total_bytes: int = Field(description="The page and what it loads, as far as it was fetched.")
@@ -66,7 +66,7 @@ class Weight(BaseModel):
 
 
 class FunnelPage(BaseModel):
-    """A page that the one before leads to."""
+    """A page to which the previous one links."""
 
     url: str
     said: str = Field(description="The call to action that leads to it.")
@@ -113,7 +113,7 @@ _FILES: Final[dict[str, tuple[FileKind, str]]] = {
     "link": ("style", "href"), "script": ("script", "src"), "img": ("image", "src"),
 }  # fmt: skip
 _LISTED: Final = 200
-"""At most so many headings, actions and so on are kept of a page."""
+"""The most headings, actions and so on that are kept per page."""
 _TEXT_CHARS: Final = 300
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SILENT: Final = frozenset({"hidden", "submit", "button", "image", "reset"})
@@ -128,7 +128,7 @@ _LOOKS: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta)(?:$|[\s_-])", re.I)
 
 
 class PageFacts(PageContents):
-    """The contents of a page, and what only the checks need."""
+    """The contents of a page, plus facts that only the checks need."""
 
     metas: dict[str, str]
     files: list[tuple[FileKind, str]]
@@ -136,7 +136,7 @@ class PageFacts(PageContents):
 
 
 def extract_facts(html: str) -> PageFacts:
-    """Return the facts of a page's HTML; run it in a process with limits (`tools.support.untrusted`).
+    """Return the facts of a page's HTML. Run it in a limited process (`tools.support.untrusted`).
 
     Raises:
         ValueError: Elements are nested too deeply.
@@ -156,7 +156,7 @@ def extract_facts(html: str) -> PageFacts:
     ]
     headings = [Heading(level=int(tag.tag[1]), text=text) for tag, text in texts if tag.tag in _HEADINGS and text]
     images = [image.get("alt") for image in whole.iter("img")]
-    # Each label is read once: a page may have a label around a hundred thousand fields.
+    # Read each label once, because one label may surround a hundred thousand fields.
     labels = {label: visible_text(label)[:_TEXT_CHARS] for label in whole.iter("label")}
     return PageFacts(
         language=whole.get("lang") or None,
@@ -197,7 +197,7 @@ def _action(element: Any, text: str) -> Action | None:
 
 
 def _form(form: Any, labels: Mapping[Any, str]) -> Form:
-    """Return a form with the fields that a visitor fills in, each with the words that label it."""
+    """Return a form with the fields for its visitor, each with its label's words."""
     found = Form(method=form.get("method", "get").lower(), action=form.get("action", ""), fields=[])
     by_id = {label.get("for"): text for label, text in labels.items() if label.get("for")}
     for control in form.iter("input", "select", "textarea"):
@@ -225,7 +225,7 @@ TOTAL_BYTES: Final = 3 * MB
 FILES_MAX: Final = 60
 WORDS_MIN: Final = 30
 _Row = tuple[str, bool, Severity, str, str]
-"""The name of a check, whether it passed, its severity, what was found, and advice if it did not pass."""
+"""A check's name, whether it passed, its severity, its finding, and advice if it failed."""
 _VIEWPORT: Final = "Without a viewport phones show the page tiny: width=device-width, initial-scale=1."
 _ACTIONS: Final = f"Give one main action, and not more than {ACTIONS_MAX} in all."
 _TEXT: Final = "The page may be drawn by its scripts, which this review does not run."
@@ -288,13 +288,14 @@ _DOES: Final = re.compile(
     r"log[-_]?out|sign[-_]?out|abmelden|unsubscribe|delete|remove|add[-_]?to[-_]?cart|\badd=|/cart/(?:add|change)|token=",
     re.I,
 )
-"""Addresses that may do something when they are only fetched."""
+"""Addresses that may trigger an action when fetched."""
 _NO_PAGE: Final = re.compile(r"\.(?:pdf|zip|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|svg|mp4|mp3|exe|dmg|apk)$", re.I)
 
 
 def find_next_pages(page: PageFacts, at: str) -> list[tuple[str, str]]:
-    """Return the pages of the same site that calls to action lead to, as (address, words), in the order of the page;
-    without those that may do something when they are fetched.
+    """Return the pages of the same site to which calls to action lead, as (address, words) in page order.
+
+    Leave out addresses that may trigger an action when fetched.
 
     >>> find_next_pages(extract_facts('<a class=btn href="/buy?size=2#top">Buy now</a>'), "https://shop.example/")
     [('https://shop.example/buy?size=2', 'Buy now')]
@@ -309,7 +310,7 @@ def find_next_pages(page: PageFacts, at: str) -> list[tuple[str, str]]:
 
 
 def describe_hidden(page: PageFacts) -> list[str]:
-    """Return what of a page can't be known without running its scripts, as sentences."""
+    """Return sentences on what scripts may add to the page."""
     found = []
     if page.scripts and page.words < WORDS_MIN:
         found.append(

@@ -1,5 +1,5 @@
-"""How work ends when its run or job is cancelled: nobody can stop a thread from outside, so long work in one looks from
-time to time; and what must not be left half done is done to its end."""
+"""Stop work when its run or job is cancelled. Long work in a thread must check for this, because nothing can stop a
+thread. Work that must not be left half done runs to its end."""
 
 from __future__ import annotations
 
@@ -20,43 +20,44 @@ _event: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 
 
 class Stopped(Exception):
-    """The run or job that the work was for has ended. Nobody waits for its result."""
+    """The run or job of this work has ended. Nothing waits for the result."""
 
 
 def begin() -> threading.Event:
-    """Begin work in the present context, and in the tasks and threads that it starts. Return an event: set it to stop
-    the work."""
+    """Start stoppable work in this context and in its tasks and threads. Return the event that stops the work when
+    set."""
     event = threading.Event()
     _event.set(event)
     return event
 
 
 def check() -> None:
-    """Raise `Stopped` when the present work is to stop."""
+    """Raise `Stopped` if the current work must stop."""
     event = _event.get()
     if event is not None and event.is_set():
         raise Stopped
 
 
 class ReadTooLong(Exception):
-    """A read used up its processor time."""
+    """A read used up its CPU time."""
 
 
 _LOOK_SECONDS: Final = 0.02
 WALL_SHARE: Final = 0.2
-"""The share of the time on the wall that counts where processor time is not told."""
+"""The share of elapsed time that counts as CPU time if the system does not report CPU time."""
 
 
 class ReadTime:
-    """A budget of processor time for a read, counted in the thread that creates it; unlimited without `seconds`. It is
-    used up when the read's run or job is cancelled. Any thread may ask whether it is over.
+    """A CPU time budget for a read, counted in the thread that creates it; unlimited without `seconds`.
 
-    A budget of wall-clock time would fail ordinary reads on a busy machine.
+    It is also used up when the read's run or job is cancelled. Any thread may check it.
+
+    A budget of elapsed time would fail ordinary reads on a busy machine.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self._clock: Callable[[], float] | None = None
-        if seconds is not None:  # the clocks of threads are system calls, which the many short reads need not pay for
+        if seconds is not None:  # thread clocks need system calls, which short reads avoid
             self._clock = _clock_of_this_thread()
             self._end = self._clock() + seconds
         self._next_look = 0.0
@@ -67,7 +68,7 @@ class ReadTime:
         return is_stopped or (self._clock is not None and self._clock() > self._end)
 
     def check(self) -> None:
-        """Raise `ReadTooLong` when the time is used up. Read the clock, a system call, at most 50 times a second."""
+        """Raise `ReadTooLong` if the time is used up. Read the clock, a system call, at most 50 times a second."""
         if (now := clock.monotonic()) >= self._next_look:
             self._next_look = now + _LOOK_SECONDS
             if self.is_over():
@@ -75,15 +76,17 @@ class ReadTime:
 
 
 def _clock_of_this_thread() -> Callable[[], float]:
-    """Return a clock of the calling thread's processor time in seconds, for any thread. Where the system does not tell
-    it to others, it is a share of the time on the wall, so that a busy machine fails no ordinary read."""
+    """Return a clock of this thread's CPU time in seconds, which any thread may call.
+
+    If other threads can't read CPU time, return a share of elapsed time, so that a busy machine fails no ordinary read.
+    """
     if sys.platform in ("win32", "darwin"):
         return lambda: clock.monotonic() * WALL_SHARE
     return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work` to its end, also when the caller is cancelled meanwhile. Raises that `CancelledError` afterwards."""
+    """Await `work` to its end, even if the caller is cancelled. Then raise that `CancelledError`."""
     task, cancelled = asyncio.create_task(work), False
     while not task.done():
         try:
@@ -96,4 +99,4 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
             raise asyncio.CancelledError
         return task.result()
     finally:
-        del task  # it holds its exception, and that this frame
+        del task  # it holds its exception, which holds this frame

@@ -1,6 +1,6 @@
-"""Read pages, pictures and PDFs that strangers made, in a process with limits that ends after its answer.
+"""Read untrusted pages, pictures and PDFs in a limited process that ends after its answer.
 
-Such a file may be made to be slow to read, or to break a parser.
+Strangers may craft such files to be slow to read or to break a parser.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _pictures: Final = ChildPool(_CHILD, Limits(memory_bytes=3 * 2**29, cpu_seconds=
 
 
 class DecodedPicture(NamedTuple):
-    """A picture as RGBA with its `info`, how many pages its file has, and whether this one has text."""
+    """A picture as RGBA with its `info`, the number of pages in its file, and whether this page has text."""
 
     image: Image
     pages: int
@@ -39,14 +39,14 @@ async def read_text(page: Fetched) -> tuple[str, str]:
     """Return the title of a page, and its text as Markdown with absolute links.
 
     Raises:
-        WorkFailure: `no_text`: the page can't be read within the limits.
+        WorkFailure: `no_text` if the page can't be read within the limits.
     """
     found = await _read_page(page, "page_text", url=page.url)
     return found["title"], found["text"]
 
 
 async def read_facts(page: Fetched) -> PageFacts:
-    """Return what a landing page holds. Raises as `read_text`."""
+    """Return the facts of a landing page. Raise the same errors as `read_text`."""
     return PageFacts.model_validate(await _read_page(page, "page_facts"))
 
 
@@ -62,10 +62,10 @@ async def _read_page(page: Fetched, reader: str, **given: str) -> Any:
 
 
 async def decode_picture(file: Path, name: str, side: int, page: int | None = None) -> DecodedPicture:
-    """Return the picture, or a page of the PDF, upright and at most `side` pixels long.
+    """Return the picture or a page of the PDF, upright and at most `side` pixels long.
 
-    Raises `WorkFailure` with a message that begins with `name`: `invalid_tool_input` for a file that cannot be read,
-    `too_much_work` for one that takes too long or too much memory.
+    Raises `WorkFailure` with a message that begins with `name`: `invalid_tool_input` if the file cannot be read,
+    `too_much_work` if reading takes too long or too much memory.
     """
     from PIL import Image  # most services never need it
 

@@ -1,5 +1,5 @@
-"""The limited child process of `untrusted`. A question is `[reader, arguments]`, an answer what the reader returns, or
-`{"error": REASON}`, with an empty reason for a damaged file."""
+"""The limited child process of `untrusted`. A request is `[reader, arguments]`. The answer is the reader's result, or
+`{"error": REASON}` with an empty reason for a damaged file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def picture(file: str, side: int, pixels: int) -> dict[str, Any]:
     """Return the picture upright, with no side longer than `side`."""
     from PIL import Image, ImageOps
 
-    Image.MAX_IMAGE_PIXELS = None  # `pixels` holds instead
+    Image.MAX_IMAGE_PIXELS = None  # `pixels` is the limit instead
     with Image.open(file, formats=FORMATS) as opened:
         if opened.width * opened.height > pixels:
             return {"error": f"has more than {pixels:,} pixels."}
@@ -59,7 +59,7 @@ def picture(file: str, side: int, pixels: int) -> dict[str, Any]:
 
 
 def pdf(file: str, side: int, number: int) -> dict[str, Any]:
-    """Return a page of the PDF as a picture, with no side longer than `side`."""
+    """Return a page of the PDF as a picture with no side longer than `side`."""
     import pypdfium2
 
     with pypdfium2.PdfDocument(file) as document:

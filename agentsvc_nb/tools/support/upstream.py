@@ -1,6 +1,6 @@
-"""JSON client for services that the operator configured: a search engine, an image model, an ad library.
+"""Call JSON services that the operator configured: a search engine, an image model or an ad library.
 
-The address is trusted, the answers are not: size and time are limited, and our key is removed from error messages.
+The address is trusted, but the answers are not. Size and time are limited, and error messages never show our key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A service at a base address. `name` is for error messages; `headers` may hold its key; `seconds` limit a call."""
+    """A service at a base address. `name` is for error messages, `headers` may hold its key, and `seconds` limit a
+    call."""
 
     name: str
     url: str
@@ -34,7 +35,7 @@ class Upstream:
 
         Args:
             shape: The model of the answer.
-            parts: As httpx takes them: `params`, `json`, or `data` and `files`.
+            parts: Arguments for httpx: `params`, `json`, or `data` and `files`.
 
         Raises:
             WorkFailure: `upstream_failed`.
@@ -72,7 +73,7 @@ class Upstream:
 
 
 def _error_message(found: Any) -> str:
-    """Return the message in an error's answer, in any of the places where services put it; empty if there is none."""
+    """Return the message in an error response from any of the usual places, or "" if there is none."""
     for name in ("error", "message", "detail", "error_message"):
         if isinstance(found, dict) and found.get(name):
             found = found[name]

@@ -1,1 +1,1 @@
-"""Tools for the files of a chat, offered to agents only: HTTP callers have endpoints for that."""
+"""Tools for the files of a chat. Only agents get them, because HTTP callers have endpoints for files."""

@@ -30,7 +30,7 @@ EDITED_BYTES: Final = 1_000_000
 DIFF_LINES: Final = 60
 _LINE_CHARS: Final = 300
 _COMPARED_LINES: Final = 4_000
-"""More changed lines are not compared: it takes seconds."""
+"""Do not compare more changed lines, because that takes seconds."""
 _CONTEXT: Final = 3
 _LIKELY: Final = 50
 _SIMILARITY: Final = 0.4
@@ -163,7 +163,7 @@ class EditFile(BaseTool):
 
 
 async def _editable_text(context: ToolContext, path: str) -> tuple[str, str]:
-    """Return the text of a file and its encoding. Raises `WorkFailure` for a file that is missing, large or no text."""
+    """Return a file's text and encoding. Raise `WorkFailure` if the file is missing, large or not text."""
     try:
         async with context.workspace.open(path) as file:
             if file.stat().st_size > EDITED_BYTES:
@@ -178,7 +178,7 @@ async def _editable_text(context: ToolContext, path: str) -> tuple[str, str]:
 
 
 async def _text_of(context: ToolContext, path: str) -> str:
-    """Return the readable text of a file. Raises `WorkFailure("file_not_found")`."""
+    """Return the readable text of a file. Raise `WorkFailure("file_not_found")`."""
     try:
         return await context.workspace.text(path)
     except FileNotFoundError:
@@ -190,8 +190,8 @@ def file_not_found(path: str) -> WorkFailure:
 
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
-    """Return a part of a text, followed by its place if it is not the whole. Raises `WorkFailure` if `start` is behind
-    the end."""
+    """Return a part of a text. If it is not the whole text, add its place. Raise `WorkFailure` if `start` is past the
+    end."""
     end = min(start + length, len(text))
     if start and start >= len(text):
         raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")
@@ -200,7 +200,7 @@ def excerpt(what: str, text: str, start: int, length: int) -> str:
 
 
 def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a text for each file: its path, and passages that match the query."""
+    """Return one text per file: its path, and passages that match the query."""
     time = ReadTime(SEARCH_SECONDS)
     found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
@@ -210,8 +210,10 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
 
 
 def _exact_text(data: bytes) -> tuple[str, str] | None:
-    """Return the text of a file and its encoding, with which it encodes to the same bytes. A byte order mark is part of
-    the text. None without such an encoding."""
+    """Return a file's text and an encoding that reproduces the same bytes, or None without such an encoding.
+
+    A byte order mark belongs to the text.
+    """
     found = decode(data, cut=False)
     if found is None:
         return None if data else ("", "utf-8")
@@ -226,9 +228,9 @@ def _exact_text(data: bytes) -> tuple[str, str] | None:
 
 
 def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str, int]:
-    """Return the text with `old` replaced by `new`, and how often it was. Line ends of both are those of the text.
+    """Return the text with `old` replaced by `new`, and the number of replacements. Use the text's line ends for both.
 
-    Raises `WorkFailure("invalid_tool_input")` if `old` is not there, or is there several times without `every`.
+    Raises `WorkFailure("invalid_tool_input")` if `old` is missing, or occurs several times without `every`.
     """
     if old == new:
         raise WorkFailure("invalid_tool_input", "new: It is the same as `old`: nothing was changed.")
@@ -253,7 +255,7 @@ def _with_ends(text: str, ends: str) -> str:
 
 
 def _nearest_lines(text: str, old: str) -> str:
-    """Return a sentence with the lines of the text that look most like `old`."""
+    """Return a sentence with the lines of the text that are most similar to `old`."""
     wanted = max(old.splitlines(), key=len, default="").strip()[:_LINE_CHARS]
     words = set(wanted.split())
     lines = [line.strip()[:_LINE_CHARS] for line in text.splitlines()]
@@ -267,12 +269,12 @@ def _nearest_lines(text: str, old: str) -> str:
 
 
 def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
-    """Return a content block with the unified diff of a file (docs/api/tools-and-jobs.md "Results"); none without a
-    change. A long diff is cut."""
+    """Return a content block with the file's unified diff (docs/api/tools-and-jobs.md "Results"), or none if nothing
+    changed. Long diffs are cut."""
     if before == after:
         return []
     old, new = before.splitlines(), after.splitlines()
-    # Only what is between the first and the last change is compared: a comparison takes quadratic time.
+    # Compare only from the first to the last change, because a comparison takes quadratic time.
     start = max(_count_same(old, new) - _CONTEXT, 0)
     end = max(_count_same(old[start:][::-1], new[start:][::-1]) - _CONTEXT, 0)
     old, new = old[start : len(old) - end], new[start : len(new) - end]
@@ -290,10 +292,10 @@ def _diff_block(path: str, before: str, after: str) -> list[dict[str, Any]]:
 
 
 def _count_same(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many of the first lines are the same."""
+    """Return the number of equal lines at the beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _shift_hunk(head: str, by: int) -> str:
-    """Return the head of a hunk with line numbers that are higher by so many."""
+    """Return the head of a hunk with its line numbers increased by `by`."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), head)

@@ -1,4 +1,4 @@
-"""A tool by which the agent shows the user the steps of longer work. Each call is an event of the run."""
+"""The tool that shows the user the steps of longer work. Each call is an event of the run."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class Plan(BaseTool):
     Input: ClassVar[type[BaseModel]] = PlanInput
 
     async def run(self, given: PlanInput, context: ToolContext) -> Outcome:
-        """Within a run, the run itself shows the plan (`service.runner.tool_calls`)."""
+        """Do nothing in a run, because the run itself shows the plan (`service.runner.tool_calls`)."""
         return Outcome.of_text(SHOWN)

@@ -1,4 +1,4 @@
-"""Tools by which the agent looks at pictures and PDFs of the chat, and reads web pages and skills of its project."""
+"""Tools that let the agent see the chat's pictures and PDFs, and read web pages and skills of its project."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentsvc_nb.wire.text import label
 
 PDF: Final = "application/pdf"
 SIDE: Final = 1_568
-"""The longest side that hosted models look at; they shrink larger pictures."""
+"""The longest side that hosted models use. They shrink larger pictures."""
 PAGE_CHARS: Final = 20_000
 SKILL_FILES_SHOWN: Final = 50
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
@@ -52,7 +52,7 @@ class LookAt(BaseTool):
             image, pages, has_text = await decode_picture(file, given.path, SIDE, given.page if kind == PDF else None)
         png = io.BytesIO()
         await asyncio.to_thread(image.save, png, "PNG")
-        # A file of its own, so that what was seen can be seen by others, and again; scratch, which no search finds.
+        # Store the picture in its own file, so that others can see it later. Searches do not find scratch files.
         shown = f"frames/{PurePosixPath(given.path).stem[:80]}-{given.page}.png"
         await task.write(shown, png.getvalue())
         said = given.path
@@ -88,7 +88,7 @@ class ReadPage(ReadingTool):
 
 
 async def _read_page(found: Fetched) -> tuple[str, str]:
-    """Return the title and the text of a fetched page. Raises `WorkFailure("no_text")`."""
+    """Return the title and text of a fetched page. Raise `WorkFailure("no_text")`."""
     kind = found.media_type
     if kind in _PAGES:
         title, text = await read_text(found)
@@ -109,7 +109,7 @@ class ReadSkillInput(BaseModel):
 
 
 class ReadSkill(ReadingTool):
-    """Offered where the project has skills."""
+    """Offered if the project has skills."""
 
     name: ClassVar[str] = "read_skill"
     description: ClassVar[str] = "Reads a skill of the project, or a further file of it."
@@ -135,7 +135,7 @@ class ReadSkill(ReadingTool):
 
 
 def _list_other_files(files: Mapping[str, str]) -> str:
-    """Return a sentence with the files of a skill other than `SKILL.md`; empty without any."""
+    """Return a sentence with the files of a skill other than `SKILL.md`, or "" without any."""
     named = [f"{path} ({len(text):,} characters)" for path, text in files.items() if path != MAIN]
     more = f", and {len(named) - SKILL_FILES_SHOWN} more" if len(named) > SKILL_FILES_SHOWN else ""
     return f"Further files, read by their `path`: {', '.join(named[:SKILL_FILES_SHOWN])}{more}." if named else ""

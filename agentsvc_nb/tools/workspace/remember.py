@@ -1,4 +1,4 @@
-"""A tool that proposes a rule for the instructions of the chat's project; a person approves each proposal."""
+"""The tool that proposes a rule for the project's instructions. A person approves each proposal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentsvc_nb.wire.text import label
 
 RULE_CHARS: Final = 1_000
 Rule = Annotated[str, StringConstraints(strip_whitespace=True, max_length=RULE_CHARS, pattern=r"^\S[^\r\n]*$")]
-"""One line of plain words."""
+"""One line of plain text."""
 
 
 class RememberInput(BaseModel):
@@ -22,7 +22,7 @@ class RememberInput(BaseModel):
 
 
 class Remember(BaseTool):
-    """Offered where the chat belongs to a project."""
+    """Offered if the chat belongs to a project."""
 
     name: ClassVar[str] = "remember"
     description: ClassVar[str] = (
@@ -33,7 +33,7 @@ class Remember(BaseTool):
     effect: ClassVar[bool] = True
     always_waits: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
-    """A rule that is there already changes nothing."""
+    """A rule that exists already changes nothing."""
 
     Input: ClassVar[type[BaseModel]] = RememberInput
 
@@ -49,10 +49,10 @@ class Remember(BaseTool):
 
 
 def with_rule(before: str, rule: str, replaces: str | None) -> str:
-    """Return the instructions with the rule as their last line, or in place of the line that it replaces.
+    """Return the instructions with the rule as their last line, or instead of the line that it replaces.
 
-    Raises `WorkFailure("invalid_tool_input")` if that line is not there, as somebody may have changed it, or the
-    instructions would be too long.
+    Raises `WorkFailure("invalid_tool_input")` if the instructions would be too long, or if that line is missing because
+    somebody has changed it.
 
     >>> with_rule("Be brief.", "Revenue means net.", None)
     'Be brief.\\n- Revenue means net.'

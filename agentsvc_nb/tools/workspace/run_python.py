@@ -25,7 +25,7 @@ SHOWN_BYTES: Final = 500_000_000
 SECONDS: Final = 60
 SECONDS_MAX: Final = 300
 AT_ONCE: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
-"""Programs that run at a time; others wait."""
+"""The most programs that run at the same time. Others wait."""
 MESSAGE_KEPT: Final = 8_000
 _BOUNDS: Final = {
     "time": "It took longer than {seconds} s and was ended: do less, or give it more `seconds`.",
@@ -68,7 +68,7 @@ class RunPython(BaseTool):
         return confinement.missing_requirement() is None
 
     async def run(self, given: RunPythonInput, task: ToolContext) -> Outcome:
-        # In a thread: to know it, a sandbox is made.
+        # In a thread, because the check creates a sandbox.
         if lacking := await asyncio.to_thread(confinement.missing_requirement):
             raise WorkFailure("not_configured", lacking)
         async with self._turn:
@@ -87,7 +87,7 @@ class RunPython(BaseTool):
             program = Program(given.code, given.seconds, files)
             ending = await interpreter.run(program, written.keep)
         notes = [f"The variables of earlier programs are gone: {ending.gone}."] if ending.gone else []
-        if missing := len(every) - len(shown):  # it may have computed over those that it found
+        if missing := len(every) - len(shown):  # the program may have computed over only some files
             notes.append(f"{missing:,} files of the chat were not there: name in the code those that it needs.")
         notes += written.notes(ending.left_out)
         printed = ending.printed.strip()
@@ -95,7 +95,7 @@ class RunPython(BaseTool):
             text = "\n\n".join(filter(None, [printed, *notes]))
             return Outcome.of_text(text or "It printed nothing.", *written.pictures)
         code = "program_failed" if ending.how in ("exit", "lost", "printed") else "too_much_work"
-        # The end of what was printed: there an exception stands.
+        # Keep the end of the output, because it shows the exception.
         message = "\n\n".join(filter(None, [_failure(ending, given.seconds), *notes, printed[-MESSAGE_KEPT:]]))
         return Outcome.of_text(message, *written.pictures).model_copy(update={"error": (code, message)})
 
@@ -135,7 +135,7 @@ class _WrittenFiles:
 
 
 def _choose_files(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
-    """Return the files that a program gets: those that it names first."""
+    """Return the files for a program. Files that it names come first."""
     found: list[WorkspaceEntry] = []
     room = SHOWN_BYTES
     for entry in sorted(entries, key=lambda entry: entry.path.rpartition("/")[2] not in code):

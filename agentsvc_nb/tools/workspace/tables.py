@@ -1,4 +1,4 @@
-"""Tools that query the chat's tables in SQL, in the process of tables."""
+"""Tools that query the chat's tables with SQL in a separate process."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class QueryTables(ReadingTool):
 
 
 async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequence[FileTables]:
-    """Return the tables of these files, or of all. Raises `WorkFailure` if a file is missing, or has no table."""
+    """Return the tables of these files, or of all files. Raise `WorkFailure` if a file is missing or has no table."""
     try:
         found = await tables.profiles(paths)
     except FileNotFoundError as error:
@@ -113,24 +113,24 @@ async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequenc
 
 
 def _unread_files(files: Sequence[FileTables]) -> list[str]:
-    """Say which files are too large to be read as tables."""
+    """Return sentences about the files that are too large to read as tables."""
     return [f"{one.path} can't be read as a table: {one.unreadable}" for one in files if one.too_much]
 
 
 def _table(found: QueryAnswer) -> str:
-    """The rows of a query's answer as a Markdown table."""
+    """Return the rows of a query's answer as a Markdown table."""
     more = f"\n[the first {len(found.rows)} rows; there are more]\n" if found.more else ""
     return f"{table(found.columns, found.rows)}{more}".removesuffix("\n")
 
 
 def _schema(found: QueryAnswer) -> bytes:
-    """The Table Schema of the rows that were saved (docs/api/files.md "Tables")."""
+    """Return the Table Schema of the saved rows (docs/api/files.md "Tables")."""
     fields = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
     told = {"fields": fields, "missingValues": [""], "rows": found.saved_rows}
     return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 
 def _notes(found: QueryAnswer) -> str:
-    """Return a list of the decisions that the reader of the tables made."""
+    """Return a list of the decisions that the table reader made."""
     lines = [f"- {escape(note)}" for note in found.notes]
     return "\n".join(["", "", "How the tables were read:", *lines]) if lines else ""
