@@ -115,8 +115,7 @@ class RunContext(Protocol):
         ...
 
     async def misfit(self, text: str) -> str | None:
-        """Return one sentence on why the text does not fit `output_config`, or None if it fits or there is no
-        schema."""
+        """Return one sentence on why the text does not fit `output_config`; None if it fits or without a schema."""
         ...
 
     async def attachments(self) -> Sequence[WorkspaceEntry]:
@@ -157,8 +156,7 @@ class RunContext(Protocol):
         ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which it
-        belongs."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of its typed output."""
         ...
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
@@ -203,8 +201,7 @@ class RunContext(Protocol):
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record the data of a model call before it is sent. Return True for this folder's first call of a hosted
-        model."""
+        """Record a model call before it is sent. Return True for this folder's first call of a hosted model."""
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int | None = None) -> None:

@@ -125,8 +125,7 @@ def _commands(message: str, verb: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _lines(message: str, part: Part) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a part with their positions. Only newlines end lines. Other Unicode separators belong to the
-    text."""
+    """Yield the lines of a part with their positions. Only newlines end lines, not other Unicode separators."""
     start, stop = part
     while start < stop:
         end = _line_end(message, start)

@@ -1,5 +1,4 @@
-"""`echo_job` runs a job that follows its input, for tests. It exists only with the `scripted` model
-(docs/api/tools-and-jobs.md)."""
+"""`echo_job`: run a job that follows its input, for tests. Exists only with the `scripted` model."""
 
 from __future__ import annotations
 

@@ -138,8 +138,7 @@ class Meter(Protocol):
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Reserve the highest possible cost of the next call. Raise `WorkFailure("limit_reached")` if a limit of money
-        leaves too little."""
+        """Reserve the next call's highest cost. Raise `WorkFailure("limit_reached")` if a limit has no room."""
         ...
 
     async def sending(self, call: SentCall) -> bool:
@@ -170,8 +169,7 @@ class ToolContext(Meter, Protocol):
 
     @property
     def key(self) -> str:
-        """Return the id of this work, which stays the same if a crash repeats it. Mails derive their Message-ID from
-        it."""
+        """Return the id of this work, which a repetition after a crash keeps. Mails get their Message-ID from it."""
         ...
 
     @property
@@ -190,8 +188,7 @@ class ToolContext(Meter, Protocol):
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None: ...
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
-        """Write a file into the chat's workspace. `output` is the (id, type) of the typed output to which it
-        belongs."""
+        """Write a file into the chat's workspace. `output` is the (id, type) of its typed output."""
         ...
 
     async def instructions(self) -> str:

@@ -101,8 +101,7 @@ async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int)
 
 
 async def _follow(fetcher: Fetcher, start: str, page: PageFacts, most: int) -> list[FunnelPage]:
-    """Return at most `most` pages to which calls to action lead, those of the first page first. `fetcher` reaches only
-    that site."""
+    """Return at most `most` pages linked by calls to action, nearest first. `fetcher` reaches only that site."""
     found: dict[str, FunnelPage] = {}
     waiting = [(url, said, start) for url, said in landing.find_next_pages(page, start)]
     while waiting and len(found) < most:

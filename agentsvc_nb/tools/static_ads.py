@@ -23,8 +23,7 @@ class _StaticAdTool(BaseTool):
 
 
 async def _making() -> Any:
-    """Return the module that draws. The first call imports it, because Pillow takes memory that most services never
-    need."""
+    """Return the drawing module. The first call imports it, because most services never need Pillow's memory."""
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
 
 

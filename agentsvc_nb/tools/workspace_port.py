@@ -40,8 +40,7 @@ COMPUTED: Final = ("table", "chart")
 RULES: Final = ("AGENTS.md", "BRAND.md")
 """Names of files with rules for agents by the chat's members."""
 SUMMARY: Final = "logs/chat-summary.md"
-"""The agent's summary of a long chat's first turns. Only the agent writes it, not its tools. Searches do not find
-it."""
+"""The agent's summary of a long chat's first turns. Tools can't write it, and searches do not find it."""
 
 
 class Workspace(Protocol):
@@ -68,8 +67,7 @@ class Workspace(Protocol):
         ...
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Return at most 100 paths whose name or content matches, best first. The grammar is that of
-        `/files/search`."""
+        """Return at most 100 paths whose name or content matches, best first. Uses the grammar of `/files/search`."""
         ...
 
     async def skill(self, name: str) -> Mapping[str, str]:

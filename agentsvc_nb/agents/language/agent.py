@@ -1,5 +1,4 @@
-"""The agent for a language model, a stand-in for models that can't be used, and the check that tells which one
-applies."""
+"""The agent for a language model, its replacement if the model can't be used, and the check that decides."""
 
 from __future__ import annotations
 
@@ -126,8 +125,7 @@ class Language:
 
 
 class Unconfigured:
-    """`agents.port.Agent` for a model that can't be used yet. Every call raises `WorkFailure("not_configured")` with
-    the reason."""
+    """An agent for a model that can't be used yet. Each call raises `WorkFailure("not_configured")` with the reason."""
 
     def __init__(self, lacking: str) -> None:
         self._lacking = lacking
@@ -163,8 +161,7 @@ def _missing_extra(extra: str, needs: str) -> MissingRequirement:
 
 
 def _missing_of_server(choice: ModelChoice) -> MissingRequirement | None:
-    """Return what prevents requests to a model's server. For a hosted model, load the library now, not with the first
-    run."""
+    """Return what prevents requests to a model's server. For hosted models, this loads the library early."""
     if url := own_server(choice):
         return network_fault(url)
     from agentsvc_nb.agents.language.served_models import by_name

@@ -104,8 +104,7 @@ async def reads_only(turn: RunContext) -> None:
 
 
 async def now_and_files(turn: RunContext, served: ServedModel, budget: Budget) -> str:
-    """Return the date and time, the money left, and the files. The prompt changes each turn, so it follows the
-    message."""
+    """Return the time, the money left, and the files. They change each turn, so they follow the message."""
     now = clock.now().astimezone()
     said = f"[Now: {now:%A, %Y-%m-%d %H:%M} {now.tzname()} (UTC{now:%z}).]"
     if not served.tools:

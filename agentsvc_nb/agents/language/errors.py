@@ -62,8 +62,7 @@ def is_malformed(response: ModelResponse) -> bool:
 
 
 def is_lost(response: ModelResponse) -> bool:
-    """Return True if the stream ended without a finish reason, which the library reports as `stop` for OpenAI's chat
-    completions."""
+    """Return True if the stream lacks a finish reason. The library says `stop` for OpenAI's chat completions."""
     if (response.provider_details or {}).get("finish_reason") or response.finish_reason not in (None, "stop"):
         return False
     return response.finish_reason is None or response.provider_name not in _NO_FINISH_REASON

@@ -156,8 +156,7 @@ class MeteredCalls(AbstractCapability[None]):
         return self.budget.tokens.usual(size_of_messages(self.messages) + self.budget.beside)
 
     def _most_tokens(self) -> int:
-        """Return the most tokens that the request can have: the reported count of its beginning, plus the most for its
-        new part."""
+        """Return the request's most tokens: the reported count of its beginning, plus the most for its new part."""
         budget, messages = self.budget, self.messages
         most = budget.tokens.most(size_of_messages(messages) + budget.beside) + ADDED_MOST
         answers = [(place, each.usage) for place, each in enumerate(messages) if isinstance(each, ModelResponse)]

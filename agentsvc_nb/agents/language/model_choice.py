@@ -65,8 +65,7 @@ class ModelChoice:
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings | None, kept_url: str | None = None) -> ModelChoice:
-        """Return the choice of this model with its settings. `model_url` and the other `model_*` settings apply only to
-        the first provider's models."""
+        """Return the choice of a model. The `model_*` settings apply only to the first provider's models."""
         if settings is None:
             return cls(model)
         price = prices(settings.prices).get(model_id(model))
@@ -95,8 +94,7 @@ class MissingRequirement:
 
 
 Fault = Literal["key", "unknown", "credit", "network", "other"]
-"""Why a model can't answer: its key is refused, the model does not exist, the account has no credit, or the server is
-unreachable."""
+"""Why a model can't answer: refused key, unknown model, no credit, unreachable server, or another reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def ask_server(
 
 
 def answers(url: str) -> bool:
-    """Return True if a server answers at this address with any status. Do not ask servers behind a proxy."""
+    """Return True if a server answers at this address with any status. Assume it for servers behind a proxy."""
     return proxy_of(url) is not None or ask_server(url, "/models") is not None
 
 

@@ -94,8 +94,7 @@ class ServedModel:
         return min(longest, self.context // ANSWER_SHARE)
 
     def settings_of_call(self, answer: int, effort: Effort | None = None) -> ModelSettings:
-        """Return the settings of one call. `answer` is the most tokens that the model may write, including its
-        thinking."""
+        """Return the settings of one call. `answer` limits the tokens that the model writes, including thinking."""
         # Mark what stays the same between calls, so that providers which support marks can cache it.
         found = ModelSettings(first_event_timeout=FIRST_EVENT_SECONDS, cache=True, **(self.settings or {}))
         found["max_tokens"] = answer
@@ -129,8 +128,7 @@ class ServedModel:
         return prepared.output_object is not None and not prepared.output_object.strict
 
     def cost(self, response: ModelResponse) -> int:
-        """Return the cost of a call in micro-cents by the operator's price or the published prices; 0 without a
-        price."""
+        """Return the cost of a call in micro-cents by the operator's or the published price; 0 without a price."""
         if self.price is not None:
             usage = response.usage
             return round(usage.input_tokens * self.price[0] + usage.output_tokens * self.price[1])
@@ -148,13 +146,11 @@ class ServedModel:
         return self.cost(ModelResponse(parts=[], usage=usage))
 
     def most_cost(self, asked: int, answer: int) -> int:
-        """Return the most that a call may cost, in micro-cents. Input that the provider caches may cost more than other
-        input."""
+        """Return the most that a call may cost, in micro-cents. Input that the provider caches may cost more."""
         return max(self.cost_of_tokens(asked, answer), self.cost_of_tokens(asked, answer, cache_write=asked))
 
     def affordable_answer(self, asked: int, answer: int, room: int) -> int:
-        """Return the longest answer, at most `answer` tokens, that `room` micro-cents pay for after `asked` tokens of
-        input."""
+        """Return the longest answer, up to `answer` tokens, that `room` micro-cents pay after `asked` input tokens."""
         base, whole = self.most_cost(asked, 0), self.most_cost(asked, answer)
         if whole <= room or whole == base:
             return answer

@@ -1,5 +1,4 @@
-"""Offer the tools of one turn: from the catalog, MCP servers and the caller. The model finds most of them by a
-search."""
+"""Offer the tools of one turn, from the catalog, MCP servers and the caller. The model finds most by a search."""
 
 from __future__ import annotations
 
@@ -215,8 +214,7 @@ def tool_search() -> LocalToolSearch:
 
 
 def _search(ctx: ModelContext[None], queries: Sequence[str], tools: Sequence[ToolDefinition]) -> list[str]:
-    """Return names of tools whose description has words of the queries, best first. Words of a description need four
-    letters."""
+    """Return tools with words of the queries, best first. Words of a description need at least four letters."""
     words = _words(" ".join(queries))
     scores = {}
     for tool in tools:

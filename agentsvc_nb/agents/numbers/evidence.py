@@ -340,7 +340,7 @@ def _is_name(written: str, values: Mapping[str, set[str]]) -> bool:
 
 
 def _spellings(value: str, parts: tuple[str, ...], nouns: Sequence[str], numbered: bool) -> Iterator[tuple[str, ...]]:
-    """Yield the phrases, as stems, that may name a key in a text."""
+    """Yield the phrases (as stems) with which a text may name a key."""
     if date := _ISO.fullmatch(value) or _MONTH.fullmatch(value):
         month_number = min(max(int(date[2]), 1), 12)
         year, month, quarter = date[1], stem(MONTHS[month_number - 1]), str((month_number + 2) // 3)

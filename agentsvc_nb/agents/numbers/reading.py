@@ -114,8 +114,7 @@ class Number:
 
 
 def blanked(text: str) -> str:
-    """Return the text with code, addresses, dates and ordinals as spaces, and emphasis as NUL. Offsets stay the
-    same."""
+    """Replace code, addresses, dates and ordinals by spaces, and emphasis by NUL. Offsets stay the same."""
     return _NOT_NUMBERS.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), plain(text))
 
 

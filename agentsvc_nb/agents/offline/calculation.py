@@ -95,6 +95,6 @@ class Calculation:
 
     @property
     def measured(self) -> tuple[Measure, ...]:
-        """Return all measures, including those of the order and of a limit on groups."""
+        """Return all measures, including those that order or limit the groups."""
         ranked = (self.rank.measure,) if self.rank else ()
         return (*self.measures, *ranked, *((self.having[0],) if self.having else ()))

@@ -41,7 +41,7 @@ for _rule in RULES:
 
 
 class Chart:
-    """All fragments of a question by their start. The rules combine them bottom-up."""
+    """All fragments of a question by their first word. The rules combine short ones into longer ones."""
 
     def __init__(
         self, tokens: Sequence[str], lexical: Sequence[Fragment], skip: Sequence[float | None], composer: Composer

@@ -1,5 +1,4 @@
-"""Combine neighbouring fragments into one. `RULES` lists the kinds that fit together, and `Composer` builds their
-meaning."""
+"""Combine neighbouring fragments into one: `RULES` lists kinds that fit together, `Composer` builds their meaning."""
 
 from __future__ import annotations
 

@@ -124,8 +124,7 @@ LEXICON: Final[dict[str, dict[Any, str]]] = {
     "empty": {"": "empty|missing|blank|null"},
     "is": {"": "is|of|was|are|were|equal|=|named|called|:"},
 }
-"""Kinds of fragments, their meanings, and phrases for each. The parser compares stems, so plural and case do not
-matter."""
+"""Kinds of fragments, meanings, and phrases. The parser compares stems, so plural and case do not matter."""
 
 RATIOS: Final[tuple[tuple[str, str, str, int], ...]] = (
     ("cpa", "cost spend", "conversion acquisition", 1),

@@ -200,7 +200,7 @@ class Linker:
         return ("Col", 1.0) if within or starts else ("", 0)
 
     def _is_synonym(self, word: str, header: str) -> bool:
-        """Return True if a word and a header mean the same amount, and no other header has a word for it."""
+        """Return True if a word is a synonym of this header only: both mean the same amount."""
         for words in SYNONYMS:
             if word in words and header in words:
                 return sum(bool(words & set(column.words)) for column in self._table.columns if column.additive) == 1

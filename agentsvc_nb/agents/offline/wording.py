@@ -210,8 +210,7 @@ def unread_sentence(calculation: Calculation, table: Table) -> str:
 
 
 def open_period_sentence(calculation: Calculation, table: Table, result: Result, today: date) -> str:
-    """Return a warning that a period of the result has not ended `today`, or that its daily data is incomplete, or
-    ""."""
+    """Return a warning if a period of the result has not ended `today`, or if its daily data is incomplete; else ""."""
     for group in (*calculation.groups, *([calculation.mean_per] if calculation.mean_per else [])):
         column = table.column(group.column)
         newest = column.high

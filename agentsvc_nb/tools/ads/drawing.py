@@ -1,5 +1,4 @@
-"""Draw layouts of ads. Texts have a flat background, so that contrast is exact, and stay in the part that platforms do
-not cover."""
+"""Draw layouts of ads. Texts have a flat background for exact contrast, and stay where platforms cover nothing."""
 
 from __future__ import annotations
 

@@ -37,8 +37,7 @@ _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE: Final = re.compile(
     rf"[「『（【]*(?:[ァ-ヺー・]+|[{_WIDE}])[、。，．：；！？」』）】ーっゃゅょッャュョ]*|-*[^\s\-{_WIDE}「『（【]+-*|\s+|."
 )
-"""Where lines may break: at spaces and hyphens, and between characters of scripts without spaces, except next to
-punctuation."""
+"""Where lines may break: at spaces, hyphens, and characters of scripts without spaces, except at punctuation."""
 
 
 @lru_cache(maxsize=512)

@@ -141,8 +141,7 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 
 def is_root() -> bool:
-    """Return True if this process is the machine's root. A user namespace's root does not count, as it has few
-    users."""
+    """Return True if this process is the machine's root, not a user namespace's root, which has few users."""
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
@@ -226,8 +225,7 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """Bind a folder of libraries without its Python packages. Their list is private, and their URLs may contain
-    keys."""
+    """Bind a folder of libraries without Python packages. Their list is private, and URLs may contain keys."""
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"

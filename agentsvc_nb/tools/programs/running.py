@@ -252,8 +252,7 @@ class Interpreter:
 
 
 async def _read_results(stream: asyncio.StreamReader, ending: Ending, keep: Keep) -> None:
-    """Read the program's ending and its files. Check every message, because the sandbox sends it and may stop
-    anywhere."""
+    """Read the program's ending and files. Check each message: the sandbox sends it and may stop anywhere."""
     room = WORK_BYTES
     with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
         while told := read_json(await stream.readuntil()):
@@ -326,8 +325,7 @@ def _memory_of(pid: int) -> int:
 
 
 def _socket_buffers(pid: int) -> int:
-    """Return the most bytes that the sockets of a process's network namespace may hold. The kernel reports no exact
-    figure."""
+    """Return the most bytes in the sockets of a process's network namespace. The kernel reports no exact figure."""
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 

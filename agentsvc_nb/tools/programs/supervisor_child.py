@@ -73,8 +73,7 @@ class Interpreter:
         self.alive = True
 
     def run(self, code: str, seconds: float) -> tuple[str, int]:
-        """Return how the program ended (`exit`, `time`, `files`) and its exit code. Afterwards no other process runs in
-        the sandbox."""
+        """Return the ending (`exit`, `time`, `files`) and the exit code. Leave no other process running."""
         with contextlib.suppress(OSError):  # it may have been killed, which the code below detects
             os.kill(self._pid, signal.SIGCONT)
             os.write(self._programs, _line({"code": code}))
@@ -142,8 +141,7 @@ class Folder:
                 _copy(sys.stdin.buffer, file, size)
 
     def hand_out(self) -> int:
-        """Write new and changed files to the standard output. Return the number of files that are too many or too
-        large."""
+        """Write new and changed files to standard output. Return how many were left out (too many or too large)."""
         count = left_out = 0
         room = self._settings["result_bytes"]
         before, self._known = self._known, {}
@@ -212,8 +210,7 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoReturn:
-    """Run the programs whose source arrives from `given` in this process, with its limits. Write each exit code to
-    `ended`."""
+    """Run programs from `given` in this process, with its limits. Write each exit code to `ended`."""
     import gc
     import site
 
@@ -239,8 +236,7 @@ def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoR
 
 
 def _run(source: str, name: str, module: ModuleType) -> int:
-    """Run the program and return its exit code. Print its traceback, and like a notebook the value of its last
-    expression."""
+    """Run the program and return its exit code. Print its traceback, and the value of its last expression."""
     import linecache
     import traceback
 

@@ -278,8 +278,7 @@ def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
 
 
 def count_characters(text: str, platform: Platform | None) -> int:
-    """Return how many characters the platform counts. Some count wide characters twice, and X counts every link the
-    same."""
+    """Return the platform's character count. Some count wide characters twice. X counts all links the same."""
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0

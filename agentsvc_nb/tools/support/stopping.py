@@ -24,8 +24,7 @@ class Stopped(Exception):
 
 
 def begin() -> threading.Event:
-    """Start stoppable work in this context and in its tasks and threads. Return the event that stops the work when
-    set."""
+    """Start stoppable work in this context, its tasks and threads. Return the event that stops it when set."""
     event = threading.Event()
     _event.set(event)
     return event

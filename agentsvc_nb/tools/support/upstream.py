@@ -22,8 +22,7 @@ _SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A service at a base address. `name` is for error messages, `headers` may hold its key, and `seconds` limit a
-    call."""
+    """A service at a base address. `name` is for errors, `headers` may hold its key, `seconds` limit a call."""
 
     name: str
     url: str
