@@ -225,7 +225,7 @@ class RunContext(Protocol):
 
 
 class Agent(Protocol):
-    """A language model with its loop, or a stand-in for one.
+    """A language model with its loop, or a replacement for one.
 
     An agent with a method `complete` (`tools.port.Complete`) also answers questions of tools. One with `facts`
     describes its model (`ModelFacts`).

@@ -47,8 +47,9 @@ class ModelChoice:
     """The operator's choice: the model's name, and facts that a self-hosted server does not report.
 
     `url` and `key` belong to a self-hosted server, or to another address of the provider. `context` is the tokens that
-    a call may hold, `sees` whether the model accepts pictures, and `tools` whether it is offered tools. None uses what
-    is known of the model. `kept_url` is the address if only the data folder names one. No provider's key is sent there.
+    a call may hold, `sees` whether the model accepts pictures, and `tools` whether it is offered tools. If they are
+    None, known facts of the model apply. `kept_url` is the address if only the data folder names one. No provider's
+    key is sent there.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""The tables on which an answer may be based, with the names of their rows and the words of their columns."""
+"""The tables that an answer may use, with the names of their rows and the words of their columns."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _IN_ALL: Final = re.compile(r",?\s+(?:overall|altogether|all together)(?=\s*[?.!
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why there is no calculation: a sentence, the unused words, and the equally likely readings.
+    """The reason for a missing calculation: a sentence, the unused words, and the equally likely readings.
 
     `known` counts the words that name a column or value of the table.
     """
