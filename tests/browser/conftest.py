@@ -52,6 +52,9 @@ class Place:
         return self._runs("1 = 1")[-1]
 
     def _runs(self, where: str) -> list[str]:
+        # Before the first question there is no database, and connecting would leave an empty one in its place.
+        if not (self.data / "service.sqlite3").is_file():
+            return []
         with contextlib.closing(sqlite3.connect(self.data / "service.sqlite3")) as database:
             return [run for (run,) in database.execute(f"SELECT run_id FROM run WHERE {where} ORDER BY created_at")]
 
