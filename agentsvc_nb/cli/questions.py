@@ -23,6 +23,8 @@ from agentsvc_nb.wire.runs import CENT
 from agentsvc_nb.wire.text import label
 
 SHOWN: Final = 5
+FILE_BYTES: Final = 1_000_000
+"""The largest file of questions. Its parser takes two seconds for a megabyte."""
 """The maximum number of faults, numbers or rows that a message lists."""
 _POWERS: Final = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "billion": 9}
 _NUMBER: Final = re.compile(
@@ -144,7 +146,11 @@ class _Loader(yaml.BaseLoader):
 def read_questions(path: Path) -> Questions:
     """Read a file of questions, and give each a name. Raises `UnusableQuestions`."""
     try:
-        data = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)
+        with path.open("rb") as file:
+            content = file.read(FILE_BYTES + 1)
+        if len(content) > FILE_BYTES:
+            raise UnusableQuestions(f"{path} is larger than 1 MB; nothing was asked. Split it into several files.")
+        data = yaml.load(content.decode("utf-8-sig"), _Loader)
         if not isinstance(data, dict):
             raise UnusableQuestions(f"{path} {'has no `questions:`' if data else 'is empty'}. Begin with:\n{EXAMPLE}")
         read = Questions.model_validate(data, context={"folder": path.parent})

@@ -138,8 +138,10 @@ def is_table(entry: WorkspaceEntry) -> bool:
 
 
 async def tables(turn: RunContext, paths: Sequence[str], rows: int = _ROWS_TOLD) -> dict[str, str]:
-    """Return the tables of these files as text: schema, ranges, row count, and the first `rows` rows. Leave out files
-    that can't be read as tables."""
+    """Return tables as text, by path: schema, ranges, row count, and the first `rows` rows.
+
+    Leave out files that can't be read as tables.
+    """
     found = await turn.workspace.tables.profiles(paths) if paths else []
     return {one.path: "\n".join([await _table(turn, each, rows) for each in one.tables]) for one in found if one.tables}
 

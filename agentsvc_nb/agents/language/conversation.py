@@ -212,7 +212,7 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
 
 
 def _shorten(message: Any, budget: Budget, limit: int, *kinds: type[Any]) -> Any:
-    """Return the message with its parts of these kinds shortened to `limit` tokens in all."""
+    """Shorten the parts of these kinds to `limit` tokens together, and return the message."""
     number = sum(isinstance(part, kinds) for part in message.parts)
     each = max(limit // max(number, 1), OLD_RESULT_TOKENS)
 

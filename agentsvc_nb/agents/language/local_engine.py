@@ -1,4 +1,4 @@
-"""The local engine of a `gguf` model: llama.cpp with its own HTTP server on loopback, in a child process.
+"""Run a `gguf` model with llama.cpp in a child process, which serves HTTP on loopback.
 
 `main` runs in the child until the parent closes the pipe. It reads `{"path", "key", "context"}` from its first line,
 and prints `{"url"}` when it is ready.

@@ -1,4 +1,4 @@
-"""Find which language model the operator chose, what it can do, and which models this machine could use instead."""
+"""Find the language model that the operator chose, its abilities, and other models that this machine could use."""
 
 from __future__ import annotations
 

@@ -120,6 +120,7 @@ def test_a_run_that_failed_is_a_fault_unless_the_model_refused(file: Path) -> No
             "{}:4: This is not YAML: `ask` is there twice; does a",
         ),
         ("a: \x01", "{} is not YAML in UTF-8: "),
+        ("questions:\n" * 100_000, "{} is larger than 1 MB; nothing was asked. Split it"),
         ("questions: []", "{}: `questions` cannot be used. Write a list, each with `- ask: ...`"),
         ("questions:\n  - Who?", "{}: question 1: Write each question as `- ask: ...`."),
         ("questions:\n  - value: 1", "{}: question 1: `ask` is missing. Write the question."),
