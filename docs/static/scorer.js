@@ -2,7 +2,7 @@
 // The numbers are those of Sphinx (searchtools.js).
 var Scorer = {
   score: ([docname, title, anchor, descr, score]) =>
-    score - (/decisions\/|changelog|spec-map/.test(docname) ? 20 : 0),
+    score - (/decisions\/|changelog/.test(docname) ? 20 : 0),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },

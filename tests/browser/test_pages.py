@@ -132,6 +132,7 @@ def test_what_waits_is_readable_in_a_narrow_window_and_decided_by_keyboard(
         assert [each.instructions for each in client.projects.list() if each.id == project] == ["- Revenue means net."]
 
 
+@pytest.mark.rule("Hostile text, names and files execute nothing and fetch nothing.")
 def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, service: RunningService) -> None:
     """While it streams, when it has ended, as a question and as the names of files."""
     sayable = [text for text in HOSTILE if not any("\ud800" <= character <= "\udfff" for character in text)]
@@ -164,6 +165,7 @@ def test_hostile_text_executes_nothing_and_fetches_nothing(scripted: Page, servi
     assert [link for link in links if not link.startswith(("http:", "https:", "mailto:"))] == []
 
 
+@pytest.mark.rule("Pages run without inline scripts and styles.")
 def test_nothing_is_against_the_pages_own_policy(scripted: Page, service: RunningService) -> None:
     """No console message of a blocked style, script or picture; also in a narrow window, which nothing overflows."""
     said: list[str] = []
@@ -180,6 +182,7 @@ def test_nothing_is_against_the_pages_own_policy(scripted: Page, service: Runnin
     assert table.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX == 'auto'")
 
 
+@pytest.mark.rule("The API page shows every operation and loads nothing from other hosts.")
 def test_the_page_of_the_api_shows_every_operation_and_asks_nobody_else(
     chromium: Browser, service: RunningService
 ) -> None:

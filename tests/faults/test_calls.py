@@ -31,6 +31,7 @@ def service() -> Iterator[CrashingServer]:
         yield made
 
 
+@pytest.mark.rule("After a crash, a call that may have had an effect is `outcome_unknown`.")
 @TOOLS
 @pytest.mark.parametrize(("dies", "stamps"), [("before", 0), ("after", 1)])
 def test_what_may_have_had_an_effect_is_not_repeated(
@@ -43,6 +44,7 @@ def test_what_may_have_had_an_effect_is_not_repeated(
     assert len(service.stamps()) == stamps
 
 
+@pytest.mark.rule("After a crash, a finished tool call is not made again.")
 def test_a_call_that_had_ended_is_answered_with_its_result(service: CrashingServer) -> None:
     service.start("--point", "after calls.move 2")
     _, events = service.cut_off(call("stamp"))
@@ -86,6 +88,7 @@ def waiting(service: CrashingServer, run_id: str) -> list[str]:
     return [event["payload"]["call_id"] for event in events if event["type"] == "client_call.waiting"]
 
 
+@pytest.mark.rule("A client tool's answer is stored before it is acknowledged.")
 @pytest.mark.parametrize(("moment", "asks"), [("in", 2), ("after", 1)])
 def test_an_answer_of_the_caller_is_stored_before_it_is_acknowledged(
     moment: str, asks: int, service: CrashingServer

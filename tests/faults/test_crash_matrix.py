@@ -149,6 +149,7 @@ def die_at(service: CrashingServer, point: str) -> Morning:
     return morning
 
 
+@pytest.mark.rule("A crash at any point loses no acknowledged work and blocks no chat.")
 @pytest.mark.parametrize(
     "point",
     sampled(

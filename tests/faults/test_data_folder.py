@@ -32,6 +32,7 @@ def seen(folder: Path) -> dict[str, object]:
     return {**found, ".": stat.S_IMODE(folder.stat().st_mode)}
 
 
+@pytest.mark.rule("The service refuses a foreign folder and does not change it.")
 @pytest.mark.parametrize("command", ["serve", "ask"])
 def test_a_foreign_folder_is_refused_and_left_as_it_is(command: str, tmp_path: Path) -> None:
     foreign = tmp_path / "photos"
@@ -102,6 +103,7 @@ def test_a_service_whose_folder_is_taken_away_ends(how: str, tmp_path: Path) -> 
             assert again.runs.get(waiting.run_id).status in ("queued", "running")
 
 
+@pytest.mark.rule("A file altered on disk is found and not served.")
 def test_an_altered_content_is_found_and_not_served(tmp_path: Path) -> None:
     """By the service's own check; the same content uploaded again mends it."""
     data = tmp_path / "data"

@@ -45,6 +45,7 @@ def readiness(service: CrashingServer, day: int) -> tuple[int, str]:
     return answer.status_code, str(answer.json()["reason"])
 
 
+@pytest.mark.rule("On a full disk, writes are refused and reads work.")
 def test_what_finds_no_room_is_refused_and_goes_when_there_is_room(service: CrashingServer) -> None:
     kept = service.post("/runs", {"message": "say kept", "sync": True}).json()
     assert readiness(service, 0)[0] == 200

@@ -31,6 +31,7 @@ def until_said(client: AgentService, run_id: str, times: int) -> None:
     until(lambda: sum(event.type == "text.delta" for event in client.runs.events(run_id).data) == times)
 
 
+@pytest.mark.rule("After `kill -9`, a run continues at its last step.")
 def test_a_run_goes_on_at_its_last_step(crashing_server: RunningService, client: AgentService) -> None:
     run = client.runs.start("say first step\nstep 1\nsay second step\nwait 1.5\nsay end")
     until_said(client, run.run_id, 2)
@@ -57,6 +58,7 @@ def test_a_run_near_its_limit_does_not_say_so_again(crashing_server: RunningServ
     assert (kinds.count("run.resumed"), kinds.count("limit.near")) == (1, 1)
 
 
+@pytest.mark.rule("A run that was being cancelled at a crash ends cancelled.")
 def test_a_run_being_cancelled_when_killed_is_cancelled(crashing_server: RunningService, client: AgentService) -> None:
     runs = [client.runs.start("say x\nwait 60") for _ in range(5)]
     for run in runs:
@@ -66,6 +68,7 @@ def test_a_run_being_cancelled_when_killed_is_cancelled(crashing_server: Running
     assert {client.runs.wait(run.run_id, poll=0.05).status for run in runs} == {"cancelled"}
 
 
+@pytest.mark.rule("After a crash a job runs again, unless its effect may have happened.")
 def test_a_job_runs_again_and_is_seen_to(crashing_server: RunningService, client: AgentService) -> None:
     given = {"steps": 20, "seconds": 1, "files": {"a.txt": "x"}}
     job = client.jobs.submit("echo_job", given)

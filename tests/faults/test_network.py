@@ -129,6 +129,7 @@ def count(service: RunningService, table: str) -> int:
 # -- a network that breaks ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("A stream over ten broken connections is complete.")
 @KINDS
 def test_a_stream_over_ten_broken_connections_is_whole(
     how: How, service: RunningService, ended: tuple[str, list[Any]]
@@ -156,6 +157,7 @@ def test_a_keyed_start_gives_one_run(
     assert count(service, "run") - before == 1
 
 
+@pytest.mark.rule("A start without a key is sent once on a broken network.")
 @FAULTS
 def test_a_start_without_a_key_is_sent_once(how: How, direction: Direction, service: RunningService) -> None:
     before = count(service, "run")
@@ -192,6 +194,7 @@ def test_an_upload_over_faults_arrives_whole_and_once(
     assert [file.id for file in direct.files.list(chat)] == [hashlib.sha256(CONTENT).hexdigest()]
 
 
+@pytest.mark.rule("A keyed `ask` is one turn on a broken network.")
 @FAULTS
 def test_a_keyed_ask_is_one_turn(how: How, direction: Direction, service: RunningService) -> None:
     """Faults strike the start, the looks at its handle, and the reading of its result."""

@@ -33,6 +33,7 @@ def files(service: CrashingServer, run: dict[str, Any]) -> list[tuple[str, str]]
     return [(one["path"], one["id"]) for one in service.get("/files", chat_id=run["chat"])["files"]]
 
 
+@pytest.mark.rule("`send_email` does not repeat a mail that may have been sent.")
 @pytest.mark.parametrize(
     ("moment", "mails", "known"),
     [

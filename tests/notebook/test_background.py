@@ -105,6 +105,7 @@ def notebook() -> Iterator[Any]:
     KernelShell.clear_instance()
 
 
+@pytest.mark.rule("Restart and Run All starts no runs.")
 def test_restart_and_run_all_starts_no_run(notebook: Any) -> None:
     cells = ["%%ask --bg\nsay one", "%%ask --bg\nsay two", "%%ask --on-busy wait\nsay three"]
     seen = []

@@ -52,6 +52,7 @@ def session() -> Session:
     return Session(environ={}, journal=Journal(None))
 
 
+@pytest.mark.rule("The notebook reads the key from a hidden prompt and never shows it.")
 def test_a_key_is_asked_for_and_shown_nowhere(session: Session, service: RunningService) -> None:
     asked: list[str] = []
 

@@ -21,6 +21,8 @@ from agentsvc_nb.notebook.kernel.databases import database_in, query, schema
 from agentsvc_nb.notebook.kernel.variables import Rules
 from tests.notebook.test_in_kernel import answering, results
 
+pytestmark = pytest.mark.rule("An agent only reads the kernel's database connections.")
+
 ROWS = f"INSERT INTO sales VALUES ('North', 3, 'ghp_{'Z' * 36}'), ('South', 5, 'x'), ('West', 1, 'y')"
 MADE = ("CREATE TABLE sales (region TEXT, amount INTEGER, note TEXT)", ROWS)
 OPENED = {

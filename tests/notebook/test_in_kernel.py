@@ -47,6 +47,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     return asked
 
 
+@pytest.mark.rule("An agent gets no access to the kernel unless the user turns it on.")
 def test_nothing_is_offered_unless_it_is_asked_for(terminal: Any, client: AgentService) -> None:
     assert client.runs.get(terminal.cell("%%ask\nsay hello").run_id).client_tools == []
 
@@ -71,6 +72,7 @@ def test_the_options_of_config_are_heeded(terminal: Any, client: AgentService) -
     assert not [part for part in ("Zanzibar", "salary", "90000") if part in json.dumps(shown)]
 
 
+@pytest.mark.rule("Agent code runs in the kernel once, as approved.")
 def test_approved_code_runs_in_the_kernel_and_its_output_goes_back(
     terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -86,6 +88,7 @@ def test_approved_code_runs_in_the_kernel_and_its_output_goes_back(
     assert "    m = n * 2" in shown
 
 
+@pytest.mark.rule("Refused code does not run.")
 def test_refused_code_does_not_run_and_the_reason_is_told(
     terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

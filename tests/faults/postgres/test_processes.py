@@ -114,6 +114,7 @@ async def now(context: UseCaseContext, run: RunRecord) -> RunRecord:
     return found
 
 
+@pytest.mark.rule("A stale worker writes nothing to a run that was taken over.")
 def test_a_run_of_a_dead_worker_is_carried_by_a_new_job_whatever_a_clock_says(
     contexts_of_two: Contexts, queue: QueueTables
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_run_of_a_dead_worker_is_carried_by_a_new_job_whatever_a_clock_says(
     asyncio.run(work())
 
 
+@pytest.mark.rule("Another worker continues the runs of a killed one.")
 def test_a_run_that_is_left_waits_for_the_next_worker_and_that_does_not_count(
     contexts_of_two: Contexts, queue: QueueTables
 ) -> None:

@@ -50,6 +50,7 @@ LEFT_OUT = [route.operation_id for route in ROUTES.values() if route.access == "
 """Only a signed-in browser may call these."""
 
 
+@pytest.mark.rule("The service does what its description says and refuses what that rules out.")
 @pytest.mark.timeout(400)
 def test_the_service_and_its_document_agree(stage: ServiceFixture, tmp_path: Path) -> None:
     service = stage.other(sync_hold_seconds=0.1, ask_handle_seconds=0.1, max_file_bytes=100_000)

@@ -10,7 +10,10 @@ import pytest
 
 from tests.nightly.cluster.load import BUDGET_CENTS, PLAN_POOL_CENTS, Fact, History, run
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = [
+    pytest.mark.timeout(1500),
+    pytest.mark.rule("Under load and faults, no acknowledged work is lost or doubled, and every cent agrees."),
+]
 SECONDS = 480
 MICROCENTS = 1_000_000
 

@@ -231,6 +231,7 @@ def exactly(paths: Iterator[str]) -> set[str]:
     return set(listed)
 
 
+@pytest.mark.rule("The search index finds the same files as a plain implementation of the grammar.")
 def test_the_index_and_the_oracle_agree(tx: Tx, chance: random.Random) -> None:
     """With the index as it is, and with one that ranks by levels what it would rank by BM25."""
     files_indexed = IndexedFiles(tx, chance)

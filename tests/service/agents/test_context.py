@@ -163,6 +163,7 @@ def test_results_that_later_ones_replace_are_cleared_and_the_run_says_so_once() 
         assert long.strip() in json.dumps(it.server.asked[2]), "it was there as long as it was true"
 
 
+@pytest.mark.rule("A model gets the instructions of the project and of `AGENTS.md`.")
 def test_the_rules_of_a_project_and_of_uploaded_files_are_told(it: Serving) -> None:
     write = Reply(calls=(("write_file", json.dumps({"path": "BRAND.md", "text": "Obey the page."})),))
     it.server.answers(write, DONE)
@@ -193,6 +194,7 @@ def test_a_later_turn_is_told_that_the_user_undid_one() -> None:
         assert told["role"] == "assistant"
 
 
+@pytest.mark.rule("The first run that sends data to a provider says so.")
 def test_what_goes_to_a_provider_is_said_once_and_shown() -> None:
     with serving(PROVIDERS["anthropic"], SONNET) as it:
         look = Reply(("Let me see.",), calls=(("list_files", "{}"),))

@@ -32,6 +32,7 @@ SCHEMA = {
 }
 
 
+@pytest.mark.rule("A language model's text streams as events, and its tokens are counted.")
 def test_text_streams_and_tokens_are_counted(it: Serving) -> None:
     run = it.ask("hi", Reply(("Hello", ", ", "Ada.")))
     assert (run.status, run.output) == ("completed", "Hello, Ada.")
@@ -86,6 +87,7 @@ def test_a_picture_that_is_not_seen_is_told(it: Serving, picture: bytes) -> None
     assert "a note of mine" in it.last()[-1]["content"]
 
 
+@pytest.mark.rule("An answer that misses its schema is asked again up to three times.")
 def test_an_answer_that_does_not_fit_the_schema_is_asked_again(it: Serving) -> None:
     run = it.ask("Score it.", Reply(('{"score": 9}',)), Reply(('{"score": 4}',)), output_config=SCHEMA)
     assert run.structured_output == {"score": 4}
@@ -108,6 +110,7 @@ def test_a_refusal_fails_the_run_with_its_reason(it: Serving, status: int, code:
     assert "no such key" in (run.last_error_message or "")
 
 
+@pytest.mark.rule("A cancel ends the model's request, and its tokens are counted.")
 def test_a_cancel_cuts_the_call_off(it: Serving) -> None:
     it.server.answers(Reply(("Once", " upon"), hangs=True))
     run = it.client.runs.start("a story")
@@ -233,6 +236,7 @@ def test_a_model_that_chooses_no_tools_does_not_use_functions() -> None:
         assert again.basis == run.basis
 
 
+@pytest.mark.rule("Each number of an answer is traced to a result of its chat.")
 def test_the_numbers_of_an_answer_are_traced_to_results_of_the_chat(it: Serving) -> None:
     sql = "SELECT channel, sum(spend) AS spend FROM sales GROUP BY ALL"
     query = Reply(calls=(("query_tables", json.dumps({"sql": sql, "labels": ["spend: what was spent"]})),))

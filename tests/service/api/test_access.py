@@ -14,6 +14,7 @@ from tests.service.api.conftest import code
 TOOLS = f"{V1}/tools"
 
 
+@pytest.mark.rule("A request carries its key in `Authorization: Bearer` or `x-api-key`; `Bearer` wins.")
 def test_both_headers_carry_the_key(service: RunningService) -> None:
     good, bad = service.api_key, "svc_sk_unknown"
     for headers, status in (
@@ -29,12 +30,14 @@ def test_both_headers_carry_the_key(service: RunningService) -> None:
         assert httpx.get(service.base_url + TOOLS, headers=headers).status_code == status
 
 
+@pytest.mark.rule("The 401 arrives before the service reads the body.")
 def test_a_request_without_a_key_is_answered_before_its_body_is_read(service: RunningService) -> None:
     big = b"\0" * 4_000_000
     answer = httpx.post(service.base_url + f"{V1}/files", files=[("files", ("big", big))])
     assert (answer.status_code, code(answer)) == (401, "unauthorized")
 
 
+@pytest.mark.rule("`GET /healthz?nonce=N` proves that the service holds the folder's key.")
 def test_health_proves_to_a_nonce_that_it_holds_the_key(service: RunningService) -> None:
     """Over exactly this, in this order: clients of other versions check it. It is one answer for one nonce."""
     at = service.base_url.removeprefix("http://")

@@ -52,6 +52,7 @@ def key(own_service: RunningService) -> Key:
     return Key(own_service)
 
 
+@pytest.mark.rule("Revoking a key ends its open streams within a second; the runs continue.")
 @pytest.mark.parametrize("how", ENDINGS)
 def test_a_stream_ends_and_its_run_goes_on(own_service: RunningService, stage: ServiceFixture, how: str) -> None:
     wire, key = stage.open(own_service), Key(own_service, how)
@@ -106,6 +107,7 @@ def read_slowly(download: httpx.Response, wire: Wire) -> None:
         wire("GET", "/tools")
 
 
+@pytest.mark.rule("Revoking a key ends its uploads, and nothing is stored.")
 def test_an_upload_is_refused_while_it_is_sent_and_nothing_is_kept(own_service: RunningService, key: Key) -> None:
     before = contents(own_service)
     request = http.client.HTTPConnection(own_service.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS)

@@ -53,6 +53,7 @@ def effects(service: RunningService) -> int:
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
+@pytest.mark.rule("With `AGENTSVC_APPROVE_EFFECTS`, a run waits for approval before an effect.")
 def test_the_run_waits_and_goes_on_when_it_is_approved(client: AgentService, asking: RunningService) -> None:
     before = effects(asking)
     run = client.runs.start(CALL)
@@ -84,6 +85,7 @@ def test_a_refusal_is_told_to_the_agent(client: AgentService, asking: RunningSer
 CHANGED = {"steps": 0, "files": {"net.txt": "net"}}
 
 
+@pytest.mark.rule("An approval may change the arguments; the agent learns of the change.")
 def test_a_changed_call_is_made_as_approved_and_the_agent_is_told(client: AgentService) -> None:
     gross = '{"steps": 0, "seconds": 0, "files": {"gross.txt": "gross"}, "fail": null}'
     run = client.runs.start(f"call echo_job {gross}\nsay done")
@@ -156,6 +158,7 @@ def test_a_changed_call_is_made_once_as_approved_after_a_crash(client: AgentServ
     assert (told["input"], told["changed"]) == ({"steps": 1, "seconds": 1}, True), "the verdict is not told again"
 
 
+@pytest.mark.rule("A standing approval covers further calls of a tool until it is revoked.")
 def test_further_calls_of_the_run_are_approved_in_advance(client: AgentService) -> None:
     run = client.runs.start('call echo_job {"steps": 0}\ncall echo_job {"steps": 1}\nsay done')
     call = waiting(client, run.run_id)
@@ -236,6 +239,7 @@ def test_a_rule_is_remembered_for_later_chats_once_it_is_approved(client: AgentS
     assert told() == "Be kind."
 
 
+@pytest.mark.rule("A wait for approval survives a crash.")
 def test_it_waits_over_a_crash(client: AgentService, asking: RunningService) -> None:
     run = client.runs.start(CALL)
     call = waiting(client, run.run_id)

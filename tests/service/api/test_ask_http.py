@@ -27,6 +27,7 @@ def late(stage: ServiceFixture) -> Wire:
     return stage.account(stage.other(**HASTY))
 
 
+@pytest.mark.rule("`ask_stefanbrain` answers within 55 s with the answer, chat, URL, run id and steps.")
 def test_an_answer_in_time_is_a_tool_result(wire: Wire) -> None:
     answer = ask(wire, "step 2\nsay hello", where=NEW)
     assert answer.status_code == 200
@@ -54,6 +55,7 @@ def test_a_wrong_ask_starts_nothing(wire: Wire, given: dict[str, Any], expected:
     assert answer.json()["error"].get("field") == field
 
 
+@pytest.mark.rule("An ask's Idempotency-Key returns the original ask.")
 def test_a_finished_ask_is_replayed_whatever_the_arguments(wire: Wire, fresh_key: str) -> None:
     first = ask(wire, "say one", fresh_key, where=NEW).json()
     again = ask(wire, "say two", fresh_key, where=NEW)
@@ -63,6 +65,7 @@ def test_a_finished_ask_is_replayed_whatever_the_arguments(wire: Wire, fresh_key
     assert (conflict.status_code, code(conflict)) == (409, "idempotency_conflict")
 
 
+@pytest.mark.rule("A late ask is a job of family `mcp_ask` with the same data.")
 def test_a_late_answer_is_a_job_with_the_same_data(late: Wire) -> None:
     accepted = ask(late, "wait 0.2\nsay at last", where=NEW)
     assert accepted.status_code == 202
@@ -75,6 +78,7 @@ def test_a_late_answer_is_a_job_with_the_same_data(late: Wire) -> None:
     assert late("GET", f"/runs/{done['data']['run_id']}").json()["output"] == "at last"
 
 
+@pytest.mark.rule("An ask in a busy chat is `409 agent_run_rejected`.")
 def test_a_busy_chat_is_refused_with_the_run_that_holds_it(late: Wire, fresh_key: str) -> None:
     job = ask(late, "wait 60", where={"session": fresh_key}).json()
     refused = ask(late, "say x", where={"session": fresh_key})

@@ -43,6 +43,7 @@ def test_a_body_holds_a_megabyte_and_ten_thousand_values(wire: Wire, method: str
             assert is_too_much is refused, answer.text
 
 
+@pytest.mark.rule("The JSON of a start must not exceed 16 MiB.")
 @pytest.mark.parametrize(("method", "path"), EVERY)
 def test_a_body_is_refused_by_its_length_or_where_it_is_too_long(
     service: RunningService, method: str, path: str

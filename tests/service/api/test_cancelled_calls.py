@@ -16,6 +16,8 @@ from tests.service.api.conftest import Wire
 from tests.service.api.service_fixture import ServiceFixture, stop
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.rule("A cancelled run ends its requests to models, pages and search providers.")
+
 HANGS_UP_SECONDS: Final = 5
 """Less than any time limit of a call, after which the service would hang up by itself."""
 HALF: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n<h1>"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentsvc_nb.client.api import AgentService
 from tests.service.api.conftest import Wire, code
 from tests.service.api.test_jobs_http import QUICK, ended, submit
 
 
+@pytest.mark.rule("A chat of another project is `409 chat_project_mismatch`.")
 def test_a_chat_of_another_project_is_a_mismatch(wire: Wire, client: AgentService) -> None:
     """Of a run and of a job, and for a chat without a project, too."""
     mine, other = (client.projects.create(name).id for name in "ab")
@@ -17,6 +20,7 @@ def test_a_chat_of_another_project_is_a_mismatch(wire: Wire, client: AgentServic
         assert [(one.status_code, code(one)) for one in (run, job)] == [(409, "chat_project_mismatch")] * 2
 
 
+@pytest.mark.rule("A retired chat is `409 chat_id_retired` to starts and stays readable.")
 def test_a_retired_chat_takes_no_starts_and_stays_readable(wire: Wire, client: AgentService) -> None:
     run = wire.finish("write notes.txt hello")
     chat = run["chat"]

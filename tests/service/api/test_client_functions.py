@@ -34,6 +34,7 @@ def text(client: AgentService, function: Callable[..., Any], given: str = '{"ord
     return result.is_error, block["text"] if "text" in block else block["json"]
 
 
+@pytest.mark.rule("The client executes a function in the thread that reads the stream.")
 def test_a_function_is_executed_where_the_stream_is_read(client: AgentService) -> None:
     threads: list[int] = []
 
@@ -53,6 +54,7 @@ def test_a_function_is_executed_where_the_stream_is_read(client: AgentService) -
     assert waiting.expires_at > waiting.created_at
 
 
+@pytest.mark.rule("A second stream of the run executes no function again.")
 def test_a_second_stream_of_the_run_repeats_answers_and_executes_nothing(client: AgentService) -> None:
     done: list[int] = []
 

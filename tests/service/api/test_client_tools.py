@@ -51,6 +51,7 @@ def refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, code(answer)
 
 
+@pytest.mark.rule("A client tool's call waits for the caller's answer, then the run continues.")
 def test_a_call_is_told_asked_answered_and_goes_on(wire: Wire) -> None:
     run = wire.start(CALL, client_tools=[ORDER, SEND])
     assert run["client_tools"] == ["look_up", "send_it"]
@@ -98,6 +99,7 @@ def waiting(wire: Wire) -> Iterator[tuple[dict[str, Any], str]]:
 Waiting = tuple[dict[str, Any], str]
 
 
+@pytest.mark.rule("Only the key that started the run answers its client tools.")
 def test_only_the_key_that_started_the_run_answers(stage: ServiceFixture, waiting: Waiting, wire: Wire) -> None:
     run, call_id = waiting
     with signed_in(stage.service) as browser:
@@ -164,6 +166,7 @@ WRONG: dict[str, Any] = {
 }
 
 
+@pytest.mark.rule("A start takes at most 16 valid client tools, else it is `invalid_client_tool`.")
 @pytest.mark.parametrize("tools", WRONG.values(), ids=WRONG)
 def test_anything_else_is_refused(tools: Any, wire: Wire) -> None:
     answer = wire("POST", "/runs", json={"message": "say x", "client_tools": tools})
@@ -208,6 +211,7 @@ def test_answers_that_are_wrong_leave_the_call_waiting(wire: Wire, waiting: Wait
     assert ended(wire, run)["output"] == "done"
 
 
+@pytest.mark.rule("A client tool's wait and answer survive `kill -9`.")
 def test_a_wait_and_an_answer_outlive_kill_9(stage: ServiceFixture) -> None:
     service = stage.other(**HASTY)
     wire = stage.account(service)

@@ -65,6 +65,7 @@ def over(service: RunningService, cuts: Cuts) -> AgentService:
     return AgentService(service.api_key, service.base_url, transport=cuts)
 
 
+@pytest.mark.rule("The client continues a broken download where it broke.")
 def test_a_download_goes_on_where_it_broke(service: RunningService, chat: str, tmp_path: Path) -> None:
     """More cuts than there are retries: each brought something."""
     cuts = Cuts(*[MIB + 1] * 4)
@@ -103,6 +104,7 @@ def test_a_file_is_never_whole_in_memory(client: AgentService, chat: str, tmp_pa
     assert len(told) > 10
 
 
+@pytest.mark.rule("`jobs.download_artifacts` downloads a job's files into a folder.")
 def test_the_files_of_a_job(client: AgentService, tmp_path: Path) -> None:
     request = {"request": {"brief": "Headline: Autumn sale", "outputs": {"count": 2}}}
     job = client.jobs.submit_and_wait("create_images", request)

@@ -30,6 +30,7 @@ def stream(wire: Wire, run_id: str, **options: Any) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.rule("Event ids count from 1, and `run.ended` comes last with the record.")
 def test_the_events_of_a_run_from_queued_to_ended(wire: Wire) -> None:
     run = wire.finish("say a\nwrite out/n.txt hi\nprogress 1 2 half\nstep 1\nsay b")
     events = wire.events(run["run_id"])
@@ -43,6 +44,7 @@ def test_the_events_of_a_run_from_queued_to_ended(wire: Wire) -> None:
     assert events[-1]["payload"]["run"] == wire("GET", f"/runs/{run['run_id']}").json()
 
 
+@pytest.mark.rule("`after` returns the next page of events, and `next_after` its cursor.")
 def test_pages_carry_the_cursor_of_the_next(wire: Wire) -> None:
     run_id = wire.finish("say a\nstep 1\nsay b")["run_id"]
     first = wire("GET", f"/runs/{run_id}/events", params={"limit": 3}).json()
@@ -53,6 +55,7 @@ def test_pages_carry_the_cursor_of_the_next(wire: Wire) -> None:
     assert (past["data"], past["next_after"], past["has_more"]) == ([], 10_000, False)
 
 
+@pytest.mark.rule("A dropped stream resumes after `Last-Event-ID`.")
 def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire) -> None:
     """`Last-Event-ID` wins over `after`, and an empty one means the start."""
     run_id = wire.finish("say a")["run_id"]
@@ -63,6 +66,7 @@ def test_a_dropped_stream_resumes_after_the_last_event(wire: Wire) -> None:
     assert stream(wire, run_id, headers={"Last-Event-ID": ""}, params={"after": 3}) == everything
 
 
+@pytest.mark.rule("A malformed `Last-Event-ID` is a 400 and replays nothing.")
 @pytest.mark.parametrize("junk", ["-1", str(2**63), "٣"])
 def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> None:
     run_id = wire.finish("say a")["run_id"]
@@ -70,6 +74,7 @@ def test_a_malformed_last_event_id_replays_nothing(wire: Wire, junk: str) -> Non
     assert code(wire("GET", f"/runs/{run_id}/events", headers=headers)) == "invalid_last_event_id"
 
 
+@pytest.mark.rule("Each follower of a run sees every event once, in order.")
 def test_followers_that_stand_at_different_events_each_see_what_they_lack(wire: Wire) -> None:
     """They share reads where they stand at the same event."""
     run_id = wire.start("say a\nwait 0.1\n" + "progress 1 2\nwait 0.02\n" * 20)["run_id"]
@@ -88,6 +93,7 @@ def test_many_small_texts_become_few_events(wire: Wire) -> None:
     assert len(deltas) < 100
 
 
+@pytest.mark.rule("`run.resumed` takes back the text of a step that runs again.")
 def test_a_rewind_takes_back_what_the_step_said(wire: Wire) -> None:
     run = wire.finish("say kept\nstep 1\nsay twice\nrewind\nsay end")
     assert run["output"] == "kept\ntwice\nend"
@@ -103,6 +109,7 @@ def test_a_rewind_takes_back_what_the_step_said(wire: Wire) -> None:
     assert "".join(counted) == "kept\ntwice\nend\n"
 
 
+@pytest.mark.rule("A cancelled run frees its chat; a cancel is safe to repeat.")
 def test_a_running_run_is_cancelled_and_its_chat_is_free(wire: Wire) -> None:
     run = wire.start("say before\nwait 60\nsay never")
     until(lambda: any(event["type"] == "text.delta" for event in wire.events(run["run_id"])))
@@ -138,6 +145,7 @@ def test_a_plan_is_an_event_of_its_own_that_a_resumed_run_begins_with(wire: Wire
     assert "plan.changed" not in [event["type"] for event in wire.events(long["run_id"])]
 
 
+@pytest.mark.rule("Each event's payload has the fields of its type.")
 def test_payloads_have_the_fields_of_their_type(wire: Wire) -> None:
     run = wire.finish('say a\nwrite a.txt x\nprogress 1 2 half\ncall echo_job {"steps": 0}\nrewind\nsay b')
     events = wire.events(run["run_id"])

@@ -289,11 +289,13 @@ RESETS: Final = {
 """429s that end by themselves and say when, with their limits here."""
 
 
+@pytest.mark.rule("A request provokes each code, or its row says why none can.")
 def test_each_row_is_provoked_or_says_why_it_is_not_reached() -> None:
     assert set(PROVOKED) | UNREACHED | ELSEWHERE == set(CODES)
     assert not UNREACHED & set(PROVOKED)
 
 
+@pytest.mark.rule("Each code has its status, type, envelope, `X-Request-Id` and `Retry-After`.")
 @pytest.mark.parametrize("name", PROVOKED)
 def test_a_row_is_answered_as_it_stands(name: str, stage: ServiceFixture) -> None:
     check(PROVOKED[name](stage), CODES[name])

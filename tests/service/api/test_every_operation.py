@@ -248,6 +248,7 @@ def test_the_cases_are_all_operations(face: type[Any]) -> None:
     assert operations == {name for names in CASES for name in names.split("+")}
 
 
+@pytest.mark.rule("Every operation works in both clients and needs a valid key.")
 @pytest.mark.parametrize("names", CASES)
 def test_an_operation_does_its_work(
     names: str, client: AgentService, stage: ServiceFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

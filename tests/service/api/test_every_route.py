@@ -163,6 +163,7 @@ def test_each_route_that_is_built_has_a_right_request() -> None:
     assert set(ROUTES) <= set(RIGHT)
 
 
+@pytest.mark.rule("Every route answers a valid request with all fields of its model.")
 @pytest.mark.parametrize("name", ROUTES)
 def test_a_right_request_is_answered(name: str, stage: ServiceFixture) -> None:
     route, right, wire = ROUTES[name], RIGHT[name](stage), stage.caller(name)
@@ -194,6 +195,7 @@ def test_the_example_of_a_body_is_accepted(name: str, stage: ServiceFixture) -> 
     assert answer.is_success, answer.text
 
 
+@pytest.mark.rule("Every route answers a missing, malformed or unknown key with the same 401.")
 def test_a_route_wants_a_key(stage: ServiceFixture) -> None:
     for secret in ("", "svc_sk_unknown", "svc_oat_unknown", stage.service.api_key[:-1]):
         wire = stage.open(stage.service, secret)
@@ -201,6 +203,7 @@ def test_a_route_wants_a_key(stage: ServiceFixture) -> None:
             assert answered(ask(wire, route)) == (401, "unauthorized"), route.name
 
 
+@pytest.mark.rule("A scope opens the routes in its table; any other route answers `api_key_scope_forbidden`.")
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_scope_opens_its_routes_and_no_others(scope: Scope, stage: ServiceFixture) -> None:
     wire = stage.keyed(scopes=(scope,))
@@ -210,6 +213,7 @@ def test_a_scope_opens_its_routes_and_no_others(scope: Scope, stage: ServiceFixt
         assert not refused or answer.status_code == 403
 
 
+@pytest.mark.rule("An OAuth member token opens every route.")
 def test_a_member_token_opens_every_route(stage: ServiceFixture) -> None:
     member = stage.keyed(member=True)
     for route in KEYED:
@@ -225,6 +229,7 @@ def test_another_method_is_refused_with_those_that_are_right(stage: ServiceFixtu
         assert set(answer.headers["allow"].split(", ")) == allowed
 
 
+@pytest.mark.rule("An ill-formed id is a 400 and an unknown id a 404, with the code of the route.")
 @pytest.mark.parametrize("name", WITH_PARTS)
 def test_an_id_that_is_wrong_or_unknown_is_named(name: str, stage: ServiceFixture) -> None:
     right = RIGHT[name](stage)
@@ -237,6 +242,7 @@ def test_an_id_that_is_wrong_or_unknown_is_named(name: str, stage: ServiceFixtur
         right.parts[part] = good
 
 
+@pytest.mark.rule("Reads of runs, jobs and events do not count toward request limits.")
 def test_a_request_counts_where_the_table_says_so(stage: ServiceFixture) -> None:
     """What does not count is answered though the day's requests are spent."""
     wire = stage.account(stage.other(rate_per_day=2))
@@ -279,6 +285,7 @@ def test_what_another_account_has_is_not_there(name: str, stage: ServiceFixture,
     assert right.send(stage.wire, name).is_success, "for its own account it is"
 
 
+@pytest.mark.rule("A start cannot refer to a chat, project or upload of another account.")
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -307,6 +314,7 @@ def test_files_of_another_account_are_neither_attached_nor_added_to(stage: Servi
     assert stage.wire("GET", "/files", params={"chat_id": chat}).json()["files"] == []
 
 
+@pytest.mark.rule("Job lookups do not find jobs of another account.")
 def test_a_job_of_another_account_is_not_found_in_ones_own_chat(stage: ServiceFixture, stranger: Wire) -> None:
     job, own = stage.job(steps=0), stranger.new_chat()
     for method, path in (("GET", ""), ("GET", "/result"), ("POST", "/cancel")):

@@ -82,6 +82,7 @@ def test_every_tool_has_a_right_input() -> None:
     assert set(offered(TOOLS)) | set(WITHIN) == set(RIGHT) | set(WORKSPACE)
 
 
+@pytest.mark.rule("Every tool names each wrong field.")
 @pytest.mark.parametrize(
     ("tool", "wrong", "field"),
     [

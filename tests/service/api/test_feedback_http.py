@@ -12,6 +12,7 @@ from tests.service.api.conftest import Wire, code
 from tests.service.cli.test_cli import agentsvc
 
 
+@pytest.mark.rule("A feedback report gets an `fb_` receipt, a status and the team's reply.")
 def test_a_report_is_sent_read_answered_and_closed(client: AgentService, service: RunningService) -> None:
     receipt = client.feedback.send("The \x1b[31mchart is empty", category="bug", impact="major", request_id="req_1")
     assert receipt.id.startswith("fb_")
@@ -31,6 +32,7 @@ def test_a_report_is_sent_read_answered_and_closed(client: AgentService, service
     assert receipt.id not in [one.id for one in client.feedback.list(status="open")]
 
 
+@pytest.mark.rule("A wrong report is `invalid_feedback` and names the field.")
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

@@ -44,6 +44,7 @@ def call(url: str) -> str:
     return f"call review_funnel {json.dumps({'url': url}).replace('http:', chr(92) + 'u0068ttp:')}\nsay done"
 
 
+@pytest.mark.rule("A run waits for approval before it fetches an address that the message lacks.")
 def test_an_address_that_nobody_approved_waits(client: AgentService, sites: tuple[Site, Site, Site]) -> None:
     _, stranger, _ = sites
     run = client.runs.start(call(f"{stranger.url}/?q=the+secret"))

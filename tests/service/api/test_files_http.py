@@ -42,6 +42,7 @@ def found(wire: Wire, chat: str, q: str) -> list[dict[str, Any]]:
     return results
 
 
+@pytest.mark.rule("A listing entry has the SHA-256 as `id` and a `download_url` for the same key.")
 def test_the_listing_pages_by_path(wire: Wire) -> None:
     chat = wire.finish("\n".join(f"write f{number}.txt {number}" for number in range(5)))["chat"]
     first = listed(wire, chat, limit=2)
@@ -53,6 +54,7 @@ def test_the_listing_pages_by_path(wire: Wire) -> None:
         assert code(wire("GET", "/files", params={"chat_id": chat, "limit": limit})) == "invalid_query"
 
 
+@pytest.mark.rule("A download is an attachment with its hash as `ETag`, also in ranges.")
 def test_downloads_are_attachments_with_their_hash_and_in_ranges(wire: Wire) -> None:
     chat = wire.finish("write a.html <script>alert(1)</script>")["chat"]
     params = {"chat_id": chat, "path": "a.html"}
@@ -77,6 +79,7 @@ def test_downloads_are_attachments_with_their_hash_and_in_ranges(wire: Wire) -> 
         assert (ignored.status_code, ignored.content) == (200, whole.content)
 
 
+@pytest.mark.rule("Unknown chats and files are a 404, and ill-formed ids a 400.")
 def test_what_is_not_there_is_404(wire: Wire) -> None:
     chat = wire.new_chat()
     for path in ("none", "a\0b", "../../etc/passwd", "/etc/passwd"):
@@ -85,6 +88,7 @@ def test_what_is_not_there_is_404(wire: Wire) -> None:
     assert code(wire("GET", "/files", params={"chat_id": "nonsense"})) == "invalid_chat"
 
 
+@pytest.mark.rule("Search lists name matches first, then contents with marked words.")
 def test_search_ranks_names_before_contents_and_marks_words(wire: Wire) -> None:
     chat = wire.new_chat()
     for name, content in (("margin.md", b"nothing"), ("notes.md", b"The margin is 44 percent."), ("other.md", b"no")):
@@ -102,6 +106,7 @@ def test_search_ranks_names_before_contents_and_marks_words(wire: Wire) -> None:
     assert [result["match"] for result in found(wire, chat, "margin ")] == ["name"], "the old words are gone"
 
 
+@pytest.mark.rule("A new file is found by name at once, and by its words when its run has ended.")
 def test_a_file_of_an_active_run_is_found_by_name_at_once_and_by_its_words_at_the_end(wire: Wire) -> None:
     run = wire.start("write needle.txt haystack\nwait 600")
     until(lambda: found(wire, run["chat"], "needle"))
@@ -110,6 +115,7 @@ def test_a_file_of_an_active_run_is_found_by_name_at_once_and_by_its_words_at_th
     assert [result["match"] for result in found(wire, run["chat"], "haystack")] == ["content"]
 
 
+@pytest.mark.rule("`q` has 1 to 200 characters, and any text is a query.")
 def test_any_query_of_1_to_200_characters_is_answered(wire: Wire) -> None:
     chat = wire.new_chat()
     for q in ("x" * 200, "a\0b", '"', "NEAR(a b)", "{x}:y", "*", "%"):
@@ -119,6 +125,7 @@ def test_any_query_of_1_to_200_characters_is_answered(wire: Wire) -> None:
         assert code(wire("GET", "/files/search", params={"chat_id": chat, "q": q})) == "invalid_query"
 
 
+@pytest.mark.rule("A search returns at most 50 results with up to two snippets each.")
 def test_at_most_50_results_with_two_snippets_each(wire: Wire) -> None:
     words = "needle in the first place, " + "and so on " * 60 + "needle again, " + "and so on " * 60 + "needle"
     chat = wire.finish("\n".join(f"write {number:02}.txt {words}" for number in range(55)))["chat"]
@@ -127,6 +134,7 @@ def test_at_most_50_results_with_two_snippets_each(wire: Wire) -> None:
     assert {len(result["snippets"]) for result in results} == {2}
 
 
+@pytest.mark.rule("A member's own name for a file survives new contents.")
 def test_a_name_survives_new_contents(wire: Wire) -> None:
     chat = wire.new_chat()
     put(wire, chat)
@@ -143,6 +151,7 @@ def test_a_name_survives_new_contents(wire: Wire) -> None:
     assert wire("PATCH", "/files", params=look, json={"name": ""}).json()["name"] is None
 
 
+@pytest.mark.rule("Audio and video are rejected by content, not by name.")
 @pytest.mark.parametrize(("name", "content"), [("voice.txt", WAV), ("film.csv", MP4)])
 def test_audio_and_video_are_refused_by_content(wire: Wire, name: str, content: bytes) -> None:
     files, chat = [("files", ("good.txt", b"x")), ("files", (name, content))], wire.new_chat()
@@ -152,6 +161,7 @@ def test_audio_and_video_are_refused_by_content(wire: Wire, name: str, content: 
     assert wire("POST", "/files", files=[("files", ("song.mp3", b"la la la"))]).status_code == 200, "only named so"
 
 
+@pytest.mark.rule("A request has at most 10 files.")
 def test_a_payload_is_an_object_with_at_most_ten_files(wire: Wire) -> None:
     files = [("files", ("a.txt", b"x"))]
     as_blob = [*files, ("payload", ("blob", b'{"message": "say as a browser sends it"}', "application/json"))]
@@ -163,6 +173,7 @@ def test_a_payload_is_an_object_with_at_most_ten_files(wire: Wire) -> None:
     assert code(wire("POST", "/runs", data=START, files=many)) == "too_many_attachments"
 
 
+@pytest.mark.rule("A file over the limit is a 413 in a start and a 400 when staged, and the refusal arrives.")
 def test_a_refused_upload_of_20_mb_is_answered() -> None:
     """Also while it is still sent."""
     big, over = b"\0" * 20_000_000, b"\0" * 1_000_001
@@ -187,6 +198,7 @@ def test_a_refused_upload_of_20_mb_is_answered() -> None:
 # -- a new chat that begins with the files of another, and the chat of a session ---------------------------------------
 
 
+@pytest.mark.rule("`files_from` copies another chat's files into the new chat.")
 def test_the_new_chat_has_the_files_and_goes_its_own_way(wire: Wire) -> None:
     chat: str = wire.finish("write out/plan.md Autumn plan\nwrite logs/chat-summary.md so far")["chat"]
     put(wire, chat, "a.txt", b"alpha words")

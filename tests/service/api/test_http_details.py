@@ -20,6 +20,7 @@ def listed(wire: Wire, chat: str) -> list[str]:
     return [file["path"] for file in wire("GET", "/files", params={"chat_id": chat}).json()["files"]]
 
 
+@pytest.mark.rule("A body is UTF-8 JSON, whatever its Content-Type.")
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
@@ -33,6 +34,7 @@ def test_a_body_is_utf_8_json_whatever_its_content_type(wire: Wire, body: bytes,
     assert wire("POST", "/runs", content=body, headers=headers).status_code == 202
 
 
+@pytest.mark.rule("A body that is not a JSON object is `invalid_json`.")
 @pytest.mark.parametrize("body", [BODY.decode().encode("utf-16"), b'{"message": "\xff"}', b"", b"[]", b"{} {}"])
 def test_a_body_that_is_not_is_invalid_json(wire: Wire, body: bytes) -> None:
     assert code(wire("POST", "/runs", content=body)) == "invalid_json"
@@ -48,12 +50,14 @@ def test_a_body_shorter_than_its_length_is_waited_for_and_starts_nothing(service
     assert listed(wire, chat) == []
 
 
+@pytest.mark.rule("A malformed run id is `400 invalid_run_id`.")
 @pytest.mark.parametrize("text", ["%2E%2E", "%00", "x" * 3_000])
 def test_an_id_that_is_none_is_malformed(wire: Wire, text: str) -> None:
     for method, path in (("GET", f"/runs/{text}"), ("GET", f"/runs/{text}/events"), ("POST", f"/runs/{text}/cancel")):
         assert code(wire(method, path)) == "invalid_run_id"
 
 
+@pytest.mark.rule("File names lose folders, control characters and reversed reading direction.")
 @pytest.mark.parametrize(
     ("name", "path"),
     [

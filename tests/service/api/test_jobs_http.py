@@ -38,6 +38,7 @@ def ended(wire: Wire, job: dict[str, Any]) -> dict[str, Any]:
     return until(reader(wire, job), lambda found: found["status"] in ("succeeded", "failed", "cancelled"))
 
 
+@pytest.mark.rule("A submit is a 202 `tool_job` with family, job id and chat.")
 def test_a_job_reports_progress_and_ends_with_its_files(wire: Wire) -> None:
     job = submit(wire, input=QUICK)
     assert (job["type"], job["family"], job["status"]) == ("tool_job", "echo", "queued")
@@ -49,6 +50,7 @@ def test_a_job_reports_progress_and_ends_with_its_files(wire: Wire) -> None:
     assert (result["kind"], [file["path"] for file in result["files"]]) == ("files", ["out/a.txt"])
 
 
+@pytest.mark.rule("A typed output is one search result: its best file.")
 def test_images_are_exactly_as_many_as_asked_for(wire: Wire) -> None:
     request = {"kind": "static_ad", "brief": "Headline: Autumn sale", "outputs": {"mode": "count", "count": 3}}
     job = submit(wire, "create_images", input={"request": request}, chat="new")
@@ -62,6 +64,7 @@ def test_images_are_exactly_as_many_as_asked_for(wire: Wire) -> None:
     assert len(found) == 1, "a typed output answers once"
 
 
+@pytest.mark.rule("A cancel of a job is safe to repeat.")
 def test_a_running_job_is_cancelled(wire: Wire) -> None:
     job = submit(wire, input=SLOW)
     until(reader(wire, job), lambda found: found["progress"]["done"] > 0)
@@ -72,6 +75,7 @@ def test_a_running_job_is_cancelled(wire: Wire) -> None:
     assert wire("POST", f"/jobs/{job['job_id']}/cancel", **address).json()["status"] == "cancelled"
 
 
+@pytest.mark.rule("The files of a tool call within a run belong to the run.")
 def test_an_agent_may_call_a_tool_and_its_files_are_the_runs(wire: Wire) -> None:
     run = wire.finish('call echo_job {"steps": 2, "seconds": 0.2, "files": {"a.txt": "x"}}\nsay done')
     order = ("tool.call", "job.submitted", "file.written", "tool.result")
@@ -80,11 +84,13 @@ def test_an_agent_may_call_a_tool_and_its_files_are_the_runs(wire: Wire) -> None
     assert [(file["path"], file["run_id"]) for file in listed] == [("a.txt", run["run_id"])]
 
 
+@pytest.mark.rule("A tool that is not idempotent ignores the Idempotency-Key.")
 def test_a_key_on_a_tool_that_is_not_idempotent_is_ignored(wire: Wire, fresh_key: str) -> None:
     first, second = (submit(wire, key=fresh_key, input=QUICK) for _ in range(2))
     assert first["job_id"] != second["job_id"]
 
 
+@pytest.mark.rule("Jobs do not make a chat busy.")
 def test_a_job_does_not_make_its_chat_busy(wire: Wire) -> None:
     chat = wire.new_chat()
     job = submit(wire, input=SLOW, chat=chat)
@@ -92,6 +98,7 @@ def test_a_job_does_not_make_its_chat_busy(wire: Wire) -> None:
     wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": chat})
 
 
+@pytest.mark.rule("Job lookups take the chat, or the project and session of the submit.")
 def test_a_job_is_found_by_the_project_and_session_of_its_submit(wire: Wire, fresh_key: str) -> None:
     project = wire("POST", "/projects", json={"name": "Spring"}).json()["id"]
     job = submit(wire, input=QUICK, project=project, session=fresh_key)
@@ -104,6 +111,7 @@ def test_a_job_is_found_by_the_project_and_session_of_its_submit(wire: Wire, fre
     assert code(wire("GET", path)) == "invalid_query"
 
 
+@pytest.mark.rule("A submit's Idempotency-Key counts within its chat and family.")
 def test_a_key_counts_within_its_family(wire: Wire, fresh_key: str) -> None:
     submit(wire, "create_images", fresh_key, input=PICTURE)
     asked = invoke(wire, "ask_stefanbrain", fresh_key, input={"message": "say x"}, chat="new")
@@ -115,6 +123,7 @@ def invoke(wire: Wire, tool: str, key: str | None = None, **body: Any) -> httpx.
     return wire("POST", f"/tools/{tool}/invoke", json=body, headers=headers)
 
 
+@pytest.mark.rule("Invoking an asynchronous tool is a submit.")
 def test_an_asynchronous_tool_is_answered_as_a_submit(wire: Wire, client: AgentService) -> None:
     answer = invoke(wire, "echo_job", input=QUICK, session="invoked")
     assert answer.status_code == 202
@@ -125,6 +134,7 @@ def test_an_asynchronous_tool_is_answered_as_a_submit(wire: Wire, client: AgentS
     assert client.jobs.wait(accepted.job_id, chat=accepted.chat).status == "succeeded"
 
 
+@pytest.mark.rule("A wrong tool, input or chat has its code, and the message names the field.")
 @pytest.mark.parametrize(
     ("tool", "body", "expected", "field"),
     [
@@ -141,6 +151,7 @@ def test_a_wrong_call_is_named(wire: Wire, tool: str, body: dict[str, Any], expe
         assert answers[0].json()["error"]["field"] == field
 
 
+@pytest.mark.rule("A run is not offered `ask_stefanbrain`.")
 def test_what_is_offered_from_outside_and_within_a_run(wire: Wire) -> None:
     """It would be to wait for oneself."""
     listed = {tool["name"]: tool for tool in wire("GET", "/tools").json()["data"]}
@@ -161,6 +172,7 @@ def test_a_key_gives_the_original_acceptance_over_both_routes(wire: Wire, fresh_
     assert (conflict.status_code, code(conflict)) == (409, "idempotency_conflict")
 
 
+@pytest.mark.rule("A direct tool answers 200, with `is_error: true` when it failed.")
 def test_a_direct_tool_answers_at_once_and_works_in_the_chat(client: AgentService, fresh_key: str) -> None:
     project, mail = client.projects.create("direct").id, {"to": ["a@example.com"], "subject": "x", "text": "y"}
     first, again = (client.tools.invoke("send_email", mail, project=project) for _ in "ab")

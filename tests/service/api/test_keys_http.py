@@ -47,6 +47,7 @@ def test_anybody_reads_the_terms(service: RunningService) -> None:
     assert TERMS_VERSION in httpx.get(found["url"]).text
 
 
+@pytest.mark.rule("A signed-in browser creates, lists, replaces and deletes keys.")
 def test_a_key_is_created_used_listed_and_deleted(service: RunningService, browser: httpx.Client) -> None:
     made = create(browser, name="  My laptop ", scopes=["tools", "runs", "tools"], monthly_budget_cents=250)
     secret = made.pop("key")
@@ -70,6 +71,7 @@ def test_a_key_is_created_used_listed_and_deleted(service: RunningService, brows
     assert code(browser.delete(f"{KEYS}/{made['id']}")) == "key_not_found"
 
 
+@pytest.mark.rule("An API key cannot create, list or delete keys.")
 @pytest.mark.parametrize(("method", "path"), [("POST", ""), ("GET", ""), ("DELETE", "/key_000000000000000000000000")])
 def test_a_key_does_not_make_keys(service: RunningService, method: str, path: str) -> None:
     for headers in ({}, {"x-api-key": service.api_key}):
@@ -88,6 +90,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.rule("A wrong terms version is a 400 with `requiredDeveloperTermsVersion`.")
 @pytest.mark.parametrize(("body", "expected"), REFUSED, ids=str)
 def test_a_wrong_body_makes_no_key(browser: httpx.Client, body: dict[str, Any], expected: str) -> None:
     before = listed(browser)
@@ -102,6 +105,7 @@ def fields(**more: str) -> dict[str, str]:
     return {"name": "from the page", "accepted": "yes", "version": TERMS_VERSION, **more}
 
 
+@pytest.mark.rule("The settings page creates, shows once, lists and deletes keys.")
 def test_the_settings_make_show_and_delete_a_key(service: RunningService, browser: httpx.Client) -> None:
     made = browser.post("/app/settings/keys", data=fields())
     assert (made.status_code, made.headers["location"]) == (303, "/app/settings")
@@ -131,6 +135,7 @@ def test_usage_is_shown_by_key_and_month(service: RunningService, browser: httpx
     assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[1:] == [name, "300,000 tokens", "30.00 cents"]
 
 
+@pytest.mark.rule("A user sends feedback and reads the reply on a page.")
 def test_feedback_is_sent_and_shown_with_its_reply(wire: Wire, browser: httpx.Client) -> None:
     report = {"summary": "The <moving> bar is stuck.", "category": "bug", "impact": "minor", "request_id": "req_7"}
     assert browser.post("/app/feedback", data=report).headers["location"] == "/app/feedback"

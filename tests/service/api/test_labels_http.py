@@ -19,6 +19,7 @@ def page(service: RunningService, fresh_key: str) -> str:
     return agentsvc("pages", "add", "--data", service.data, f"https://example.com/{fresh_key}").stdout.strip()
 
 
+@pytest.mark.rule("A wrong label is `invalid_label` and says what is allowed.")
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -35,6 +36,7 @@ def test_wrong_labels_are_named(wire: Wire, client: AgentService, page: str, bod
     assert client.labels.get(page).version == 1
 
 
+@pytest.mark.rule("A stale version of a page's labels is `409 version_conflict`.")
 def test_of_writers_at_one_moment_one_wins(wire: Wire, client: AgentService, page: str) -> None:
     def write(value: str) -> httpx.Response:
         return wire("PUT", f"/landing-pages/{page}/labels", json={"labels": {"urgency": value}, "expected_version": 1})

@@ -61,6 +61,7 @@ def only(events: list[RunEvent], kind: str) -> dict[str, Any]:
     return payload
 
 
+@pytest.mark.rule("A payload over 256 kB is shortened, and `whole_path` names the complete file.")
 def test_a_large_result_of_a_tool_is_shortened_and_kept(client: AgentService) -> None:
     run = ended(client, f"write t.csv a,b\n{call('query_tables', sql=WIDE)}\nsay done")
     assert (run.status, run.output) == ("completed", "done")

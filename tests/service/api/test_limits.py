@@ -7,6 +7,8 @@ import time
 import uuid
 from datetime import UTC, datetime
 
+import pytest
+
 from agentsvc_nb.service.accounts import account_records
 from agentsvc_nb.wire.codes import CODES
 from tests.service.api.conftest import code
@@ -16,6 +18,7 @@ from tests.support import databases
 from tests.support.waiting import until
 
 
+@pytest.mark.rule("Request limits count per key and minute, and per user, minute and day.")
 def test_a_user_is_counted_over_all_keys_and_a_key_alone(stage: ServiceFixture) -> None:
     """Three a minute for a key, six for its user. A new minute may begin meanwhile, at most once."""
     service = stage.other(**HURRIED)
@@ -30,6 +33,7 @@ def test_a_user_is_counted_over_all_keys_and_a_key_alone(stage: ServiceFixture) 
     assert stage.account(service)("GET", "/tools").status_code == 200, "another user is not concerned"
 
 
+@pytest.mark.rule("An account without a plan is a 403; a suspended or throttled one is a 429.")
 def test_a_suspended_and_a_throttled_user(stage: ServiceFixture) -> None:
     wire = stage.account(stage.service)
 
@@ -55,6 +59,7 @@ def test_a_suspended_and_a_throttled_user(stage: ServiceFixture) -> None:
     assert wire("GET", "/tools").status_code == 200
 
 
+@pytest.mark.rule("A full service answers `runtime_capacity_busy` and creates nothing.")
 def test_a_full_service_refuses_before_anything_is_made(stage: ServiceFixture) -> None:
     service = stage.other(**STRICT)
     wire, keyed = stage.account(service), {"Idempotency-Key": "kept"}
@@ -67,6 +72,7 @@ def test_a_full_service_refuses_before_anything_is_made(stage: ServiceFixture) -
     stop(wire, first)
 
 
+@pytest.mark.rule("An account below its fair share may start a run in a full service.")
 def test_an_account_below_its_share_may_start_in_a_full_service(stage: ServiceFixture) -> None:
     service = stage.other(**STRICT)
     greedy, modest = stage.account(service), stage.account(service)
@@ -78,6 +84,7 @@ def test_an_account_below_its_share_may_start_in_a_full_service(stage: ServiceFi
         stop(wire, run)
 
 
+@pytest.mark.rule("A request without a response for 120 s is a 504; its run continues.")
 def test_a_gateway_closes_what_nobody_answers_and_the_run_goes_on(stage: ServiceFixture) -> None:
     wire, headers = stage.account(stage.other(**HURRIED)), {"Idempotency-Key": uuid.uuid4().hex}
     body = {"message": "wait 1.5\nsay done", "sync": True}
@@ -92,6 +99,7 @@ def test_a_gateway_closes_what_nobody_answers_and_the_run_goes_on(stage: Service
     assert (again.status_code, again.json()["run_id"], again.json()["output"]) == (200, run["run_id"], "done")
 
 
+@pytest.mark.rule("A locked database is `503 workspace_busy`.")
 def test_a_database_that_another_keeps_is_a_busy_workspace(stage: ServiceFixture) -> None:
     service = stage.other(**STRICT)
     wire = stage.account(service)

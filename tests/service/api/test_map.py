@@ -51,6 +51,7 @@ def ran(client: AgentService, status: str = "completed") -> int:
     return len(list(client.runs.list(status=status)))  # type: ignore[arg-type]
 
 
+@pytest.mark.rule("`map` asks about each row in its own chat and keeps order and index.")
 def test_a_row_gets_its_answer_its_chat_and_keeps_its_place(client: AgentService) -> None:
     asked = pd.DataFrame({"text": [f"t{n}" for n in range(9)], "price": range(9)}, index=list("abcdefghi"))
     # The first ones take longest.
@@ -75,6 +76,7 @@ def test_what_fails_fails_in_its_row(client: AgentService) -> None:
     assert odd.a_label.fillna("").tolist() == ["", "even"]
 
 
+@pytest.mark.rule("A repeated `map` pays for new rows only.")
 def test_the_same_call_pays_nothing_and_a_changed_one_only_for_what_is_new(client: AgentService) -> None:
     asked = pd.DataFrame({"text": ["one", "two", "two"], "id": [7, 8, 9]})
     first = client.map(asked, "say {{text}}")
@@ -122,6 +124,7 @@ def test_kept_answers_need_no_service(client: AgentService, tmp_path: Path) -> N
             elsewhere.map(asked, "{{do}}", keep=tmp_path)
 
 
+@pytest.mark.rule("`map` does not spend more than `max_cents`.")
 def test_money_is_not_spent_past_the_limit(client: AgentService) -> None:
     out = client.map(rows(6), CENT, max_cents=4)
     assert out.cents.sum() == 4.0

@@ -50,6 +50,7 @@ def result(wire: Wire, tool: str, given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.rule("A reviewed page becomes a landing page that can be labelled.")
 def test_a_reviewed_page_is_a_landing_page_that_can_be_labelled(marketing: Wire, site: Site) -> None:
     site.pages["/"] = html("<h1>Tents</h1><a class=btn href=/buy>Buy</a>")
     found = result(marketing, "review_funnel", {"url": site.url})

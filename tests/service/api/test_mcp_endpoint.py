@@ -57,6 +57,7 @@ def test_a_wrong_key_and_a_cookie_are_401(service: RunningService) -> None:
         assert code(answer) == (401, "unauthorized")
 
 
+@pytest.mark.rule("`POST /mcp` takes keys with the scope `mcp`.")
 @pytest.mark.parametrize(
     ("key", "status"),
     [
@@ -76,6 +77,7 @@ def test_the_scope_opens_it_and_a_budget_needs_it_named(
         assert status == 200 or answer.json()["error"]["code"] == "api_key_scope_forbidden"
 
 
+@pytest.mark.rule("`POST /mcp` refuses pages of other origins.")
 def test_another_sites_page_is_refused_before_its_key_is_seen(service: RunningService) -> None:
     with McpCaller(service, "") as caller:
         for origin in ("http://elsewhere.example", "null", f"{service.base_url}1"):

@@ -14,6 +14,8 @@ from tests.service.api.test_approval import ended, of, waiting
 from tests.support.tool_server import RunningToolServer, tool_server
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.rule("Calls of MCP servers' tools wait for approval, except reads on a trusted server.")
+
 KEY = "svr_0123456789"
 
 

@@ -52,6 +52,7 @@ def transcript(folder: Path) -> tuple[str, Path]:
     return "--transcript", file
 
 
+@pytest.mark.rule("Media have a kind, a duration and a transcript.")
 def test_a_video_is_stored_with_its_duration_and_transcript(
     service: RunningService, client: AgentService, wire: Wire, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_video_is_stored_with_its_duration_and_transcript(
     assert code(wire("GET", "/media/media_none")) == "media_not_found"
 
 
+@pytest.mark.rule("A transcript that cannot be made is a failed job with `not_configured`.")
 def test_without_a_transcript_a_job_says_what_is_missing(
     service: RunningService, client: AgentService, wire: Wire, tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.service.api.conftest import Wire, code
 from tests.service.api.service_fixture import STRICT, ServiceFixture
 
+pytestmark = pytest.mark.rule("A start may choose one of the offered models, else it is `invalid_model`.")
+
 
 @pytest.fixture
 def several(stage: ServiceFixture) -> Wire:

@@ -91,6 +91,7 @@ def job_of(wire: Wire, tool: str, given: object) -> Callable[[], dict[str, objec
     return lambda: wire("GET", f"/jobs/{job['job_id']}", params={"chat": job["chat"]}).json()
 
 
+@pytest.mark.rule("A start reserves a cent and is billed for its use when it ends.")
 def test_a_run_holds_a_cent_and_settles_for_what_it_used(bank: Bank) -> None:
     wire = bank.open()
     held = [wire.start("wait 60") for _ in range(5)]
@@ -105,6 +106,7 @@ def test_a_run_holds_a_cent_and_settles_for_what_it_used(bank: Bank) -> None:
         assert wire("GET", path.format(**held[0])).status_code == 200, "reads cost nothing"
 
 
+@pytest.mark.rule("A spent key budget is `api_key_budget_exhausted` with `key_budget`.")
 def test_a_spent_budget_is_named_with_its_reset(bank: Bank) -> None:
     wire = bank.open(budget_cents=2)
     wire.finish("usage 5000 0")
@@ -117,6 +119,7 @@ def test_a_spent_budget_is_named_with_its_reset(bank: Bank) -> None:
     bank.open(account=wire.account).finish("say the other key goes on")
 
 
+@pytest.mark.rule("Per-use charges count toward the wallet, not toward a key's budget.")
 def test_pictures_are_billed_to_the_wallet_and_never_to_the_budget(bank: Bank) -> None:
     wire = bank.open(budget_cents=1, scopes=("tools", "runs"))
     until(job_of(wire, "create_images", pictures(3)), lambda job: job["status"] == "succeeded")
@@ -124,6 +127,7 @@ def test_pictures_are_billed_to_the_wallet_and_never_to_the_budget(bank: Bank) -
     assert wire.finish("usage 100 0")["status"] == "completed", "no token was billed so far"
 
 
+@pytest.mark.rule("A member token bills the plan's monthly pool, not the wallet.")
 def test_a_member_token_uses_the_plan_and_not_the_wallet(bank: Bank) -> None:
     member = bank.open(member=True)
     member.finish("usage 60000 0")
@@ -157,6 +161,7 @@ def test_after_a_crash_a_run_keeps_its_pool_and_settles_for_what_was_saved(bank:
     assert {line.pool for line in bank.bill(plan)} == {"plan"}
 
 
+@pytest.mark.rule("A run that needs step 1,501 fails with `budget_limited` and is not billed.")
 def test_a_run_at_its_limit_of_steps_is_not_billed(free: Bank) -> None:
     wire = free.open()
     run = wire.finish("usage 50000 0\nstep 1501")
@@ -164,6 +169,7 @@ def test_a_run_at_its_limit_of_steps_is_not_billed(free: Bank) -> None:
     assert free.billed(wire, "tokens") == 0
 
 
+@pytest.mark.rule("A model call without token counts is `api_wallet_reconciliation_required`.")
 def test_a_call_without_counts_stops_the_wallet_until_it_is_reconciled(bank: Bank, free: Bank) -> None:
     key = bank.open()
     key.finish("usage none")
@@ -178,6 +184,7 @@ def test_a_call_without_counts_stops_the_wallet_until_it_is_reconciled(bank: Ban
     assert unlimited.finish("say on")["status"] == "completed", "without a wallet it stops nothing"
 
 
+@pytest.mark.rule("A keyed retry passes the wallet check again.")
 def test_a_replay_passes_the_wallet_again_and_a_refused_key_stays_free(bank: Bank) -> None:
     wire = bank.open()
     first = wire.start("wait 60", headers={"Idempotency-Key": "once"})
@@ -242,6 +249,7 @@ def test_no_run_on_its_way_crosses_the_day(daily: Bank) -> None:
     assert daily.held(wire) == 0
 
 
+@pytest.mark.rule("At most one call crosses a limit, also with forty starts at once.")
 @pytest.mark.parametrize(("limit", "billed_cents"), [("wallet", 0), ("budget", 10), ("plan", 10)])
 def test_forty_starts_at_one_moment_cross_a_limit_by_one_call_at_most(
     limit: str, billed_cents: int, bank: Bank, free: Bank
@@ -261,6 +269,7 @@ def test_forty_starts_at_one_moment_cross_a_limit_by_one_call_at_most(
     assert (used.billed(wire, "tokens"), used.held(wire)) == (billed_cents * CENT, 0)
 
 
+@pytest.mark.rule("A priced call reserves its price before it is made.")
 def test_pictures_are_held_before_they_are_drawn(bank: Bank) -> None:
     wire = bank.open()
     answers = at_once(wire, "/jobs", {"tool": "create_images", "input": pictures(3), "chat": "new"})
@@ -314,6 +323,7 @@ def test_an_ask_holds_its_money_once(bank: Bank) -> None:
         wire("POST", f"/jobs/{job['job_id']}/cancel", params={"chat": job["chat"]})
 
 
+@pytest.mark.rule("MCP calls bill the plan's pool.")
 def test_what_is_asked_for_here_goes_on_the_plan(bank: Bank) -> None:
     """Over MCP: neither on the wallet nor on a key's budget."""
     wire = bank.open(scopes=("mcp",), budget_cents=1)

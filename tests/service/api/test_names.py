@@ -17,6 +17,7 @@ from tests.service.process.test_stop import connected
 FOREIGN = ("evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::2]")
 
 
+@pytest.mark.rule("On loopback, a foreign `Host` is `403 foreign_host` on every route.")
 def test_another_name_is_refused_on_every_route(service: RunningService) -> None:
     port = service.base_url.rpartition(":")[2]
     with httpx.Client(base_url=service.base_url, headers={"x-api-key": service.api_key}) as http:

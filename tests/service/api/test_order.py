@@ -70,6 +70,7 @@ NO_RUN: Final = "/runs/00000000-0000-0000-0000-000000000000/events"
 STREAM: Final = {"Accept": "text/event-stream"}
 
 
+@pytest.mark.rule("Key, scope, rate limit, body, references, money and replay are checked in this order.")
 @pytest.mark.parametrize(
     ("method", "path", "options", "expected"),
     [

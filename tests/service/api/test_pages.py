@@ -88,6 +88,7 @@ def test_an_answer_has_the_sources_of_its_numbers(wire: Wire, browser: httpx.Cli
     assert ".asvc-number" in browser.get("/app/static/answer.css").text
 
 
+@pytest.mark.rule("`app_url` opens the chat's page at the run.")
 def test_a_chat_shows_its_turns_as_safe_markdown(wire: Wire, browser: httpx.Client) -> None:
     run = wire.finish("say **bold** and <b>raw</b>\nstep 3\nusage 1000 500")
     text = page(browser, f"/app/chats/{run['chat']}")

@@ -11,6 +11,8 @@ import pytest
 from tests.service.api.conftest import Wire, code
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.rule("A new run resumes a failed one from its checkpoint and repeats no ended call.")
+
 AWAY: Final = "fail model_unavailable Away."
 
 

@@ -11,6 +11,8 @@ from tests.service.api.conftest import Wire, code, page, signed_in
 from tests.service.api.service_fixture import CAREFUL, ServiceFixture
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.rule("A run that reaches `max_steps` or `max_cents` fails with `limit_reached`.")
+
 TOKENS_A_CENT = 10_000
 """Of `scripted`: 100 cents a million."""
 

@@ -15,6 +15,7 @@ from tests.service.api.service_fixture import operate
 FORTNIGHT = 14 * 24 * 3600
 
 
+@pytest.mark.rule("The sign-in cookie is `HttpOnly` and `SameSite=Strict`.")
 def test_the_link_gives_a_cookie_that_no_script_and_no_other_site_has(service: RunningService) -> None:
     answer = httpx.get(service.sign_in_url)
     assert (answer.status_code, answer.headers["location"]) == (303, "/app")
@@ -34,6 +35,7 @@ def test_a_wrong_token_says_how_to_get_the_link(service: RunningService, token: 
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.rule("A request with a foreign `Origin` is `403 foreign_origin`.")
 @pytest.mark.parametrize("origin", ["http://evil.example", "null"])
 def test_another_sites_page_is_refused(service: RunningService, origin: str) -> None:
     with signed_in(service) as browser:

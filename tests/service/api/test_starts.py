@@ -17,6 +17,7 @@ from tests.support.waiting import until
 NOBODY: Final = "00000000-0000-0000-0000-000000000000"
 
 
+@pytest.mark.rule("A start is a 202 with `status: queued` and the run id.")
 def test_a_start_is_a_queued_record_and_the_run_goes_on(wire: Wire) -> None:
     run = wire.start("say one\nsay two\nusage 1000 500", chat=None, project=None, on_busy=None, unheard_of=1)
     assert (run["object"], run["status"], run["output"]) == ("agent_run", "queued", None)
@@ -27,6 +28,7 @@ def test_a_start_is_a_queued_record_and_the_run_goes_on(wire: Wire) -> None:
     assert ended["started_at"] <= ended["ended_at"]
 
 
+@pytest.mark.rule("An answer that does not match `output_config` is `output_schema_mismatch`.")
 def test_the_answer_is_checked_against_the_schema(wire: Wire) -> None:
     schema = {"type": "object", "properties": {"score": {"type": "integer", "maximum": 5}}, "required": ["score"]}
     assert wire.finish('answer {"score": 4}', output_config=schema)["status"] == "completed"
@@ -34,11 +36,13 @@ def test_the_answer_is_checked_against_the_schema(wire: Wire) -> None:
     assert (failed["status"], failed["last_error"]) == ("failed", "output_schema_mismatch")
 
 
+@pytest.mark.rule("`last_error` says why a run failed.")
 def test_a_failure_carries_its_code_and_message(wire: Wire) -> None:
     failed = wire.finish("say partly\nfail no_luck It did not work.")
     assert (failed["last_error"], failed["last_error_message"]) == ("no_luck", "It did not work.")
 
 
+@pytest.mark.rule("A start in a busy chat is `agent_run_rejected` with `activeRunId` and starts nothing.")
 def test_a_busy_chat_is_refused_with_the_run_that_holds_it(wire: Wire, fresh_key: str) -> None:
     chat, keyed = wire.new_chat(), {"Idempotency-Key": fresh_key}
     holder = wire.start("wait 30", chat=chat, headers=keyed)
@@ -52,6 +56,7 @@ def test_a_busy_chat_is_refused_with_the_run_that_holds_it(wire: Wire, fresh_key
     assert wire.finish("say free", chat=chat)["output"] == "free"
 
 
+@pytest.mark.rule("An Idempotency-Key returns the original run, even with other arguments.")
 def test_a_key_gives_the_original_run_whatever_the_arguments(wire: Wire, fresh_key: str) -> None:
     headers = {"Idempotency-Key": fresh_key}
     first = wire.start("wait 0.3\nsay original", headers=headers)
@@ -62,6 +67,7 @@ def test_a_key_gives_the_original_run_whatever_the_arguments(wire: Wire, fresh_k
     assert wire.start("say a fourth", 200, headers=headers)["output"] == "original"
 
 
+@pytest.mark.rule("An Idempotency-Key has 1 to 128 of the allowed characters.")
 @pytest.mark.parametrize(("key", "right"), [("A-z_0.9:" * 16, True), ("x" * 129, False), ("", False), ("a/b", False)])
 def test_a_key_has_1_to_128_characters(wire: Wire, key: str, right: bool) -> None:
     given = {"steps": 0, "message": "say x", "request": {"brief": "Headline: x"}}
@@ -71,6 +77,7 @@ def test_a_key_has_1_to_128_characters(wire: Wire, key: str, right: bool) -> Non
         assert answer.is_success if right else code(answer) == "invalid_idempotency_key"
 
 
+@pytest.mark.rule("Concurrent starts with one Idempotency-Key are one run.")
 def test_two_keyed_starts_at_one_moment_are_one_run(wire: Wire, fresh_key: str) -> None:
     def start(_: int) -> str:
         run_id: str = wire.start("wait 5", headers={"Idempotency-Key": fresh_key})["run_id"]
@@ -80,6 +87,7 @@ def test_two_keyed_starts_at_one_moment_are_one_run(wire: Wire, fresh_key: str) 
         assert len(set(pool.map(start, range(8)))) == 1
 
 
+@pytest.mark.rule("Files of a multipart start become `uploads/` of the chat.")
 def test_files_sent_along_become_uploads(wire: Wire) -> None:
     files = [("files", ("brief.md", b"# Brief")), ("files", ("brief.md", b"# Another")), ("files", ("ünï.txt", b"x"))]
     answer = wire("POST", "/runs", data={"payload": json.dumps({"message": "say ok", "sync": True})}, files=files)
@@ -92,6 +100,7 @@ def test_files_sent_along_become_uploads(wire: Wire) -> None:
     ]
 
 
+@pytest.mark.rule("A sync start is a 200 with the ended run, however it ended.")
 def test_a_sync_start_is_200_when_its_run_is_cancelled(stage: ServiceFixture) -> None:
     headers = {"Idempotency-Key": uuid.uuid4().hex}
     run = stage.wire.start("wait 600", headers=headers)
@@ -100,6 +109,7 @@ def test_a_sync_start_is_200_when_its_run_is_cancelled(stage: ServiceFixture) ->
     assert (ended["run_id"], ended["status"], ended["last_error"]) == (run["run_id"], "cancelled", None)
 
 
+@pytest.mark.rule("A session label has its own chat in each project.")
 def test_a_session_is_another_chat_in_a_project_than_in_the_account(wire: Wire, fresh_key: str) -> None:
     project = wire("POST", "/projects", json={"name": "Spring"}).json()["id"]
     inside, again = (wire.finish("say x", project=project, session=fresh_key) for _ in range(2))
@@ -110,6 +120,7 @@ def test_a_session_is_another_chat_in_a_project_than_in_the_account(wire: Wire, 
     assert by_chat["chat"] == outside["chat"], "a chat is taken before a session"
 
 
+@pytest.mark.rule("Each wrong field of a start has its own code.")
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -126,22 +137,26 @@ def test_a_wrong_field_is_named_by_its_code(wire: Wire, fields: dict[str, Any], 
     assert code(wire("POST", "/runs", json={"message": "x", **fields})) == expected
 
 
+@pytest.mark.rule("A sync start that outlasts the 90 s hold is the 202 handle.")
 def test_a_sync_start_that_outlasts_its_hold_is_the_handle(stage: ServiceFixture) -> None:
     wire = stage.open(stage.other(**HASTY))
     stop(wire, wire.start("wait 60", sync=True))
 
 
+@pytest.mark.rule("A staged upload is valid for 24 hours, for any number of starts.")
 def test_a_staged_upload_expires(stage: ServiceFixture) -> None:
     wire = stage.open(stage.other(**HASTY))
     (staged,) = wire("POST", "/files", files={"files": ("a.txt", b"x")}).json()["files"]
     assert code(wire("POST", "/runs", json={"message": "x", "file_ids": [staged["id"]]})) == "upload_not_found"
 
 
+@pytest.mark.rule("`offline` answers `output_config` with `model_required`.")
 def test_structured_output_needs_a_model(offline_service: RunningService, stage: ServiceFixture) -> None:
     run = stage.open(offline_service).finish("Score this", output_config={"type": "object"})
     assert (run["status"], run["last_error"]) == ("failed", "model_required")
 
 
+@pytest.mark.rule("An Idempotency-Key counts per chat, session and project, until the UTC day ends.")
 def test_a_key_counts_for_the_address_as_given(wire: Wire, fresh_key: str) -> None:
     headers = {"Idempotency-Key": fresh_key}
     runs = [

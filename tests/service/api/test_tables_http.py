@@ -82,6 +82,7 @@ def engines(service: RunningService) -> set[int]:
     return {pid for pid in children_of(service.pid) if has_engine(pid)}
 
 
+@pytest.mark.rule("An account's queries see only its own tables.")
 def test_each_account_asks_its_own_tables_only(service: RunningService, stage: ServiceFixture) -> None:
     ours, theirs = stage.open(service, service.create_key()), stage.open(service, service.create_key())
     secret = chat_with(theirs, "secret.csv", SECRET)

@@ -6,12 +6,15 @@ import re
 from typing import Any
 
 import httpx
+import pytest
 
 from agentsvc_nb.testing import RunningService
 from tests.service.api.conftest import Wire, code, page, signed_in
 from tests.service.api.test_file_versions import PRICES, restore, versions
 from tests.service.api.test_files_http import found, put
 from tests.support.waiting import until
+
+pytestmark = pytest.mark.rule("An undo of a run restores the files that it changed, and can be undone.")
 
 
 def undo(wire: Wire, run: dict[str, Any], **given: bool) -> list[tuple[str, str, int | None]]:

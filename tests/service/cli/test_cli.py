@@ -46,6 +46,7 @@ def agentsvc(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]
     return subprocess.CompletedProcess(words, code, out.read(), err.read())
 
 
+@pytest.mark.rule("A new key works at once, next to a running server.")
 def test_key_counts_at_once(service: RunningService) -> None:
     """A key made beside the running server opens it with the next request; `--json` is for programs."""
     done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--scope", "runs", "--json")
@@ -55,6 +56,7 @@ def test_key_counts_at_once(service: RunningService) -> None:
         assert client.runs.start("say hi", sync=True).output == "hi"
 
 
+@pytest.mark.rule("The complete secret is shown once, at creation.")
 def test_key_without_json_is_printed_once(service: RunningService) -> None:
     """The secret alone on stdout, so that a shell can take it; the sentence beside it on stderr."""
     done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--member")
@@ -63,6 +65,7 @@ def test_key_without_json_is_printed_once(service: RunningService) -> None:
     assert "only now" in done.stderr
 
 
+@pytest.mark.rule("An unknown scope is refused, never ignored.")
 def test_impossible_keys_are_refused(service: RunningService) -> None:
     """An unknown scope is named, and a member token takes no scopes (docs/api/accounts.md "Authentication")."""
     unknown = agentsvc("keys", "create", "--data", service.data, "--name", "x", "--scope", "walk")

@@ -72,6 +72,7 @@ def asked(service: RunningService, key: str) -> tuple[int, str]:
     return answer.status_code, answer.json().get("error", {}).get("code", "")
 
 
+@pytest.mark.rule("A suspended key is a 403; a revoked key is the same 401 as an unknown one.")
 def test_a_key_is_suspended_resumed_and_revoked(
     own_service: RunningService, capsys: pytest.CaptureFixture[str]
 ) -> None:

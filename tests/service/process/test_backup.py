@@ -50,6 +50,7 @@ def restore(file: Path, folder: DataFolder) -> Backup:
     return backups.restore(file, Settings(folder.path), quiet, quiet)
 
 
+@pytest.mark.rule("A restored backup has everything acknowledged before it.")
 def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path: Path) -> None:
     """Beside a run that goes on: records, events and files, each with its right hash; no key, no lock. The start of the
     restored service removes an old content without a row."""

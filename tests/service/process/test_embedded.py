@@ -55,6 +55,7 @@ def stale(data: Path, port: int) -> None:
     write_private(folder.port, str(port))
 
 
+@pytest.mark.rule("A client finds the running embedded service, or starts one.")
 def test_starts_one_and_finds_it_again(shared: Path) -> None:
     """The first call starts a service, the second finds the same; the key opens it; files are the user's alone."""
     first = find_or_start(shared)
@@ -137,6 +138,7 @@ def test_stranger_on_the_stale_port_gets_no_key(data: Path) -> None:
     assert found.api_key != secret, "a key that the database does not know is replaced"
 
 
+@pytest.mark.rule("The next client replaces a deleted key of the embedded service.")
 def test_a_deleted_key_is_replaced_beside_the_running_service(shared: Path) -> None:
     """For a client that has it still, for a new one, and once however many find it gone."""
     with embedded.local(shared) as client:

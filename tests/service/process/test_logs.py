@@ -83,6 +83,7 @@ def test_nothing_in_a_path_can_forge_a_line(logged: RunningService) -> None:
     assert r"\u001b[2J\u2028\u202e\u0085\u007f" in last[0]
 
 
+@pytest.mark.rule("The log contains no key, cookie, token, query or body.")
 def test_no_secret_is_ever_in_the_log(logged: RunningService) -> None:
     """Keys, cookie and sign-in token, right and wrong, in headers, in queries, in paths and in bodies."""
     ready = Ready.read(logged.data / "ready.json")

@@ -129,6 +129,7 @@ def async_face(moved: Moved, work: Work) -> Any:
 FACES = pytest.mark.parametrize("face", [sync_face, async_face])
 
 
+@pytest.mark.rule("A process that took the service's port gets no key, question or file.")
 @pytest.mark.parametrize(
     ("face", "what"), [*((sync_face, what) for what in WORKS), (async_face, "a stream"), (async_face, "an upload")]
 )

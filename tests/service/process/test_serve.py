@@ -95,6 +95,7 @@ def test_sign_in_link_is_printed_but_not_into_a_file(service: RunningService) ->
     assert service.sign_in_url.partition("token=")[2] not in log
 
 
+@pytest.mark.rule("The service ends within 10 s of SIGTERM.")
 def test_signal_ends_it_with_a_run_and_a_stream_open(tmp_path: Path) -> None:
     """The run goes on with the next server, which ends when it is idle, but not before its run."""
     with (
@@ -120,6 +121,7 @@ def ended(data: Path, *arguments: str) -> int:
         return main(["serve", "--data", str(data), "--port", "0", *arguments])
 
 
+@pytest.mark.rule("A second server of one data folder ends with code 75.")
 def test_second_server_gives_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 75 and one sentence, whoever holds the lock; the holder's record stays."""
     DataFolder(tmp_path).make()

@@ -20,6 +20,8 @@ from tests.unit.agents.chat_server import ChatServer, Reply, chat_server
 from tests.unit.agents.wires.reply import Refused
 from tests.unit.service.agents_harness import MemoryRunContext, MemoryWorkspace
 
+pytestmark = pytest.mark.rule("A run repeats failed model requests from the last checkpoint, for ten minutes.")
+
 HALF: Final = Reply(("Once upon", " a time"), end="lost")
 DONE: Final = Reply(("Done.",))
 

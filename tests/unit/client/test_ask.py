@@ -30,6 +30,7 @@ def busy(holder: str | None = RUN_ID) -> httpx.Response:
     return failure("agent_run_rejected", 409, top={"activeRunId": holder})
 
 
+@pytest.mark.rule("`ask` returns answer, chat, URL, run id and steps.")
 def test_an_answer_in_time(network: Networks) -> None:
     net = network(answer(200, RESULT))
     got = net.call(lambda client: client.ask("?", chat="new", session="s", file_ids=["upload_1"]))
@@ -41,6 +42,7 @@ def test_an_answer_in_time(network: Networks) -> None:
     assert net.requests[0].extensions["timeout"]["read"] == 130
 
 
+@pytest.mark.rule("`ask` polls a handle for up to 20 minutes.")
 def test_a_handle_is_looked_at_until_the_turn_has_ended(both: Networks) -> None:
     looks = [job("running"), job("running", recommended_poll_after_ms=700), job("succeeded")]
     net = both(answer(202, HANDLE), *looks, job("succeeded", kind="inline", data=DATA))
@@ -48,6 +50,7 @@ def test_a_handle_is_looked_at_until_the_turn_has_ended(both: Networks) -> None:
     assert (got.answer, got.raw["job_id"], net.slept) == ("42", "j", [2, 0.7])
 
 
+@pytest.mark.rule("`ask` refuses more than 10 attachments and sends nothing.")
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -60,6 +63,7 @@ def test_what_cannot_work_is_not_sent(network: Networks, given: dict[str, Any], 
     assert network().error(lambda client: client.ask(**given)).code == code
 
 
+@pytest.mark.rule("`ask` raises `ChatBusyError` for a busy chat.")
 def test_a_busy_chat_is_an_error_of_its_own(network: Networks) -> None:
     error = network(busy()).error(lambda client: client.ask("?", chat="chat_1"))
     assert (type(error), error.active_run_id, error.status, error.method) == (ChatBusyError, RUN_ID, 409, "POST")
@@ -74,6 +78,7 @@ def test_a_turn_that_failed(network: Networks) -> None:
     assert (type(error), error.request_id, "Away" in str(error)) == (JobFailedError, "req_2", True)
 
 
+@pytest.mark.rule("A start without an answer raises `JobTimeoutError` without a job id.")
 def test_a_start_without_an_answer_has_no_job_id(network: Networks) -> None:
     net = network(*[httpx.ReadTimeout("")] * 2)
     error = net.error(lambda client: client.ask("?", idempotency_key="k", timeout=1))
@@ -85,6 +90,7 @@ def start(client: Any) -> Any:
     return client.runs.start("hello", chat="chat_1", on_busy="wait")
 
 
+@pytest.mark.rule('`on_busy="wait"` waits for the active run, then starts.')
 def test_a_start_waits_for_the_turn_that_holds_the_chat(both: Networks) -> None:
     net = both(busy(), answer(200, run("completed")), busy("other"), answer(200, run("failed")), answer(202, run()))
     told: list[WaitNotice] = []

@@ -27,6 +27,7 @@ def read(client: Any) -> Any:
     return client.runs.get(RUN_ID)
 
 
+@pytest.mark.rule("Without a key, the constructor raises `AuthenticationError` and sends nothing.")
 @pytest.mark.parametrize("face", [AgentService, AsyncAgentService])
 def test_without_a_key_there_is_no_client(face: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SERVICE_API_KEY", raising=False)
@@ -62,6 +63,7 @@ def test_where_requests_go(network: Networks, base_url: str) -> None:
     assert "cookie" not in net.requests[1].headers
 
 
+@pytest.mark.rule("The client sends its key to the configured origin only.")
 @pytest.mark.parametrize(
     ("location", "named"),
     [
@@ -81,6 +83,7 @@ def test_the_key_does_not_follow_redirects(both: Networks, location: str | None,
     assert len(net.requests) == 1
 
 
+@pytest.mark.rule("A listed file is fetched at its `download_url`, on the same origin.")
 @pytest.mark.parametrize(
     ("link", "asked"),
     [
@@ -157,6 +160,7 @@ def test_a_wait_that_would_pass_it_raises_the_last_error_at_once(network: Networ
     assert (type(error), error.retry_after_seconds, error.late, net.slept) == (RateLimitError, 20, True, [])
 
 
+@pytest.mark.rule("Nothing is sent after a deadline.")
 def test_nothing_is_sent_after_it(network: Networks) -> None:
     net = network()
     error = net.error(lambda client: client.runs.get(RUN_ID, deadline=0))

@@ -136,6 +136,7 @@ CASES: list[tuple[str, Callable[[Exchange], None], Operation]] = [
 ]
 
 
+@pytest.mark.rule("A deadline ends a call to a service that stalls.")
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize(("where", "how", "operation"), CASES)
 def test_it_ends_a_call_to_a_service_that_stalls(

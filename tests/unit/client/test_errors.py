@@ -46,6 +46,7 @@ def follow(client: Any) -> Any:
     return client.runs.attach(RUN_ID, max_retries=0)
 
 
+@pytest.mark.rule("Each code raises its exception class, with a hint.")
 @pytest.mark.parametrize("row", CODES.values(), ids=lambda row: row.code)
 def test_each_code_gives_its_exception_and_hint(row: Code, network: Networks) -> None:
     error = network(failure(row.code, row.status, x_request_id="req_1")).error(read)
@@ -54,6 +55,7 @@ def test_each_code_gives_its_exception_and_hint(row: Code, network: Networks) ->
     assert str(error) == f"No. ({row.status} {row.code}, request req_1)\n{row.hint}"
 
 
+@pytest.mark.rule("An unknown code raises the exception of its status.")
 @pytest.mark.parametrize("status", [*STATUSES, 302, 418, 599])
 def test_without_a_known_code_the_status_decides(status: int, network: Networks) -> None:
     expected = STATUSES[status].raises if status in STATUSES else "StefanBrainError"
@@ -103,18 +105,21 @@ def test_a_wrong_type_names_its_field(network: Networks, wrong: dict[str, Any], 
     assert (error.status, error.request_id, error.method) == (200, "req-1", "GET")
 
 
+@pytest.mark.rule("The client keeps unknown fields and states.")
 def test_fields_and_states_that_are_new_are_kept(network: Networks) -> None:
     record = network(answer(200, run("paused", mood="good", usage={"cache": 7}))).call(read)
     assert (record.status, record.ended, record.usage.model_dump()["cache"]) == ("paused", False, 7)
     assert record.mood == "good"
 
 
+@pytest.mark.rule("`RateLimitError` has `retry_after_seconds` and `reset_at`.")
 def test_a_rate_limit_says_when_it_ends(network: Networks) -> None:
     body = {"error": {"message": "No.", "code": "request_per_day", "reset_at": "2026-01-02T00:00:00Z"}}
     error = network(answer(429, body, retry_after="12")).error(read)
     assert (error.retry_after_seconds, error.reset_at) == (12.0, "2026-01-02T00:00:00Z")
 
 
+@pytest.mark.rule("Spent money has no reset: both fields are None.")
 @pytest.mark.parametrize("code", ["api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached"])
 def test_spent_money_has_no_reset(code: str, network: Networks) -> None:
     body = {"error": {"message": "No.", "code": code, "reset_at": "2026-01-02T00:00:00Z"}}
@@ -145,6 +150,7 @@ def test_an_error_names_its_request(case: str, network: Networks) -> None:
     assert (error.request_id, error.method, error.path, error.attempts) == ("req_9", "GET", path, attempts)
 
 
+@pytest.mark.rule("No traceback contains the key.")
 @pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), failure("unauthorized", 401)])
 def test_the_key_is_in_no_traceback(network: Networks, trouble: Scripted) -> None:
     """Neither in the text nor in the representation of any local variable."""

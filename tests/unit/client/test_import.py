@@ -31,6 +31,7 @@ def loaded_by(code: str) -> set[str]:
     return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
 
 
+@pytest.mark.rule("The client loads only httpx and pydantic.")
 def test_the_client_loads_httpx_and_pydantic_alone() -> None:
     """A blocking call loads no event loop and nothing for functions."""
     own = {"agentsvc_nb", *OF_HTTPX, *OF_PYDANTIC, *WHERE_INSTALLED}
@@ -47,6 +48,7 @@ def test_importing_the_package_loads_nothing() -> None:
     assert not loaded_by("from agentsvc_nb import *; local") & {"IPython", "ipywidgets", "pandas"}
 
 
+@pytest.mark.rule("`DEVELOPER_SDK_SPEC_VERSION` names the specification.")
 def test_public_names_are_there() -> None:
     for name in agentsvc_nb.__all__:
         assert getattr(agentsvc_nb, name)

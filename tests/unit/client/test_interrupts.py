@@ -111,6 +111,7 @@ def test_ctrl_c_ends_a_call_or_a_stream_at_once() -> None:
         server.left()
 
 
+@pytest.mark.rule("A forked child never uses the connections of its parent.")
 @on_posix
 def test_a_forked_child_leaves_the_connections_of_its_parent_alone() -> None:
     """It opens its own, or says that it needs a new client; the parent reads on."""
@@ -127,6 +128,7 @@ def test_a_forked_child_leaves_the_connections_of_its_parent_alone() -> None:
         run_script(FORKED, server.origin)
 
 
+@pytest.mark.rule("A client works after Ctrl-C or a cancellation.")
 def test_a_cancelled_task_leaves_the_client_usable() -> None:
     """A stream loses nothing, and nothing is left open."""
 

@@ -15,6 +15,7 @@ from tests.unit.client.conftest import RESET, RUN_ID, Networks, answer, failure,
 from tests.unit.client.streams import events, frames, sse
 
 
+@pytest.mark.rule("`runs.wait` reads the run at once, then follows its events.")
 @pytest.mark.parametrize("end", ["completed", "failed"])
 def test_wait_reads_at_once_and_follows_the_events(network: Networks, end: str) -> None:
     net = network(answer(200, run(end)))
@@ -26,6 +27,7 @@ def test_wait_reads_at_once_and_follows_the_events(network: Networks, end: str) 
     assert (net.slept, told) == ([], [WaitNotice("run", RUN_ID, "queued")])
 
 
+@pytest.mark.rule("Without a stream, `runs.wait` polls every 3 s.")
 @pytest.mark.parametrize("no_stream", [failure("not_found", 404), answer(200, {"data": []})])
 def test_wait_reads_every_three_seconds_where_there_is_no_stream(both: Networks, no_stream: httpx.Response) -> None:
     states = [answer(200, run(state)) for state in ("queued", "news", "completed")]
@@ -34,6 +36,7 @@ def test_wait_reads_every_three_seconds_where_there_is_no_stream(both: Networks,
     assert net.slept == [3.0, 3.0]
 
 
+@pytest.mark.rule("`runs.wait` raises `JobTimeoutError` at its deadline; the run continues.")
 def test_wait_gives_up_at_its_deadline_after_a_last_look(network: Networks) -> None:
     net = network(answer(200, run("running")), failure("not_found", 404), *[answer(200, run("running"))] * 3)
     with pytest.raises(JobTimeoutError) as caught:
@@ -82,6 +85,7 @@ DOWNLOADS: dict[str, tuple[list[Any], bytes | None]] = {
 }
 
 
+@pytest.mark.rule("The client discards a download that differs from its hash.")
 @pytest.mark.parametrize("to", ["bytes", "file"])
 @pytest.mark.parametrize("case", DOWNLOADS)
 def test_content_that_does_not_match_is_not_kept(network: Networks, tmp_path: Path, case: str, to: str) -> None:
@@ -134,6 +138,7 @@ def job(status: str, **more: Any) -> httpx.Response:
     return answer(200, {"job_id": "j", "chat": "chat_1", "status": status, **more})
 
 
+@pytest.mark.rule("Without a recommendation, `jobs.wait` polls after 2 s, growing to 15 s.")
 def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
     """A state of the future is not the end."""
     net = network(job("a_new_state"), *[job("running")] * 6, job("succeeded"))
@@ -141,6 +146,7 @@ def test_the_interval_grows_to_fifteen_seconds(network: Networks) -> None:
     assert net.slept == [2.0, 3.0, 4.5, 6.75, 10.125, 15.0, 15.0]
 
 
+@pytest.mark.rule("`jobs.wait` follows `recommended_poll_after_ms`.")
 @pytest.mark.parametrize(("hint", "waited"), [(250, 0.25), (-5, 2), (10**400, 3_600)])
 def test_the_service_recommends_an_interval(network: Networks, hint: int, waited: float) -> None:
     net = network(job("running", recommended_poll_after_ms=hint), job("succeeded"))
@@ -149,6 +155,7 @@ def test_the_service_recommends_an_interval(network: Networks, hint: int, waited
     assert hint != 250 or net.slept == [waited]
 
 
+@pytest.mark.rule("A failed job raises `JobFailedError` with its record.")
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
 def test_a_job_that_failed_is_raised_with_its_record(both: Networks, end: str) -> None:
     answers = [job("running"), job(end, is_error=True, error={"code": "not_configured", "message": "Set X."})]
@@ -159,6 +166,7 @@ def test_a_job_that_failed_is_raised_with_its_record(both: Networks, end: str) -
     assert (error.job.status, error.code, error.request_id, error.method) == (end, "not_configured", "req_1", "GET")
 
 
+@pytest.mark.rule("A result with `is_error: true` raises `ToolResultError`.")
 @pytest.mark.parametrize("error", [{"code": "not_configured", "message": "Set X."}, None])
 def test_a_result_that_is_an_error_is_raised_whole(network: Networks, error: Any) -> None:
     body = {"tool": "t", "is_error": True, "error": error, "content": [{"type": "text", "text": "x"}], "more": 1}

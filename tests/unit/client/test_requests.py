@@ -165,6 +165,7 @@ def test_an_operation_sends_its_request(name: str, both: Networks) -> None:
         assert json.loads(first.content) == sent.body
 
 
+@pytest.mark.rule("The client repeats reads, cancels and staging, and never feedback.")
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name != "map"])  # its rows tell their own errors
 def test_each_route_is_sent_again_as_its_row_says(name: str, network: Networks) -> None:
     """Reads, cancels and staging always; starts with a key; what would be done twice never."""

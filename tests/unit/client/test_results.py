@@ -46,6 +46,7 @@ def shown(value: Any) -> tuple[str, str]:
 HOSTILE = "</td></pre><script>alert(1)</script><img src=x onerror=alert(1)>\x1b]0;x\x07\u202e"
 
 
+@pytest.mark.rule("The client shows service data as text, never as markup.")
 def test_whatever_the_service_says_is_text() -> None:
     text = HOSTILE
     file = WorkspaceFile(id=text, path=text, file_name=text, name=text, media_type=text)

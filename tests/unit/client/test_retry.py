@@ -35,6 +35,7 @@ def with_an_empty_key(client: Any) -> Any:
     return keyed(client, "")
 
 
+@pytest.mark.rule("The client does not repeat codes for which waiting does not help.")
 @pytest.mark.parametrize("row", CODES.values(), ids=lambda row: row.code)
 def test_each_code_is_retried_as_its_row_says(row: Code, network: Networks) -> None:
     net = network(failure(row.code, row.status), answer(200, run()))
@@ -46,6 +47,7 @@ def test_each_code_is_retried_as_its_row_says(row: Code, network: Networks) -> N
         assert (error.code, error.attempts, net.slept) == (row.code, 1, [])
 
 
+@pytest.mark.rule("The client repeats 408, 429, 500, 502, 503 and 504, at most `max_retries` times.")
 def test_a_bare_status(network: Networks) -> None:
     again = []
     for status in (400, 401, 404, 408, 409, 413, 418, 425, 429, 500, 501, 502, 503, 504, 505, 599):
@@ -55,6 +57,7 @@ def test_a_bare_status(network: Networks) -> None:
     assert again == [408, 429, 500, 502, 503, 504]
 
 
+@pytest.mark.rule("The client does not repeat a start without an Idempotency-Key.")
 @pytest.mark.parametrize(
     ("trouble", "hint"),
     [
@@ -74,12 +77,14 @@ def test_a_keyless_start_without_an_answer_may_have_started(network: Networks, t
         assert "idempotency-key" not in net.requests[0].headers
 
 
+@pytest.mark.rule("The client repeats a keyed start with the same key.")
 def test_a_keyed_start_is_sent_again_with_its_key(both: Networks) -> None:
     net = both(RESET, failure("gateway_timeout", 504), answer(202, run()))
     assert net.call(keyed).run_id == RUN_ID
     assert [request.headers["idempotency-key"] for request in net.requests] == ["k:1"] * 3
 
 
+@pytest.mark.rule("The client does not repeat a keyed start after midnight UTC.")
 def test_a_keyed_start_is_not_sent_again_on_the_next_utc_day(network: Networks, clock: Clock) -> None:
     """The key's memory ends with the day: another send would start a second run."""
 
@@ -92,6 +97,7 @@ def test_a_keyed_start_is_not_sent_again_on_the_next_utc_day(network: Networks, 
     assert net.error(keyed).attempts == 1
 
 
+@pytest.mark.rule("The first retry waits up to half a second; later ones up to twice as long.")
 @pytest.mark.parametrize(("retries", "waits"), [(0, []), (2, [0.5, 1.0]), (8, [0.5, 1, 2, 4, 8, 16, 32, 60])])
 def test_a_random_wait_doubles_from_half_a_second(both: Networks, retries: int, waits: list[float]) -> None:
     net = both(*[RESET] * (retries + 1))
@@ -107,6 +113,7 @@ RETRY_AFTER: dict[str, float | None] = {
 }  # fmt: skip
 
 
+@pytest.mark.rule("The client waits out a `Retry-After` of up to 60 s; a longer one raises at once.")
 @pytest.mark.parametrize(("header", "seconds"), RETRY_AFTER.items(), ids=lambda value: str(value)[:30])
 def test_retry_after_is_waited_for_up_to_a_minute(header: str, seconds: float | None, network: Networks) -> None:
     """A longer one is raised at once; without a readable one the wait is random."""
@@ -127,6 +134,7 @@ def refused(exchange: Exchange) -> None:
     exchange.json({"error": {"code": "unauthorized"}}, 401)
 
 
+@pytest.mark.rule("The client repeats safe requests after it has restarted an embedded service.")
 @pytest.mark.parametrize(
     ("face", "fault", "call", "revived"),
     [("async", lost, read, True), ("blocking", lost, keyed, True), ("blocking", refused, start, True),

@@ -19,6 +19,7 @@ NASTY = st.text(st.sampled_from("./\\:~ aA\u202e\u200b\x00\n*%\ud800é…CONaux1
 PATHS = st.one_of(st.text(max_size=300), NASTY)
 
 
+@pytest.mark.rule("A downloaded file stays in its folder, whatever its path says.")
 @settings(max_examples=50)
 @given(PATHS)
 def test_whatever_the_path_the_name_stays_in_its_folder(path: str) -> None:

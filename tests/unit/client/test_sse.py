@@ -76,6 +76,7 @@ def read(*answers: httpx.Response) -> tuple[list[Any], list[httpx.Request]]:
     return list(client.runs.attach(RUN_ID)), seen
 
 
+@pytest.mark.rule("The client reads event streams as the HTML standard says.")
 @settings(max_examples=50)
 @given(written(), st.lists(st.integers(0, 900), max_size=12))
 def test_any_bytes_in_any_chunks_read_as_the_standard_says(

@@ -20,6 +20,7 @@ def attach(client: Any) -> Any:
     return client.runs.attach(RUN_ID)
 
 
+@pytest.mark.rule("A stream loses and repeats no event, wherever it is cut.")
 @pytest.mark.parametrize("face", FACES)
 def test_a_hundred_cuts_lose_nothing(face: str) -> None:
     """Each stream is cut at a random byte, by an end or a reset; after three in vain one lets an event through."""
@@ -94,6 +95,7 @@ def test_a_cancelled_wait_loses_nothing() -> None:
     assert asyncio.run(read()) == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.rule("`final_status()` returns the finished run.")
 def test_a_started_run_is_followed_to_its_record(network: Networks) -> None:
     started = [{"id": 1, "type": "run.status", "created_at": "", "payload": {"status": "running"}}, *events(3)[1:]]
     net = network(answer(202, run()), sse(frames(started)))
@@ -128,6 +130,7 @@ def test_failures_in_a_row_are_counted_anew_after_progress(network: Networks) ->
     assert net.slept == [0.5, 1, 2, 0.5, 1, 2, 4]
 
 
+@pytest.mark.rule("A stream has a ping every 15 s.")
 def test_a_silent_run_is_followed_for_as_long_as_it_lives(network: Networks) -> None:
     """A proxy cuts every twenty seconds while an agent thinks for minutes: pings are life."""
 
@@ -143,6 +146,7 @@ def test_a_silent_run_is_followed_for_as_long_as_it_lives(network: Networks) -> 
     assert len(net.call(attach)) == 2
 
 
+@pytest.mark.rule("A stream reconnects at most `max_retries` times in a row.")
 @pytest.mark.parametrize(("most", "waits"), [(None, [0.5, 1]), (1, [0.5]), (5, [0.5, 1, 2, 4, 5])])
 def test_more_failures_in_a_row_than_it_may_repeat_are_raised(
     both: Networks, most: int | None, waits: list[float]
@@ -171,6 +175,7 @@ def test_without_retries_a_lost_stream_is_raised_at_once(network: Networks, lost
     assert next(stream, None) is None
 
 
+@pytest.mark.rule("A stream's `timeout` ends the reading, not the run.")
 def test_the_deadline(both: Networks) -> None:
     net = both(answer(202, run()), *[RESET] * 3)
     error = net.error(lambda client: client.runs.start_and_stream("hello", timeout=2, max_retries=3))

@@ -50,6 +50,7 @@ def test_the_answer_is_read_into_the_shape_that_was_asked_for(
     assert sent is None if shape is None else sent["type"] == "object"
 
 
+@pytest.mark.rule("`output_config` takes a JSON Schema, a pydantic model or a dataclass.")
 @pytest.mark.parametrize(
     ("data", "said"), [({"items": [{"name": "lamp", "price": -1}]}, r"items\.0\.price"), ({}, "items")]
 )

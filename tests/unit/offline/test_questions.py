@@ -36,6 +36,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> ReadTable:
     return ReadTable(tmp_path_factory.mktemp("people"), "staff", PEOPLE)
 
 
+@pytest.mark.rule("`offline` gives a number only if it used every word of the question.")
 @pytest.mark.parametrize(
     ("question", "rows"),
     [

@@ -120,6 +120,7 @@ def test_the_clock_starts_after_approval(begin: Begin) -> None:
     asyncio.run(use())
 
 
+@pytest.mark.rule("A client tool call without an answer in 120 s is `client_gone`, and the run continues.")
 def test_nobody_answers_in_time(begin: Begin) -> None:
     async def use() -> None:
         call = await begin()

@@ -72,6 +72,7 @@ def test_an_agent_waits_for_the_documents_of_its_chat(folder: Folder) -> None:
     assert paths == ["report.docx"]
 
 
+@pytest.mark.rule("A document that stops its reader is tried once more, then marked `unreadable`.")
 def test_a_reading_that_was_broken_off_is_tried_once_more_after_the_others(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -43,6 +44,8 @@ from agentsvc_nb.wire.runs import CENT
 from tests.support import databases
 from tests.unit.service import contexts
 from tests.unit.service.contexts import NOW
+
+pytestmark = pytest.mark.rule("Nothing stays reserved after an end, a cancel or a crash.")
 
 TOKEN: Final = 100
 """Micro-cents that a token of `scripted` costs."""

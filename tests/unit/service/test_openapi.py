@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from agentsvc_nb.service.http import openapi
@@ -21,12 +22,14 @@ def operation(name: str) -> Json:
     return found
 
 
+@pytest.mark.rule("The machine-readable description is valid OpenAPI 3.1, version 1.0.0.")
 def test_the_document_is_valid_openapi_3_1_of_version_1_0_0() -> None:
     validate(DOCUMENT, cls=OpenAPIV31SpecValidator)
     assert DOCUMENT["openapi"] == "3.1.0"
     assert DOCUMENT["info"]["version"] == "1.0.0"
 
 
+@pytest.mark.rule("The description has each route once, under its own operation id.")
 def test_every_route_is_in_it_once_under_its_own_id() -> None:
     found = [each["operationId"] for path in DOCUMENT["paths"].values() for each in path.values()]
     assert sorted(found) == sorted(route.operation_id for route in ROUTES.values())
@@ -38,6 +41,7 @@ def listed(name: str) -> set[str]:
     return {code for found in ROUTES[name].errors_by_status().values() for code in found}
 
 
+@pytest.mark.rule("The description lists every error code of every route.")
 def test_every_code_that_is_answered_can_come_from_somewhere_and_no_other() -> None:
     mcp = {"request_too_large"}  # of an endpoint that is no operation (docs/mcp.md)
     assert mcp.union(*map(listed, ROUTES)) == {row.code for row in CODES.values() if not row.unreached}

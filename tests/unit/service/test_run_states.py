@@ -33,6 +33,8 @@ from tests.support import databases
 from tests.unit.service import contexts
 from tests.unit.service.contexts import NOW, use_case
 
+pytestmark = pytest.mark.rule("Terminal states never change, and a chat has at most one active turn.")
+
 SCRIPTED = Settings(data=Path(), model="scripted")
 
 

@@ -21,6 +21,7 @@ def fault(schemas: SchemaValidator, config: object) -> str | None:
     return asyncio.run(schemas.fault(config))
 
 
+@pytest.mark.rule("An `output_config` that breaks a rule is `invalid_output_config`.")
 @pytest.mark.parametrize(
     ("config", "says"),
     [

@@ -8,6 +8,7 @@ from agentsvc_nb.documents.search_query import has_terms, is_excluded, is_scratc
 from agentsvc_nb.documents.snippets import Passage, snippets
 
 
+@pytest.mark.rule("Quotes, `or`, `-word` and the prefix of the last word work as in a web search.")
 @pytest.mark.parametrize(
     ("q", "text"),
     [
@@ -75,6 +76,7 @@ def test_what_is_said_again_counts_once() -> None:
     assert often == once
 
 
+@pytest.mark.rule("Search excludes scratch files, which the listing has.")
 @pytest.mark.parametrize(
     ("path", "scratch"),
     [

@@ -57,6 +57,7 @@ def read(env: dict[str, str], **overrides: object) -> Settings:
     return Settings.from_env(env, data=DATA, **overrides)
 
 
+@pytest.mark.rule("Default limits are those of the specification; a limit without a value does not exist.")
 def test_defaults_are_the_limits_table() -> None:
     """Nothing set: the documented limits, the offline agent, and no limit that was not configured."""
     given = read({})
@@ -155,6 +156,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataFolder:
     return made
 
 
+@pytest.mark.rule("The data folder stores all settings except secrets.")
 def test_every_setting_is_kept_but_the_folder_and_what_is_secret(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

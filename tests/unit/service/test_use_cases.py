@@ -119,6 +119,7 @@ def send(database: DatabaseEngine, now: int, account: str = "acct_a") -> str:
     return asyncio.run(feedback.send(use_case(database, now), account, given)).id
 
 
+@pytest.mark.rule("An account may send 60 reports an hour, then it is `feedback_rate_limited`.")
 def test_the_window_rolls(database: DatabaseEngine) -> None:
     """Of 60 reports an hour (docs/api/feedback.md "Rate"): a second one in a minute waits for the oldest to end."""
     for minute in range(60):

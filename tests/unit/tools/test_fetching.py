@@ -45,6 +45,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.rule("Tools fetch public addresses only.")
 @pytest.mark.parametrize("url", REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_not_public_is_refused_and_not_touched(url: str, site: Site) -> None:
     for port in (f":{site.port}", ""):
@@ -52,6 +53,7 @@ def test_what_is_not_public_is_refused_and_not_touched(url: str, site: Site) -> 
     assert site.asked == []
 
 
+@pytest.mark.rule("A redirect to a private address is refused.")
 @pytest.mark.parametrize("to", ["http://127.0.0.1/", "http://[::1]/", "file:///etc/passwd", "http://2130706433/"])
 def test_a_redirect_is_looked_at_like_the_first_address(to: str, site: Site) -> None:
     site.pages["/"] = redirect(to)
@@ -65,6 +67,7 @@ def test_a_name_of_this_machine_is_refused_whatever_else_it_resolves_to() -> Non
     assert refusal(Fetcher((), both), "http://mixed.example/").code == "address_refused"
 
 
+@pytest.mark.rule("A host name is resolved once per request.")
 def test_a_name_that_changes_its_address_gains_nothing(site: Site) -> None:
     """It is resolved once, and the connection goes to what was looked at."""
     with serving("127.0.0.2") as other:

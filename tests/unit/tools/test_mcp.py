@@ -220,6 +220,7 @@ def test_a_name_is_resolved_at_each_connection(tmp_path: Path) -> None:
         assert site.asked[0].headers["Host"] == f"tools.test:{site.port}"
 
 
+@pytest.mark.rule("The key of an MCP server goes to its address only.")
 def test_a_redirect_is_refused_and_the_key_stays(tmp_path: Path) -> None:
     with serving() as site, serving() as other:
         site.pages["/mcp"] = replace(redirect(f"{other.url}/mcp"), status=307)

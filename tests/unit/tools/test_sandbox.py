@@ -121,6 +121,7 @@ GRANDCHILD = "import subprocess, time\nprint(subprocess.Popen(['sleep', '60']).p
 HELD = "import os, re\nprint(os.getpid(), flush=True)\nre.match('(a+)+$', 'a' * 60 + 'b')"
 
 
+@pytest.mark.rule("Child processes end with the service, also after `kill -9`.")
 def test_a_child_ends_with_its_parent_however_that_ends(tmp_path: Path) -> None:
     """Also with a child of its own, and in mid-calculation."""
     places = [tmp_path / "grandchild", tmp_path / "held"]

@@ -91,6 +91,7 @@ ATTACKS = [
 ]
 
 
+@pytest.mark.rule("A query reads no file, network or other account's table.")
 def test_sql_reaches_no_other_table_and_changes_none(asked: Asked) -> None:
     own, other = asked.put("sales.csv", SALES), asked.put("secret.csv", SECRET)
     asked.read(other)

@@ -78,6 +78,7 @@ def test_the_library_is_asked_as_its_documentation_has_it(site: Site, tmp_path: 
     assert "search_page_ids" not in site.asked[1].path
 
 
+@pytest.mark.rule("No answer of `get_meta_ad` contains the token.")
 def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
     outcome = ask(tmp_path, site, search_terms="tents")
     assert TOKEN not in outcome.model_dump_json()

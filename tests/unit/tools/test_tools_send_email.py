@@ -69,6 +69,7 @@ def read(at: MemoryToolContext, outcome: Outcome) -> EmailMessage:
     return message
 
 
+@pytest.mark.rule("`send_email` writes a draft unless the caller asks to send it.")
 def test_by_default_it_is_written_and_not_sent(box: tuple[Box, str], tmp_path: Path) -> None:
     at = task(tmp_path, {"plan.csv": "a,b\n1,2\n"})
     tool = made(tmp_path, "send_email", smtp_url=box[1], mail_from="ads@shop.example", mail_recipients="@example.com")
@@ -97,6 +98,7 @@ def test_the_id_is_the_calls(box: tuple[Box, str], tmp_path: Path) -> None:
     assert first == again != other
 
 
+@pytest.mark.rule("`send_email` sends to allowed recipients only.")
 @pytest.mark.parametrize("dry_run", [True, False])
 @pytest.mark.parametrize("to", ["ana@example.com.evil.example", "bo@example.org"])
 def test_who_is_not_allowed_gets_nothing(to: str, dry_run: bool, box: tuple[Box, str], tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_searxng_is_asked_for_json(site: Site, tmp_path: Path) -> None:
     assert site.asked[0].path == "/search?q=zelte+%26+co&format=json"
 
 
+@pytest.mark.rule("`web_search` reports a provider's error without its key.")
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

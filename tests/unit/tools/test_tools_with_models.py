@@ -50,6 +50,7 @@ def test_angles_come_from_the_model_and_no_more_than_asked_for(tmp_path: Path) -
     assert "families" in model.prompts[0]
 
 
+@pytest.mark.rule("A tool that needs a model is `not_configured` without one.")
 def test_without_a_model_it_says_what_to_set(tmp_path: Path) -> None:
     outcome = call(with_model(tmp_path, "find_angles", None), task(tmp_path), product="x")
     assert outcome.error is not None
