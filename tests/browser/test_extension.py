@@ -12,29 +12,52 @@ from tests.browser.lab import CURRENT
 from tests.support.waiting import until
 
 LOAD = "%load_ext agentsvc_nb"
-COMMENTS = f"cell => {CURRENT}.content.widgets[cell].editor.editor.state.languageDataAt('commentTokens', 0)[0]"
-"""What begins a comment in a cell: Python and Markdown differ."""
+LANGUAGES = "() => [...document.querySelectorAll('.jp-CodeCell .cm-content')].map(text => text.dataset.language)"
 SOURCES = f"() => {CURRENT}.content.widgets.map(cell => cell.model.sharedModel.getSource())"
 CHANGE = f"([cell, text]) => {CURRENT}.content.widgets[cell].model.sharedModel.setSource(text)"
 BAIT = "bait = '<img src=x onerror=\"window.executed = 1\">'"
 
 
 def test_questions_are_text_and_a_magic_is_loaded_by_a_click(place: Place) -> None:
-    notebook = place.lab.open("new.ipynb", ["%%ask\nsay It is here", "import this", "%nonsense"])
-    page, comment = notebook.page, partial(notebook.page.evaluate, COMMENTS)
-    until(lambda: "block" in comment(0))
-    assert comment(1) == {"line": "#"}
+    cells = ["%%ask\nsay It is here", "import this", "%nonsense", "%ask What's here?", "%%tool echo\ntext: It's here"]
+    notebook = place.lab.open("new.ipynb", cells)
+    page, languages = notebook.page, partial(notebook.page.evaluate, LANGUAGES)
+    until(languages, lambda found: found == ["markdown", "python", "python", "markdown", "properties"])
     page.evaluate(CHANGE, [1, "%%ask\nWhy?"])
-    until(lambda: "block" in comment(1))
+    page.evaluate(CHANGE, [3, "%ask What's here?\nwhy = 1"])
+    until(languages, lambda found: found == ["markdown", "markdown", "python", "python", "properties"])
     page.evaluate(CHANGE, [1, "why = 1"])
-    until(lambda: comment(1) == {"line": "#"})
+    page.evaluate(CHANGE, [4, ""])
+    until(languages, lambda found: found == ["markdown", "python", "python", "python", "python"])
+    notebook.restart()  # the kernel tells its language again
+    until(languages, lambda found: found == ["markdown", "python", "python", "python", "python"])
     notebook.run(2)
     until(lambda: "not found" in notebook.output(2))
     notebook.run(0)
     page.get_by_role("button", name="Load it and run this cell").click()
     until(lambda: "It is here" in notebook.output(1))
-    assert page.evaluate(SOURCES) == [LOAD, "%%ask\nsay It is here", "why = 1", "%nonsense"]
     notebook.wait_idle()
+    page.locator(".jp-CodeCell .cm-content").last.click()
+    page.keyboard.type("%%ask --max-c")
+    page.keyboard.press("Tab")
+    page.locator(".jp-Completer-item").get_by_text("--max-cents").wait_for()
+    page.keyboard.press("Enter")
+    until(lambda: page.evaluate(SOURCES)[-1] == "%%ask --max-cents")
+    until(lambda: languages()[-1] == "markdown")
+    page.keyboard.type(" 5\nIs it 'for' us, or isn't it")
+    asked = "%%ask --max-cents 5\nIs it 'for' us, or isn't it"
+    until(lambda: page.evaluate(SOURCES), lambda sources: sources[-1] == asked)
+
+    def after(keys: str) -> str:
+        page.keyboard.press(keys)
+        return str(page.evaluate(SOURCES)[-1])
+
+    until(lambda: after("Control+z"), lambda source: source == "")
+    until(lambda: languages()[-1] == "python")
+    until(lambda: after("Control+Shift+z"), lambda source: source == asked)
+    until(lambda: languages()[-1] == "markdown")
+    wanted = [LOAD, "%%ask\nsay It is here", "why = 1", "%nonsense", "%ask What's here?\nwhy = 1", asked]
+    assert page.evaluate(SOURCES) == wanted
     assert "Load it" not in json.dumps(notebook.save())
     page.close()
 
