@@ -1,10 +1,14 @@
 """The site's settings for Sphinx."""
 
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
 from sphinx.search.en import SearchEnglish
 
 from agentsvc_nb import __all__, __version__
@@ -13,7 +17,7 @@ project = html_title = "agentsvc-nb"
 version = release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**.md", "notebooks/*.ipynb"]
+include_patterns = ["CONTRIBUTING.md", "SECURITY.md", "docs/**.md", "notebooks/*.ipynb"]
 exclude_patterns = [".*", "agentsvc_nb", "build", "tests"]
 nb_execution_mode = "off"  # what they show is written by docs/notebooks.py and held by tests/notebook/test_notebooks.py
 nb_render_error_lexer = "text"  # ours are a sentence, no traceback
@@ -39,6 +43,15 @@ class Search(SearchEnglish):
         return bool(re.fullmatch(r"[45]\d\d", word)) or super().word_filter(word)
 
 
+def add_search_words(app: Sphinx, page: nodes.document) -> None:
+    """Add the words of search.toml to the index as main entries, which lead the results."""
+    words = tomllib.loads(Path(__file__).with_name("search.toml").read_text("utf-8"))
+    for section, entries in words.get(app.env.docname.removeprefix("docs/"), {}).items():
+        if section not in page.ids:
+            raise SphinxError(f"search.toml names a section that {app.env.docname} does not have: {section}")
+        page += addnodes.index(entries=[("single", entry, section, "main", None) for entry in entries])
+
+
 def module_of_class(app: Sphinx, module: str, attribute: str) -> str | None:
     """Return where the class of a method is. By default viewcode looks up the function, which `blocking` takes from
     elsewhere, and the module of `ask` then has dead links back to this site."""
@@ -48,4 +61,5 @@ def module_of_class(app: Sphinx, module: str, attribute: str) -> str | None:
 
 def setup(app: Sphinx) -> None:
     app.add_search_language(Search)
+    app.connect("doctree-read", add_search_words)
     app.connect("viewcode-follow-imported", module_of_class)

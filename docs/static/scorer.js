@@ -1,8 +1,6 @@
-// What readers look for first comes first in the search: why something is so, and what it once was, come after what it is.
-// The numbers are those of Sphinx (searchtools.js).
+// Reference pages come before decisions and the changelog. The numbers are those of Sphinx (searchtools.js).
 var Scorer = {
-  score: ([docname, title, anchor, descr, score]) =>
-    score - (/decisions\/|changelog/.test(docname) ? 20 : 0),
+  score: ([docname, title, anchor, descr, score]) => score - (/decisions\/|changelog/.test(docname) ? 20 : 0),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },
@@ -13,14 +11,26 @@ var Scorer = {
   partialTerm: 2,
 };
 
-// Statuses of errors, such as 429, are words (conf.py has the index know them); Sphinx drops all numbers of a question.
-const parseWords = Search._parseQuery;
+const parseQuery = Search._parseQuery;
 Search._parseQuery = (query) => {
-  const parsed = parseWords(query);
-  const [, searched, , highlighted] = parsed;
+  const entries = mainEntries();
+  const parsed = parseQuery(query);
+  const [, words, , highlighted] = parsed;
+  // Statuses of errors, such as 429, are words (conf.py adds them to the index); Sphinx drops all numbers of a query.
   for (const status of query.match(/(?<![\w.-])[45]\d\d(?!\w)/g) ?? []) {
-    searched.add(status);
+    words.add(status);
     highlighted.add(status);
   }
+  // Sphinx finds an entry only if the query is a part of it. Search for the entry that has most of the query's words.
+  const found = entries.filter((entry) => entry.words.every((word) => words.has(word)) && 2 * entry.words.length >= words.size);
+  found.sort((one, other) => other.words.length - one.words.length);
+  parsed[0] = found[0]?.text ?? query;
   return parsed;
 };
+
+// The words of docs/search.toml, with their stems.
+const mainEntries = () =>
+  Object.entries(Search._index.indexentries)
+    .filter(([, places]) => places.some(([, , isMain]) => isMain))
+    .map(([text]) => ({ text, words: [...parseQuery(text)[1]] }))
+    .filter(({ words }) => words.length > 0);
