@@ -34,9 +34,8 @@ def send(front: Front, content: Any, buffers: Sequence[Any] = ()) -> None:
 
 
 def ask(front: Front, message: str) -> None:
-    """Type a message and press Enter; while a run goes on a page sends nothing."""
-    if front.part("active") is None:
-        say(front, "send", text=message)
+    """Type a message and press Enter."""
+    say(front, "send", text=message)
 
 
 def attach(front: Front, name: str, content: bytes, slice_bytes: int = 4, size: int | None = None) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from agentsvc_nb import AgentService
+from agentsvc_nb.client.approvals import WaitingCall
 from agentsvc_nb.notebook.ask.request import AskRequest
-from agentsvc_nb.notebook.display.render import answer_bundle, error_bundle
+from agentsvc_nb.notebook.display.render import Bundle, answer_bundle, error_bundle
 from agentsvc_nb.notebook.errors import AskError
 from agentsvc_nb.notebook.kernel.calls import KernelCall
 from agentsvc_nb.notebook.state.journal import Journal
@@ -73,6 +74,8 @@ def test_several_turns_go_into_the_chat_of_the_notebook_and_leave_one_static_con
     assert "out/a.txt" in first
     assert used.front.part("turn/1")["cell"] == "%%ask\nsay **bold** \\{{name}}\nwrite out/a.txt hi"
     assert kernel.cell("%%ask\nsay three").chat == used.id
+    say(used.front, "look")
+    until(lambda: used.idle and text(used.front).count("✓ completed") == 2)
     press_again(used.front)
     until(lambda: used.idle and text(used.front).count("✓ completed") == 3)
     until(lambda: f"Chat {used.id}, 3 turns" in used.outputs.outputs[0]["text/plain"])
@@ -88,13 +91,17 @@ def test_several_turns_go_into_the_chat_of_the_notebook_and_leave_one_static_con
 
 
 def test_it_is_seen_growing_and_stop_cancels_on_the_service(used: Used, client: AgentService) -> None:
+    used.ask("say first")
+    used.answered("first")
     used.ask("say begun\nwait 60")
     until(lambda: "<p>begun" in markup(used.front))
     used.ask("say not now")
-    assert "not now" not in text(used.front), "one at a time"
+    assert used.front.part("draft") == "say not now", "one at a time: the input has it again"
+    press_again(used.front)
+    assert used.front.part("draft") == "say first"
     say(used.front, "stop")
     until(lambda: "■ cancelled" in text(used.front))
-    assert [run.status for run in client.runs.list(chat=used.id)] == ["cancelled"]
+    assert [run.status for run in client.runs.list(chat=used.id)] == ["cancelled", "completed"]
 
 
 def test_a_run_near_its_limit_is_given_more_by_its_button_and_by_a_magic(
@@ -174,6 +181,24 @@ def test_arguments_are_edited_on_the_card_until_they_fit(careful: Used, approver
     assert [file.path for file in approver.files.list(careful.id)] == ["net.txt"]
 
 
+def test_a_failure_stays_on_its_card_when_cards_are_drawn_at_the_same_moment() -> None:
+    def refused(*_: object) -> None:
+        raise AskError("Gone.")
+
+    class Ended(KernelCall):
+        def bundle(self) -> Bundle:
+            decide(front, True)
+            until(lambda: front.part("asked/a")["failed"])
+            return super().bundle()
+
+    front = Front("live", "card")
+    cards = ApprovalCards(front, refused)
+    waiting = {"a": WaitingCall("run_1", "a", "send_email", {}, "2026-11-29T08:00:00Z")}
+    cards.show(waiting, ())
+    cards.show(waiting, [Ended("b", "run_1", "1", state="failed")])
+    assert "Gone." in front.part("asked/a")["failed"]
+
+
 def controlled(talk: Conversation | None = None) -> ChatController:
     """The controller of a chat that nothing is asked in."""
     return ChatController(Session(journal=Journal(None)), talk or Conversation(), AskRequest("-"), lambda: None)
@@ -194,12 +219,8 @@ def _judged(front: Front) -> Iterator[str]:
     yield from (found for said in words(front) for found in FORBIDDEN.findall(said))
 
 
-def test_hostile_text_is_harmless_in_every_part() -> None:
-    for evil in HOSTILE:
-        _chat_is_harmless(evil)
-
-
-def _chat_is_harmless(text: str) -> None:
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_harmless_in_every_part(text: str) -> None:
     talk = Conversation(text)
     turn = talk.ask(text, (text,))
     turn.run_id = text

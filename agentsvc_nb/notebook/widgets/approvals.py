@@ -42,11 +42,11 @@ class ApprovalCards:
         """Show cards for exactly the waiting calls among these, and the outcome of code."""
         waiting = {call.call_id: call for call in codes if call.state == "asked" and not call.by_prompt}
         self._asked = {**tools, **waiting}
+        cards = {f"asked/{key}": call for key, call in self._asked.items()}
         known = self._front.parts("asked/")
-        parts: dict[str, Any] = dict.fromkeys(known)
-        for key, call in self._asked.items():
-            # Build each card once: a call does not change while it waits.
-            parts[f"asked/{key}"] = known.get(f"asked/{key}") or self._card(call)
+        parts: dict[str, Any] = dict.fromkeys(known.keys() - cards.keys())
+        # A call does not change while it waits, and another thread may write a failure on its card: leave known cards.
+        parts |= {name: self._card(call) for name, call in cards.items() if name not in known}
         ended = [call for call in codes if call.state != "asked"] if self._codes else []
         if (drawn := [call.signature for call in ended]) != self._drawn:
             self._drawn = list(drawn)
@@ -71,9 +71,7 @@ class ApprovalCards:
     def _decided(self, content: Mapping[str, Any], _: object) -> None:
         key, approved = str(content.get("key")), content.get("approved") is True
         reason = str(content.get("reason") or "")[:REASON_CHARS]
-        if card := self._front.part(f"asked/{key}"):
-            # Clear the failure, so that the same failure is announced again.
-            self._front.remember({f"asked/{key}": {**card, "failed": ""}})
+        self._front.amend(f"asked/{key}", failed="")  # so that the same failure is announced again
         call = self._asked.get(key)
         edited = content.get("edited") if approved else None
         text = edited if isinstance(edited, str) else None
@@ -91,8 +89,7 @@ class ApprovalCards:
             self._decide(call, verdict)  # the run's next event removes the card
         except Exception as error:  # nobody would see an error in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
-            if card := self._front.part(f"asked/{key}"):
-                self._front.change({f"asked/{key}": {**card, "failed": worded(said, SAID_CHARS)}})
+            self._front.amend(f"asked/{key}", failed=worded(said, SAID_CHARS))
 
 
 def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:

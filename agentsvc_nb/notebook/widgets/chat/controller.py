@@ -142,7 +142,11 @@ class ChatController:
         """Ask a turn's question once more. Its attachments are files of the chat since."""
         with self._lock:
             turn = next((turn for turn in self.conversation.turns if turn.number == number), None)
-            if turn and self._can_ask(turn) and not self._active and not self.conversation.closed:
+            if turn is None or not self._can_ask(turn):
+                return
+            if self._active or self.conversation.closed:
+                self._give_back(turn.message)
+            else:
                 self._ask(self.conversation.ask(turn.message), ())
 
     def _follow(self, turn: ChatTurn) -> None:

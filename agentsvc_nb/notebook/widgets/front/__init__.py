@@ -82,6 +82,12 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
             if new:  # within the lock: a page applies changes in the order in which they were made
                 self.send({"parts": new})
 
+    def amend(self, name: str, **fields: Any) -> None:
+        """Change these fields of a part, unless the part was removed."""
+        with self._parts_lock:
+            if (part := self.part(name)) is not None:
+                self.change({name: {**part, **fields}})
+
     def remember(self, parts: Mapping[str, Any]) -> None:
         """Set parts that the page already shows, and send them only to pages opened later."""
         with self._parts_lock:
