@@ -33,7 +33,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     )
     ask.add_argument("text", metavar="TEXT", help="the question; - reads it from standard input")
     ask.add_argument("--chat", help="a chat to go on with (chat_...)")
-    ask.add_argument("--file", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
+    ask.add_argument("--file", "-f", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
     ask.add_argument("--schema", metavar="JSON", help="JSON Schema of the answer, or @FILE; needs a language model")
     ask.add_argument(
         "--model", type=named_model, help="the model that answers, of `agentsvc model`; default: the service's first"
@@ -202,4 +202,10 @@ class StreamedText:
 
 
 def _print_run(run: Run) -> None:
-    print_note(f"[run {run.run_id}, chat {run.chat}: {run.status}]")
+    from agentsvc_nb.wire.runs import CENT
+
+    known = [run.model or "no model"]
+    if run.model != "offline":
+        known.append(f"{run.usage.cost_microcents / CENT:,.2f} cents")
+    known.append(f"continue with --chat {run.chat}" if run.status == "completed" else f"run {run.run_id}")
+    print_note(f"[{run.status}: {', '.join(known)}]")

@@ -135,7 +135,11 @@ def _service(session: Session) -> str:
         return f"{undecided} {undecided.hint}"
     if session.base_url == EMBEDDED:
         known = "SERVICE_API_KEY is set, for another service" if session.keys.given else "no SERVICE_API_KEY"
-        return f"the embedded service of this machine ({known})"
+        from agentsvc_nb import embedded  # here, because it takes a moment to load
+
+        ready = embedded.status(data_folder(session.environ))
+        where = f"at {ready.base_url}" if ready else "not running; the next question starts it"
+        return f"the embedded service of this machine, {where} ({known})"
     found = session.keys.of(session.base_url)
     return f"{session.base_url} ({found[1] if found else 'no SERVICE_API_KEY'})"
 

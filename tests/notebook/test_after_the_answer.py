@@ -66,7 +66,11 @@ def test_each_quoted_passage_is_linked_to_its_file_and_place(
     monkeypatch.setenv("AGENTSVC_BASE_URL", offline_service.base_url)
     (tmp_path / "my brief.md").write_text("# Audience\n\nYoung families in Köln who cycle to work every day.\n")
     answer = kernel.cell("%%ask --file 'my brief.md'\nWho is the audience in Köln?")
-    html = kernel.shown.outputs[0]["text/html"]
+    html, text = (kernel.shown.outputs[0][kind] for kind in ("text/html", "text/plain"))
+    (folded,) = re.findall(r"(?s)<summary[^>]*>1 source</summary>(.*)</details>", html)
+    assert "<mark>Young families" in folded
+    assert answer.run_id not in text
+    assert answer.run_id in re.findall(r"<details><summary.*?</summary>(.*?)</details>", html)[0]
     (href, path) = re.findall(r'<a [^>]*href="([^"]+)"[^>]*><code>([^<]+)</code></a>, line', html)[0]
     assert path == "uploads/my brief.md"
     chat = answer.run.app_url.partition("?")[0]
@@ -90,8 +94,7 @@ def _read(path: str) -> bytes | None:
 
 
 def test_a_passage_is_shown_with_the_lines_around_it() -> None:
-    html = sources_html("> Returns\n\n— `uploads/brief.md`, line 5, under “Brief”", _read)
-    assert "1 source<" in html
+    (html,) = sources_html("> Returns\n\n— `uploads/brief.md`, line 5, under “Brief”", _read)
     assert "<mark>Returns within 30 days.</mark>" in html
     assert "One" in html
     assert "Seven" in html

@@ -30,20 +30,21 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_the_first_cell_starts_it_and_a_stranger_on_its_port_gets_neither_key_nor_question(
-    kernel: Any, data: Path
+    kernel: Any, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Killed, it leaves a record that says where and who it was. A widget keeps the client that it had."""
     kernel.cell("%%ask\nsay hello")
-    assert "embedded service at http://127.0.0.1:" in kernel.shown.outputs[0]["text/plain"]
+    assert "embedded" not in kernel.shown.outputs[0]["text/plain"], "`%agentsvc` says where it is"
     session = session_of(kernel)
     client, before = session.client(), embedded.status(data)
     assert before is not None
+    kernel.cell("%agentsvc")
+    assert f"at {before.base_url} " in capsys.readouterr().out
     os.kill(before.pid, signal.SIGKILL)
     until(lambda: not embedded.is_held(DataFolder(data)))
     stranger = Stranger(repeats(before.instance), port_of(before.base_url))
     assert client.runs.start("say A secret question", sync=True).output == "A secret question"
     assert kernel.cell("%%ask\nsay A secret question").text.strip() == "A secret question"
-    assert "embedded" not in kernel.shown.outputs[0]["text/plain"], "that is said once"
     stranger.close()
     assert (stranger.visits > 0, stranger.leaks(key_of(data))) == (True, [])
     assert session.client() is client

@@ -168,7 +168,7 @@ PLACES: dict[str, Callable[[str], Bundle]] = {
     "the journal": _runs,
     "the passages of sources": lambda text: {
         "text/plain": "",
-        "text/html": sources_html("— `a.md`, line 2", lambda _: f"x\n{text}\nx".encode("utf-8", "replace")),
+        "text/html": "".join(sources_html("— `a.md`, line 2", lambda _: f"x\n{text}\nx".encode("utf-8", "replace"))),
     },
 }
 

@@ -42,7 +42,9 @@ def test_a_failed_run_raises_why_and_keeps_what_it_left(terminal: Any) -> None:
         terminal.cell("%%ask -o reply\nsay so far\nfail agent_error It broke")
     assert terminal.user_ns["reply"].text.strip() == "so far"
     assert terminal.user_ns["reply"].run_id in str(caught.value)
-    assert terminal.cell("%%ask --no-raise-error\nfail agent_error no").status == "failed"
+    failed = terminal.cell("%%ask --no-raise-error\nfail agent_error no")
+    assert failed.status == "failed"
+    assert failed._repr_mimebundle_()["text/plain"].endswith(f"run {failed.run_id}")
 
 
 def test_a_wrong_key_is_told_and_not_shown(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -464,7 +464,7 @@ def output_of(
         view,
         records=records,
         charts=charts_bundle(files, fetch) if fetch else None,
-        sources=sources_html(view.text, reader(client, run.chat)) if pictured else "",
+        sources=sources_html(view.text, reader(client, run.chat)) if pictured else (),
         files=files_bundle(files, fetch, "Files of this run") if files else None,
     )
     return draw, files

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
@@ -106,9 +105,9 @@ def seconds_of(run: Run | Job) -> float | None:
 
 
 def facts(view: RunView) -> list[str]:
-    """Return the parts of a run's status line: state, seconds, model and cost, current activity, and finally its id."""
+    """Return the parts of a run's status line: state, seconds, model and cost, and current activity."""
     state, *now = doing(view)
-    return [state, *amounts(view), *now, *([f"run {label(view.run_id, 64)}"] if view.run_id else [])]
+    return [state, *amounts(view), *now]
 
 
 def doing(view: RunView) -> list[str]:
@@ -149,11 +148,6 @@ def _doing(view: RunView) -> list[str]:
     return [piece for piece in (percent(done, total), text) if piece]
 
 
-RUN_CHARS: Final = 8
-"""The number of characters of a run's id that people see."""
-_RUN: Final = re.compile(r"run [0-9a-f]{8}-[0-9a-f-]{27}")
-
-
 def status_bundle(view: RunView, advice: str = "") -> Bundle:
     """Return the status line of a run, with a line of our own below it."""
     pieces, below = facts(view), [advice] if advice else []
@@ -173,26 +167,19 @@ def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answe
     heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
     look, color = _DOTS.get(status, _ACTIVE) if answered else _QUIET
     dot = f'<span class="asvc-dot asvc-{look}" style="{_DOT};background:{color}">{escape(heard)}</span>'
-    line = f"{dot} {' · '.join(map(_piece, shown))}"
+    line = f"{dot} {' · '.join(map(escape, shown))}"
     if unfolded:
         line = f'<details><summary style="list-style:none;cursor:pointer">{line}</summary>{unfolded}</details>'
     return f'<div class="asvc-status" role="status" style="{SMALL};margin-bottom:4px">{line}</div>'
 
 
-def _piece(piece: str) -> str:
-    """Return a part of a status line. A run's id is shortened to its beginning, which `%runs` accepts."""
-    if not _RUN.fullmatch(piece):
-        return escape(piece)
-    return f'<span title="{escape(piece)}">{escape(piece[: len("run ") + RUN_CHARS])}</span>'
-
-
 def _ended_status(view: RunView, run: Run) -> str:
-    """Return the status line of an ended run. It unfolds the whole id, the chat and the tokens."""
+    """Return the status line of an ended run. It unfolds the tokens, the run's id and the chat."""
     used, (_, *pieces) = run.usage, facts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
     about = f"<div>{tokens} · run <code>{escape(view.run_id)}</code>{chat}</div>"
-    return status_html(_status(view), pieces[:-1] if view.run_id else pieces, about, answered=_answered(view))
+    return status_html(_status(view), pieces, about, answered=_answered(view))
 
 
 def headed(lines: Iterable[str]) -> str:
@@ -213,7 +200,7 @@ def answer_bundle(
     notes: Sequence[str] = (),
     records: Bundle | None = None,
     charts: Bundle | None = None,
-    sources: str = "",
+    sources: Sequence[str] = (),
     files: Bundle | None = None,
     why: bool = True,
 ) -> Bundle:
@@ -223,7 +210,7 @@ def answer_bundle(
         notes: lines of our own above the answer.
         records: the answer's records as a table, which replaces its text.
         charts: the charts that the run drew.
-        sources: the passages that the answer quotes, as HTML.
+        sources: the passages that the answer quotes, each as HTML.
         files: the files that the run wrote.
         why: whether the output says why the run failed.
     """
@@ -241,8 +228,8 @@ def answer_bundle(
         *(call["text/html"] for call in calls),
         f'<div class="{look}">{records["text/html"] if records else _body_html(view)}',
         charts["text/html"] if charts else "",
-        f"</div>{numbers_html(basis)}{sources}",
-        timeline_html(view),
+        f"</div>{numbers_html(basis)}",
+        timeline_html(view, sources),
         files["text/html"] if files else "",
     ]
     text = [
@@ -253,7 +240,7 @@ def answer_bundle(
         files["text/plain"] if files else "",
         *lines,
         failure,
-        " · ".join(facts(view)),
+        " · ".join([*facts(view), *([f"run {label(view.run_id, 64)}"] if failure else [])]),
     ]
     return {
         "text/plain": "\n\n".join(part for part in text if part),

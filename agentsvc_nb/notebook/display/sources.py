@@ -1,4 +1,4 @@
-"""The passages that an answer quotes, each with the surrounding lines, folded below the answer."""
+"""The passages that an answer quotes, each with the surrounding lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from agentsvc_nb.documents.decoding import decode
-from agentsvc_nb.notebook.display.markdown import WRAPPED, folded
+from agentsvc_nb.notebook.display.markdown import WRAPPED
 from agentsvc_nb.wire.text import escape, plain
 
 Read = Callable[[str], bytes | None]
@@ -25,15 +25,11 @@ _CITED: Final = re.compile(r"— `([^`\n]{1,300})`, line (\d{1,6})\b")
 _PRE: Final = f'<pre style="{WRAPPED};margin:2px 0 6px 12px">'
 
 
-def sources_html(answer: str, read: Read) -> str:
-    """Return HTML that unfolds the passages that an answer quotes as `— file, line 12`; empty if none can be shown."""
+def sources_html(answer: str, read: Read) -> list[str]:
+    """Return HTML for each passage that an answer quotes as `— file, line 12`, without those that cannot be shown."""
     cited = list(dict.fromkeys((found[1], int(found[2])) for found in _CITED.finditer(answer)))[:SOURCES]
     files = {path: _lines(read(path)) for path in dict.fromkeys(path for path, _ in cited)}
-    shown = [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]
-    if not shown:
-        return ""
-    counted = f"{len(shown)} source{'s' * (len(shown) != 1)}"
-    return folded(counted, "".join(shown))
+    return [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]
 
 
 def _lines(data: bytes | None) -> list[str]:

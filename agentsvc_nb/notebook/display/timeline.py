@@ -1,8 +1,9 @@
-"""The timeline of a run: its steps and tool calls with times and file changes, folded below the answer."""
+"""What a run did: its sources, steps and tool calls with times and file changes, folded below the answer."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -20,14 +21,20 @@ _GOOD: Final = "color:var(--jp-success-color1,#2e7d32)"
 _UNFOLDED_LINES: Final = 12
 
 
-def timeline_html(view: RunView, *, planned: bool = True) -> str:
-    """Return the folded list of a run's steps and tool calls; empty for one step without calls.
+def timeline_html(view: RunView, sources: Sequence[str] = (), *, planned: bool = True) -> str:
+    """Return the folded `sources` of a run's answer, and its steps and tool calls unless it is one step without calls.
 
-    With `planned`, the agent's plan is above the list.
+    With `planned`, the agent's plan is above the steps.
     """
     plan = plan_html(view.plan) if planned else ""
-    if len(view.marks) <= 1 and not view.calls:
-        return folded(_summary(view), plan) if plan else ""
+    counted = [_count(len(sources), "source")] if sources else []
+    done = _steps_html(view) if len(view.marks) > 1 or view.calls else ""
+    if plan or done:
+        counted.append(_summary(view))
+    return folded(", ".join(counted), f"{''.join(sources)}{plan}{done}") if counted else ""
+
+
+def _steps_html(view: RunView) -> str:
     began = view.marks[0].at if view.marks else view.calls[0].at
     lines = [(mark.event, mark.at, "asvc-step", escape(mark.text)) for mark in view.marks]
     lines += [(call.event, call.at, _LOOKS[call.failed], _call(call)) for call in view.calls]
@@ -37,7 +44,7 @@ def timeline_html(view: RunView, *, planned: bool = True) -> str:
         for _, at, look, text in lines[:ROWS]
     )
     more = f"<li>… {len(lines) - ROWS} more</li>" if len(lines) > ROWS else ""
-    return folded(_summary(view), f'{plan}<ul class="asvc-steps">{rows}{more}</ul>')
+    return f'<ul class="asvc-steps">{rows}{more}</ul>'
 
 
 def _summary(view: RunView) -> str:

@@ -152,7 +152,7 @@ class Session:
         self._entering = threading.Lock()
         self._others: dict[tuple[str | None, str], Session] = {}
         """Sessions made by `for_chat`, by their service's address and chat."""
-        self._warned = self._embedded_told = False
+        self._warned = False
 
     # -- the connection ------------------------------------------------------------------------------------------
 
@@ -250,10 +250,6 @@ class Session:
             raise AskError(str(error), "Its data folder, which `%agentsvc` names, holds serve.log.") from None
         if notice := found.news():
             self.note(notice)
-        if not self._embedded_told:
-            self._embedded_told = True
-            why = "`%agentsvc connect local`" if self.keys.given else "SERVICE_API_KEY is not set"
-            self.note(f"Using the embedded service at {found.base_url} ({why}).")
         return found.base_url, found.api_key
 
     def close(self) -> None:

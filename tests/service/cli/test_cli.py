@@ -96,12 +96,12 @@ def test_a_mistyped_folder_does_not_become_a_service(arguments: list[str], tmp_p
 
 
 def test_ask_streams_the_answer(service: RunningService, tmp_path: Path, client: AgentService) -> None:
-    """The text on stdout, and on stderr the run and chat to go on with; an attached file arrives in the chat."""
+    """The text on stdout, and on stderr the chat to go on with; an attached file arrives in the chat."""
     note = tmp_path / "note.txt"
     note.write_text("hello")
     done = agentsvc("ask", "say one\nsay two", "--file", note, "--data", service.data)
     assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
-    chat = done.stderr.partition("chat ")[2].partition(":")[0]
+    chat = done.stderr.partition("--chat ")[2].partition("]")[0]
     assert [entry.file_name for entry in client.files.list(chat)] == ["note.txt"]
     again = agentsvc("ask", "say three", "--chat", chat, "--data", service.data)
     assert chat in again.stderr

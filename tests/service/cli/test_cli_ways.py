@@ -120,7 +120,7 @@ def test_ctrl_c_cancels_the_run_that_was_asked_for(
 ) -> None:
     press_once(lambda: "started" in capsys.readouterr().out)
     assert main(["ask", "say started\nwait 600", "--data", str(service.data)]) == 130
-    run_id = capsys.readouterr().err.partition("[run ")[2].partition(",")[0]
+    run_id = capsys.readouterr().err.rpartition("run ")[2].partition("]")[0]
     assert client.runs.wait(run_id, poll=0.05).status == "cancelled"
 
 

@@ -52,10 +52,10 @@ def restart(data: Path, *arguments: str, **env: str) -> None:
 
 
 def ask(data: Path, **env: str) -> str:
-    """What a new process that asks is answered; it is told nothing but which run it was."""
+    """What a new process that asks is answered; it is told nothing but the model, the cost and the chat."""
     done = agentsvc("ask", "hello", "--data", data, **env)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"\[run \S+, chat \S+: completed\]\n", done.stderr), done.stderr
+    assert re.fullmatch(r"\[completed: .+, continue with --chat \S+\]\n", done.stderr), done.stderr
     return done.stdout.strip()
 
 
