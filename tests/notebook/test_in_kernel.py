@@ -184,6 +184,7 @@ class PlayedPage:
     """A page with one cell, which it changes as the extension does."""
 
     comm_id = "page"
+    target_name = "agentsvc_nb"
 
     def __init__(self, shell: Any, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cells, self.inserted = {"c1": source}, list[str]()

@@ -83,6 +83,11 @@ class Jupyter:
         )
         return run
 
+    def comm_targets(self) -> list[str]:
+        """What the kernel answers a page that asks for its comms."""
+        reply = self._client.comm_info(reply=True, timeout=PATIENCE_SECONDS)
+        return [comm["target_name"] for comm in reply["content"]["comms"].values()]
+
 
 @contextmanager
 def jupyter(folder: Path, **environ: str) -> Iterator[Jupyter]:
@@ -202,3 +207,8 @@ def test_cancelled_while_it_waits_it_never_runs(kernel: Jupyter, client: AgentSe
     until(lambda: kernel.run("print(later.done())").printed == "True\n")
     assert kernel.run(f"%approve {call_id}").error is not None
     assert kernel.run("print('ran' in globals())").printed == "False\n"
+
+
+def test_a_page_that_was_loaded_again_can_list_the_widgets(kernel: Jupyter) -> None:
+    assert kernel.run("import agentsvc_nb\nfront = agentsvc_nb.Chat().front").error is None
+    assert set(kernel.comm_targets()) == {"jupyter.widget"}

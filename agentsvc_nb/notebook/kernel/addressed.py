@@ -23,6 +23,7 @@ class _StandIn:
 
     def __init__(self, own: Any) -> None:
         self.comm_id: str = own.comm_id
+        self.target_name: str = own.target_name  # without it the kernel answers no page that lists the comms
         self.handle_msg = own.handle_msg
         self._own = own
 
