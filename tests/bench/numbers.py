@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.evidence import Table
+from agentsvc_nb.agents.numbers.tables import Table
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.wire.runs import AnswerNumber
 

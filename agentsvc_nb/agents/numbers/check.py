@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agentsvc_nb.agents.numbers.cells import Source, from_cell, from_column, from_count, options
+from agentsvc_nb.agents.numbers.calculating import of_numbers, of_rows
 from agentsvc_nb.agents.numbers.context import Place, places
-from agentsvc_nb.agents.numbers.deriving import derive
-from agentsvc_nb.agents.numbers.evidence import TABLES_MAX, IndexedTable, Names, Table
 from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
+from agentsvc_nb.agents.numbers.tables import TABLES_MAX, IndexedTable, Names, Table
 from agentsvc_nb.agents.numbers.texts import Passages, Quote
-from agentsvc_nb.agents.numbers.words import stems
+from agentsvc_nb.agents.numbers.tracing import Option, Source, from_cell, from_column, from_count, options
+from agentsvc_nb.agents.numbers.words import EARLIER, stems
 from agentsvc_nb.wire.runs import AnswerNumber
 
 _SENTENCES: Final = 5
@@ -32,28 +32,27 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
     answer, question = answer[:TEXT_CHARS], question[:TEXT_CHARS]
     every = [IndexedTable(table, order) for order, table in enumerate(tables[-TABLES_MAX:])]
     indexed = [table for table in every if not table.table.replaced]
-    names = Names(indexed, stems(answer) | stems(question))
+    names = Names(every, stems(answer) | stems(question))
     found = places(answer, question, names)
     passages = Passages(question, quotes)
     sources: dict[int, Source] = {}
-    choices = [options(place, indexed) for place in found]
+    choices = [options(place, every if place.near & EARLIER else indexed) for place in found]
     for index, place in enumerate(found):
         if source := _copied(place, choices[index], passages, indexed):
             sources[index] = source
+    missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
+    for position, source in of_rows([found[index] for index in missing], indexed).items():
+        sources[missing[position]] = source
     for _ in range(2):  # a number may be computed from one that is found after it
-        missing = [index for index in range(len(found)) if index not in sources][:_DERIVED_MAX]
-        for index in missing:
+        for index in [index for index in missing if index not in sources]:
             place = found[index]
-            known = [(found[other], source) for other, source in sources.items()]
-            known = [
-                (other, source)
-                for other, source in known
-                if other.cell or abs(other.sentence - place.sentence) <= _SENTENCES
+            near = [
+                (found[other], source)
+                for other, source in sources.items()
+                if abs(found[other].sentence - place.sentence) <= _SENTENCES
             ]
-            if source := derive(place, indexed, every, known, passages.related(place)):
+            if source := of_numbers(place, near):
                 sources[index] = source
-        if not any(index in sources for index in missing):
-            break
     return [
         _listed(place, sources.get(index))
         for index, place in enumerate(found)
@@ -62,20 +61,19 @@ def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[
 
 
 def _copied(
-    place: Place, choices: Sequence[object], passages: Passages, tables: Sequence[IndexedTable]
+    place: Place, choices: Sequence[Option], passages: Passages, tables: Sequence[IndexedTable]
 ) -> Source | None:
-    cell = from_cell(place, choices)  # type: ignore[arg-type]
+    cell = from_cell(place, choices)
     if cell and cell.strong:
         return cell
     if place.number.digits > 1 and passages.is_given(place):
         return Source("given", "From your message")
     return (
-        passages.quoted(place, exactly=True)
+        passages.quoted(place)
         or cell
-        or from_column(place, choices)  # type: ignore[arg-type]
+        or from_column(place, choices)
         or from_count(place, tables)
         or (Source("given", "From your message") if passages.is_given(place) else None)
-        or passages.quoted(place, exactly=False)
     )
 
 

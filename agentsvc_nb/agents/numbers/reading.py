@@ -40,6 +40,9 @@ _NUMBER: Final = re.compile(
     r"|[ \u00a0]?(?:percentage[ ]points?|percent\b|pp\b|p\.p\.|ppts?\b|points?\b|pts\b|bps\b|basis[ ]points\b)"
     r"|[ ]?[€£$¥₹](?!\d)|[ \u00a0](?:EUR|USD|GBP|CHF|JPY|INR|euros?|dollars?)\b|[x×](?!\w))?"
 )
+_DECIMAL_COMMA: Final = re.compile(r"\d,\d{1,2}(?![\d,])")
+_DECIMAL_POINT: Final = re.compile(r"\d\.\d{1,2}(?![\d.])|\d,\d{3}(?![\d,])")
+_SWAPPED: Final = str.maketrans(",.", ".,")
 _WORDED: Final = {
     name: float(value)
     for value, name in enumerate(
@@ -53,8 +56,6 @@ _ABOUT: Final = re.compile(
     r"|(?P<under>nearly|almost|just under|under|less than|just short of|up to|close on)",
     re.IGNORECASE,
 )
-_ABOVE: Final = re.compile(r"(?:above|over|more than|at least|exceed\w{0,4}|beyond|higher than|greater than|[≥>]=?)$")
-_BELOW: Final = re.compile(r"(?:below|under|less than|fewer than|lower than|at most|up to|within|[≤<]=?)$")
 _PER: Final = re.compile(r"[^.;,\n0-9]{0,24}?\bper ([1-9][0-9]{0,2}(?:,?000)*)\b")
 _UNIT_WORD: Final = re.compile(r"[ \u00a0-]?([A-Za-z]{1,12})")
 _LOOK_BACK: Final = 20
@@ -72,10 +73,7 @@ class Number:
         measure: the quantity of its unit, and its size in the smallest unit.
         rounding: `about`, `over`, `under`, or "".
         adjectival: it belongs to a term such as `30-day`, or is a written word.
-        noun: the word after it.
         per: 1,000 in `3.2 per 1,000`.
-        lead: the characters before it.
-        bound: `above` or `below` if it is a limit, as in `30 or more`.
     """
 
     start: int
@@ -92,10 +90,7 @@ class Number:
     adjectival: bool = False
     worded: bool = False
     scaled: bool = False
-    noun: str = ""
-    bound: str = ""
     per: float = 1.0
-    lead: str = ""
 
     def fits(self, value: float) -> bool:
         """Return True if the value, rounded like this number, equals it."""
@@ -125,6 +120,8 @@ def plain(text: str) -> str:
 
 def numbers(text: str, blank: str) -> list[Number]:
     """Return the first numbers of a text. `blank` is `blanked(text)`."""
+    if _DECIMAL_COMMA.search(blank) and not _DECIMAL_POINT.search(blank):
+        blank = blank.translate(_SWAPPED)
     found: list[Number] = []
     for match in _NUMBER.finditer(blank):
         after = blank[match.end() : match.end() + 1]
@@ -171,8 +168,6 @@ def _number(match: re.Match[str], text: str, blank: str) -> Number:
     before = blank[max(0, start - _LOOK_BACK) : start].rstrip(" \0*_(").lower()
     if cue := next((found for found in _ABOUT.finditer(before) if found.end() == len(before)), None):
         number.rounding = str(cue.lastgroup)
-    number.lead = before[-3:]
-    number.bound = _bound(before, blank[match.end() : match.end() + _LOOK_BACK])
     zeros = len(digits) - len(digits.rstrip("0")) if not places else 0
     if zeros >= 2 and scale == 1 and (number.rounding or zeros >= 3 or len(digits) - zeros > 2):
         number.step = 10.0 ** min(zeros, len(digits) - 1)
@@ -181,22 +176,10 @@ def _number(match: re.Match[str], text: str, blank: str) -> Number:
     if per := _PER.match(behind):
         number.per = float(re.sub(r"\D", "", per[1]))
     if word := _UNIT_WORD.match(behind):
-        number.noun = word[1] + ("/" if behind[word.end() :].startswith("/") else "")
-        number.measure = UNITS.get(word[1]) or UNITS.get(word[1].lower())
+        if not behind.startswith("/", word.end()):
+            number.measure = UNITS.get(word[1]) or UNITS.get(word[1].lower())
         number.adjectival = behind.startswith("-")
     return number
-
-
-def _bound(before: str, after: str) -> str:
-    if _ABOVE.search(before) or re.match(
-        r"\W{0,3}(?:°C |C |\w{1,9} )?or (?:more|higher|above|longer|older|over)", after
-    ):
-        return "above"
-    return (
-        "below"
-        if _BELOW.search(before) or re.match(r"\W{0,3}(?:°C |C |\w{1,9} )?or (?:less|lower|below|fewer|under)", after)
-        else ""
-    )
 
 
 def _is_unit(behind: str) -> bool:
@@ -218,7 +201,7 @@ def _share_unit(number: Number, following: Number, gap: str) -> None:
         return
     if gap.strip(" \0") in ("-", "–") and following.negative is None and following.text[:1] in "-–":
         following.negative = None
-    if number.kind or (number.noun and number.noun.lower() not in ("to", "and", "or")):
+    if number.kind or number.measure:
         return
     number.kind, number.currency, number.measure = following.kind, following.currency, following.measure
     if following.scaled and not number.scaled and number.value < 1_000:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.evidence import Table
 from agentsvc_nb.agents.numbers.reading import TEXT_CHARS
+from agentsvc_nb.agents.numbers.tables import Table
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.agents.port import MadeCall, RunContext
 from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber, Basis

@@ -6,9 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-WORD: Final = re.compile(r"[^\W\d_]+|[0-9]+")
-_HYPHENATED: Final = re.compile(r"\b[A-Za-z]{2,12}-[A-Za-z]{2,12}\b")
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+WORD: Final = re.compile(r"[^\W\d_²³]+|[0-9]+")
+_CAMEL: Final = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 _ENDINGS: Final = (
     ("ations", "ation"),
     ("ies", "y"),
@@ -53,9 +52,8 @@ def words(text: str) -> list[str]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text. `sign-ups` also yields `signups`."""
-    joined = [stem(one[0].replace("-", "")) for one in _HYPHENATED.finditer(text)] if "-" in text else []
-    return frozenset([*words(text), *joined])
+    """Return the stems of a text."""
+    return frozenset(words(text))
 
 
 STOP: Final = stems(
@@ -80,59 +78,18 @@ CHANGE: Final = (
     )
 )
 TOTAL: Final = stems(
-    "total overall together altogether combined sum all whole entire across both between add up wide sample"
+    "total overall together altogether combined sum all whole entire across both between add up insgesamt zusammen"
 )
-MEAN: Final = stems("average mean avg typical typically per median")
+MEAN: Final = stems("average mean avg typical typically per median durchschnitt schnitt")
 SHARE: Final = stems(
     "share of percent proportion makes account represent contribute come portion half rate only about majority part"
 )
 RATIO: Final = stems("per each every ratio times x multiple average factor rate for double twice triple")
+EARLIER: Final = stems("before previous previously earlier instead originally former prior")
 EXTREME: Final = stems(
     "highest lowest most least largest smallest biggest best worst top peak maximum minimum max min longest shortest "
     "fastest slowest strongest weakest lead leading bottom record first last between range stay vary span from"
 )
-_SAME: Final = [
-    stems(group)
-    for group in (
-        "spend spent cost expense outlay paid",
-        "revenue sale turnover earn income brought takings take",
-        "unit sold piece quantity qty volume",
-        "user visitor people person customer",
-        "conversion convert cvr",
-        "purchase bought buy buyer order",
-        "mean average avg",
-        "share percent proportion rate",
-        "change growth grow increase rise",
-        "visit session",
-        "count number n",
-        "duration time length",
-        "population inhabitant people resident",
-        "headcount employee staff people head workforce worker",
-        "leaver leave quit left",
-        "respondent response answer",
-        "budget plan planned",
-        "return roas",
-        "amount value sum",
-        "median p50",
-        "below under less fewer",
-        "above over more exceed",
-        "nps promoter detractor",
-    )
-]
-
-
-@lru_cache(1_000)
-def beginnings(words: frozenset[str]) -> frozenset[str]:
-    """Return the first three to five letters of stems. Column names are often cut this way."""
-    return frozenset(word[:length] for word in words for length in (3, 4, 5))
-
-
-@lru_cache(10_000)
-def synonyms(word: str) -> frozenset[str]:
-    """Return a stem and those with the same meaning in tables of any field."""
-    return frozenset({word}.union(*(group for group in _SAME if word in group)))
-
-
 _UNITS: Final = {
     "energy": {"wh": 1, "kwh": 1e3, "mwh": 1e6, "gwh": 1e9, "twh": 1e12},
     "power": {"kw": 1e3, "mw": 1e6, "gw": 1e9},

@@ -12,7 +12,7 @@ import pytest
 
 from agentsvc_nb.agents.numbers import sources
 from agentsvc_nb.agents.numbers.check import check
-from agentsvc_nb.agents.numbers.evidence import Table
+from agentsvc_nb.agents.numbers.tables import Table
 from agentsvc_nb.agents.numbers.texts import Quote
 from agentsvc_nb.agents.port import MadeCall
 from tests.bench import numbers as bench
@@ -54,6 +54,23 @@ def statuses(answer: str, *tables: Table, question: str = "", quotes: Sequence[Q
 )
 def test_a_value_counts_with_its_row_and_column_only(answer: str, status: str) -> None:
     assert [one for _, one in statuses(answer)] == [status]
+
+
+def test_one_formula_explains_a_column_of_short_numbers() -> None:
+    answer = "| Channel | Per order |\n|---|---|\n| Email | 3.87 |\n| Paid search | 20.4 |\n| Display | {} |"
+    assert [one for _, one in statuses(answer.format("146.8"))] == ["computed"] * 3
+    assert [one for _, one in statuses(answer.format("152.3"))] == ["computed", "computed", "not_found"]
+
+
+def test_numbers_with_a_decimal_comma_are_read() -> None:
+    found = statuses("Email kostete 1.203,60 € und Display 6.020,00 €.")
+    assert found == [("1.203,60 €", "traced"), ("6.020,00 €", "traced")]
+
+
+def test_a_replaced_result_is_a_source_only_of_what_was_earlier() -> None:
+    before = Table("by_channel", CHANNELS.columns, [["Email", 1000.0, 280, 0.04]], CHANNELS.labels, replaced=True)
+    assert statuses("Email brought 280 orders.", before, CHANNELS) == [("280", "not_found")]
+    assert statuses("Earlier, Email brought 280 orders.", before, CHANNELS) == [("280", "traced")]
 
 
 def test_the_value_of_another_region_is_not_found() -> None:
@@ -137,7 +154,7 @@ def test_a_fault_of_the_check_leaves_the_numbers_out(tmp_path: Path, caplog: pyt
 
 
 def test_the_reached_figures_hold() -> None:
-    """A floor for the answers of the first set: how many planted errors are not found, and how many true numbers."""
-    result = bench.score(json.loads((bench.DATA / "numbers_a.json").read_text(encoding="utf-8")))
-    assert result.caught_share >= 0.93
-    assert result.not_found_share <= 0.13
+    """A floor for the third set: how many planted errors are not found, and how many true numbers."""
+    result = bench.score(json.loads((bench.DATA / "numbers_c.json").read_text(encoding="utf-8")))
+    assert result.caught_share >= 0.89
+    assert result.not_found_share <= 0.08
