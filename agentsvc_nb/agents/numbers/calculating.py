@@ -18,7 +18,6 @@ from agentsvc_nb.agents.numbers.reading import Number
 from agentsvc_nb.agents.numbers.tables import Column, IndexedTable
 from agentsvc_nb.agents.numbers.tracing import (
     CHANCE,
-    GROUP,
     Selection,
     Source,
     chance,
@@ -77,8 +76,7 @@ def of_numbers(place: Place, known: Sequence[tuple[Place, Source]]) -> Source | 
     before = [term for other, term in usable if other.sentence < place.sentence][-_OPERANDS_MAX:][::-1]
     here = [each for pair in combinations(same, 2) for each in _steps(place, *pair)]
     here.sort(key=lambda each: not each.asked)
-    pairs = [*((first, second) for first in before for second in same), *combinations(before, 2)]
-    there = (each for pair in pairs for each in _steps(place, *pair))
+    there = [each for first in before for second in same for each in _steps(place, first, second)]
     for tried, each in enumerate([*here, *there], 1):
         accident = tried * chance(place.number)
         if accident > CHANCE_IF_ASKED:
@@ -205,20 +203,17 @@ def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[
     terms = [_term(table, column, chosen.rows, name) for column in table.columns]
     for (i, first), (j, second) in combinations(enumerate(terms), 2):
         add(first, second, i, j)
-    groups = _groups(place, table, chosen, name)
+    groups = _groups(place, table)
     for (i, one), (j, two) in combinations(enumerate(groups), 2):
         whole = "all rows" in (one, two)
         for column in table.columns:
             if not whole or (place.number.kind == "percent" and not column.averaged):
                 first, second = (_term(table, column, groups[group], group) for group in (one, two))
                 add(first, second, column.index, -1 - i, -1 - j)
-    if chosen.named == GROUP:
-        count = float(len(chosen.rows))
-        found.append(Calculation(count, f"{len(chosen.rows)} rows of `{table.name}`", False, (table.order, -1), 2.0))
     return sorted(found, key=lambda each: -each.fit - 2 * each.asked)
 
 
-def _groups(place: Place, table: IndexedTable, chosen: Selection, name: str) -> dict[str, Sequence[int]]:
+def _groups(place: Place, table: IndexedTable) -> dict[str, Sequence[int]]:
     """Return the groups of rows that the sentence names, with how to show them, and all rows."""
     groups: dict[str, Sequence[int]] = {}
     named = [(dimension, keys) for dimension, said in place.said.items() for keys in said[:_GROUPS_MAX]]
@@ -227,8 +222,6 @@ def _groups(place: Place, table: IndexedTable, chosen: Selection, name: str) -> 
         rows = sorted({row for key in keys for row in table.keys.get(dimension, {}).get(key, ())})
         if rows:
             groups.setdefault(table.key(rows[0]) if len(rows) == 1 else ", ".join(sorted(keys)), rows)
-    if chosen.named and not groups:
-        groups[name] = chosen.rows
     groups["all rows"] = table.body
     return groups
 

@@ -66,8 +66,6 @@ def _copied(
     cell = from_cell(place, choices)
     if cell and cell.strong:
         return cell
-    if place.number.digits > 1 and passages.is_given(place):
-        return Source("given", "From your message")
     return (
         passages.quoted(place)
         or cell

@@ -35,7 +35,8 @@ _NUMBER: Final = re.compile(
     r"(?P<digits>[0-9]{1,3}(?:[, \u00a0\u202f'’][0-9]{3}(?![0-9])){1,6}(?:\.[0-9]{1,15})?"
     r"|[0-9]{1,18}(?:\.[0-9]{1,15})?)"
     r"(?![0-9])"
-    r"(?:[ \u00a0-]?(?P<scale>thousand|million|billion|mn|mio|bn|[kKMB](?=[€$£]?(?![\w⊕⊙☉²³°]))|m(?!\w))(?!\w))?"
+    r"(?:[ \u00a0-]?(?P<scale>thousand|million|billion|mn|[mM]io\b\.?|Mrd\b\.?|bn|[kKM](?=[€$£]?(?![\w⊕⊙☉²³°]))"
+    r"|(?<! )B(?!\w)|m(?!\w))(?!\w))?"
     r"(?P<unit>[ \u00a0]?%"
     r"|[ \u00a0]?(?:percentage[ ]points?|percent\b|pp\b|p\.p\.|ppts?\b|points?\b|pts\b|bps\b|basis[ ]points\b)"
     r"|[ ]?[€£$¥₹](?!\d)|[ \u00a0](?:EUR|USD|GBP|CHF|JPY|INR|euros?|dollars?)\b|[x×](?!\w))?"
@@ -51,14 +52,12 @@ _WORDED: Final = {
 }
 _WORD_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_WORDED)})\b", re.IGNORECASE)
 _ABOUT: Final = re.compile(
-    r"(?P<about>about|around|roughly|approximately|approx\.?|circa|ca\.|some|close to|[~≈])"
-    r"|(?P<over>over|more than|at least|above|just over|exceed\w{0,4}|upwards of|north of)"
-    r"|(?P<under>nearly|almost|just under|under|less than|just short of|up to|close on)",
+    r"(?:about|around|roughly|approximately|circa|some|over|more than|at least|nearly|almost|under|up to|[~≈])[ \0*]*$",
     re.IGNORECASE,
 )
+_ABOUT_CHARS: Final = 20
 _PER: Final = re.compile(r"[^.;,\n0-9]{0,24}?\bper ([1-9][0-9]{0,2}(?:,?000)*)\b")
 _UNIT_WORD: Final = re.compile(r"[ \u00a0-]?([A-Za-z]{1,12})")
-_LOOK_BACK: Final = 20
 
 
 @dataclass(slots=True)
@@ -71,7 +70,6 @@ class Number:
         digits: its significant digits.
         kind: "" or `percent`, `points`, `times`, `money`.
         measure: the quantity of its unit, and its size in the smallest unit.
-        rounding: `about`, `over`, `under`, or "".
         adjectival: it belongs to a term such as `30-day`, or is a written word.
         per: 1,000 in `3.2 per 1,000`.
     """
@@ -86,7 +84,6 @@ class Number:
     negative: bool | None = None
     currency: str = ""
     measure: tuple[str, float] | None = None
-    rounding: str = ""
     adjectival: bool = False
     worded: bool = False
     scaled: bool = False
@@ -97,10 +94,6 @@ class Number:
         off = value - self.value
         least = 1e-9 * max(1.0, abs(value))
         half = self.step * 0.5 + least
-        if self.rounding == "over":
-            return -half <= off < self.step + least
-        if self.rounding == "under":
-            return -self.step - least < off <= half
         return abs(off) <= half
 
     @property
@@ -147,7 +140,7 @@ def _number(match: re.Match[str], text: str, blank: str) -> Number:
     currency = CURRENCIES.get((match["before"] or "").strip().lower()) or CURRENCIES.get(unit, "")
     scaling = match["scale"] or ""
     metres = scaling == "m" and not currency  # "5 m" is a length, "$5m" is not
-    scale = 1.0 if metres else SCALES.get(scaling.lower(), 1.0)
+    scale = 1.0 if metres else SCALES.get(scaling.lower().rstrip("."), 1.0)
     places = len(digits.partition(".")[2])
     start = match.start()
     number = Number(
@@ -165,11 +158,9 @@ def _number(match: re.Match[str], text: str, blank: str) -> Number:
     number.negative = None if not sign or sign == "±" else sign != "+"
     if unit in ("bps", "basis points"):
         number.value, number.step = number.value / 100, number.step / 100
-    before = blank[max(0, start - _LOOK_BACK) : start].rstrip(" \0*_(").lower()
-    if cue := next((found for found in _ABOUT.finditer(before) if found.end() == len(before)), None):
-        number.rounding = str(cue.lastgroup)
+    about = _ABOUT.search(blank, max(0, start - _ABOUT_CHARS), start)
     zeros = len(digits) - len(digits.rstrip("0")) if not places else 0
-    if zeros >= 2 and scale == 1 and (number.rounding or zeros >= 3 or len(digits) - zeros > 2):
+    if zeros >= 2 and scale == 1 and (about or zeros >= 3 or len(digits) - zeros > 2):
         number.step = 10.0 ** min(zeros, len(digits) - 1)
         number.digits = max(len(digits) - zeros, 1)
     behind = blank[match.end() : match.end() + 40]

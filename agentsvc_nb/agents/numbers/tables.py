@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import math
 import re
 from bisect import bisect_left
@@ -13,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
-from agentsvc_nb.agents.numbers.words import CURRENCIES, DAYS, MONTHS, SCALES, STOP, UNITS, WORD, stem, stems, words
+from agentsvc_nb.agents.numbers.words import CURRENCIES, MONTHS, SCALES, STOP, UNITS, WORD, stem, stems, words
 
 ROWS_MAX: Final = 2_000
 """Rows that are searched in each table."""
@@ -61,12 +60,6 @@ _MONEY: Final = stems(
     "revenue sales cost spend price value budget plan payroll income profit amount salary fee turnover expense wage "
     "usd eur gbp"
 )
-_COUNTS: Final = re.compile(
-    _WORDS.format(
-        r"n|count|num|qty|quantity|unit|order|visit|visitor|user|customer|session|click|people|day|hour|minute"
-    ),
-    re.IGNORECASE,
-)
 _GENERIC: Final = (
     stems("pct percent eur usd gbp euro dollar total sum id of avg number num count n what which per") | STOP
 )
@@ -86,7 +79,7 @@ class Column:
         words: the stems that name it.
         percent: its values are shares; if also `fraction`, 0.12 means 12 %.
         averaged: a total of its values makes no sense.
-        money, counts: it has amounts of money, or counts.
+        money: it has amounts of money.
         measure: the quantity of its unit, and the unit's size in the smallest unit.
         scale: 1,000 if it counts in thousands.
     """
@@ -106,12 +99,10 @@ class Column:
         self.measure = next((UNITS[word] for word in own if word in UNITS), None)
         self.percent = bool(_PERCENT.search(said))
         present = [abs(value) for value in self.values if value is not None]
-        flags = not self.percent and all(value in (0.0, 1.0) for value in present)
         largest = max(present, default=2.0)
-        self.fraction = largest <= (1.5 if self.percent else 1.0) and not flags and not _SAYS_PERCENT.search(name)
+        self.fraction = largest <= (1.5 if self.percent else 1.0) and not _SAYS_PERCENT.search(name)
         self.averaged = self.percent or self.fraction or bool(_AVERAGED.search(said))
         priced = bool(self.currency) or bool(_MONEY & (self.words | stems(name)))
-        self.counts = not priced and bool(_COUNTS.search(name))
         self.money = priced and not self.percent
         self.scale = next((SCALES[word] for word in [*parts[1:], *low] if word in SCALES and len(word) > 1), 1.0)
         self._suffix = next((SCALES[word] for word in parts[1:] if word in SCALES), 1.0)
@@ -120,8 +111,8 @@ class Column:
 
     def set_money(self) -> None:
         """Treat the column as money, so that `_m` in its name means millions instead of metres."""
-        self.money, self.measure = not self.counts, None
-        if self.scale == 1.0 and self.money:
+        self.money, self.measure = True, None
+        if self.scale == 1.0:
             self.scale = self._suffix
 
     @cached_property
@@ -279,14 +270,12 @@ def _spellings(key: str, parts: tuple[str, ...], nouns: Sequence[str]) -> Iterat
         yield from (parts, (month,), (month, year), ("q", quarter), ("q", quarter, year), (year, "q", quarter), (year,))
         if day := date[3] and str(int(date[3])):
             yield from ((month, day), (day, month), (month, day, year), (day, month, year), (day, "of", month))
-            weekday = (calendar.weekday(int(year), number, 1) + int(day) - 1) % 7
-            yield from ((stem(DAYS[weekday]),), (stem("weekend" if weekday > 4 else "weekday"),))
     elif quarter_of := _QUARTER.fullmatch(key):
         year, quarter = quarter_of[1] or quarter_of[3] or "", quarter_of[2]
         yield from (parts, ("q", quarter), ("q", quarter, year), (year, "q", quarter), (year,))
     elif key.isdigit():
         number_text = str(int(key)) if len(key) < 10 else key
-        yield from ((noun, number_text) for noun in nouns)
+        yield from ((noun, written) for noun in nouns for written in {number_text, key})
         if len(key) == 4 and key[:2] in ("19", "20"):
             yield (key,)
         elif nouns == ["month"] and 1 <= int(key) <= 12:

@@ -1,4 +1,4 @@
-"""Trace a number to a cell, a total, mean or median, or a count of rows.
+"""Trace a number to a cell, a total or mean, or a count of rows.
 
 Its value and the words near it must fit. The more cells the words leave open, the more digits the number needs to
 have, because one of many cells fits a short number by chance.
@@ -6,7 +6,6 @@ have, because one of many cells fits a short number by chance.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -73,8 +72,7 @@ class Option:
 
 def chance(number: Number) -> float:
     """Return the chance that a value fits the number by accident: the width of its rounding, relative to it."""
-    width = 2 if number.rounding in ("over", "under") else 1
-    return min(1.0, width * number.step / max(number.value, number.step))
+    return min(1.0, number.step / max(number.value, number.step))
 
 
 def selections(place: Place, table: IndexedTable) -> Iterator[Selection]:
@@ -119,9 +117,7 @@ def factors(number: Number, column: Column) -> list[float]:
             return [100.0]
         return [1.0] if column.percent or (number.kind == "points" and not column.money) else []
     if number.kind == "money" and (
-        column.percent
-        or (column.counts and not column.averaged)
-        or (column.currency and number.currency and column.currency != number.currency)
+        column.percent or (column.currency and number.currency and column.currency != number.currency)
     ):
         return []
     measure = 1.0
@@ -239,10 +235,10 @@ def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source
 
 
 def from_column(place: Place, found: Sequence[Option]) -> Source | None:
-    """Return the total, mean or median of a column over all rows or the named rows."""
+    """Return the total or mean of a column over all rows or the named rows."""
     number = place.number
     clearest = _clearest(found)
-    cues = {"total": bool(place.near & TOTAL), "mean": bool(place.near & MEAN), "median": "median" in place.near}
+    cues = {"total": bool(place.near & TOTAL), "mean": bool(place.near & MEAN)}
     for option in sorted(found, key=lambda one: (-one.close, -one.near)):
         table, column, selection = option.table, option.column, option.selection
         if len(table.rows) < 2 or (option.close + _BETTER < clearest[table.order] and not place.whole):
@@ -266,7 +262,6 @@ def _summaries(table: IndexedTable, column: Column, rows: Sequence[int]) -> Iter
         if not column.averaged:
             yield "total", total
         yield "mean", total / count
-        yield "median", statistics.median(value for row in rows if (value := column.values[row]) is not None)
 
 
 def from_count(place: Place, tables: Sequence[IndexedTable]) -> Source | None:

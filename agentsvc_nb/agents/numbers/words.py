@@ -26,7 +26,6 @@ _STEM_CHARS: Final = 6
 MONTHS: Final = (
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
-DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
 _SHORT: Final = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 _DIGITS: Final = {
     name: str(value)
@@ -152,6 +151,7 @@ SCALES: Final = {
     "m": 1e6,
     "mn": 1e6,
     "mio": 1e6,
+    "mrd": 1e9,
     "million": 1e6,
     "millions": 1e6,
     "bn": 1e9,
