@@ -21,6 +21,7 @@ pytestmark = pytest.mark.timeout(900)
 SEARCHES = {
     "ask": ["export", "hallucination", "cite sources", "citations"],
     "backup": ["backup", "restore", "upgrade", "uninstall", "delete data", "gdpr", "delete a person's data"],
+    "chat": ["sessions", "project", "new chat", "what is a session?"],
     "client": ["streaming"],
     "costs": ["cost", "price", "budget", "spending limit"],
     "deploy": ["kubernetes", "k8s", "helm", "docker", "ssl", "tls"],
