@@ -153,7 +153,7 @@ async def _watch(
             ready()
         while not server.should_exit and service.refusal is None:
             if is_lost():
-                log.critical("the lock or the database was removed or replaced: the service ends")
+                log.critical("the lock or the database was removed or replaced: the service stops")
                 raise FolderLost
             if idle_stop is not None and service.idle_seconds() >= idle_stop:
                 break

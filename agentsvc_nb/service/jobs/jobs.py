@@ -120,7 +120,7 @@ def _insert_ask(
     warnings = [{"code": "image_not_fetched", "message": message} for message in given.unreached]
     if given.pictures:  # no agent of this version reads pictures
         which = "The picture was" if given.pictures == 1 else f"The {given.pictures} pictures were"
-        message = f"{which} not looked at: this agent reads text only."
+        message = f"{which} ignored: this agent reads only text."
         warnings.append({"code": "images_not_seen", "message": message})
     if warnings:
         event_records.append_all(tx, run.run_id, run.attempt, [("warning", warning) for warning in warnings], now)
@@ -202,7 +202,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
     def use(tx: Tx) -> Job:
         record = _job_of(tx, account, job_id, where)
         if record.ended_at is None:
-            raise ApiError("job_not_finished", f"The job is {record.status}.")
+            raise ApiError("job_not_finished", f"The job has the status {record.status}.")
         answer = record.public(now)
         answer.kind = record.kind
         if record.kind == "files":
@@ -352,7 +352,10 @@ def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
     if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
         ending = JobEnding("cancelled", [])
     elif record.restarts >= RESTARTS_MAX:
-        error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
+        error = {
+            "code": "attempts_exhausted",
+            "message": "The service was interrupted too often while it executed the job.",
+        }
         ending = JobEnding("failed", [], error=error)
     else:
         job_records.restarted(tx, record.job_id, 1)

@@ -51,15 +51,15 @@ from agentsvc_nb.wire.runs import Lasts
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
-_TOO_LARGE: Final = f"A tool's input may have {INPUT_MAX_BYTES:,} bytes: give the rest as a file."
-_BROKEN_OFF: Final = "This call was broken off."
+_TOO_LARGE: Final = f"A tool's input must not exceed {INPUT_MAX_BYTES:,} bytes. Pass the rest in a file."
+_BROKEN_OFF: Final = "The call was interrupted."
 _UNSEEN: Final = (
-    f"This call waits for approval, and nobody approves what is not shown whole: give it less than "
-    f"{EVENT_PAYLOAD_BYTES:,} bytes, and the rest as a file."
+    "This call needs approval, and a person can approve only an input of less than "
+    f"{EVENT_PAYLOAD_BYTES:,} bytes. Shorten the input, and pass the rest in a file."
 )
 
-_NOT_WHOLE: Final = f"The caller can't be told this input: it may have {EVENT_PAYLOAD_BYTES:,} bytes."
-_GONE: Final = "Nobody answered this call in time: the program that started the run may have ended."
+_NOT_WHOLE: Final = f"The input of a client tool must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
+_GONE: Final = "Nobody answered this call in time. The program that started the run may have ended."
 
 
 @dataclass(frozen=True)
@@ -349,4 +349,4 @@ def _shown(call: CallRecord) -> dict[str, Any]:
 
 
 def _refused(call: CallRecord) -> Outcome:
-    return failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
+    return failed("not_approved", f"The user refused this call. {call.reason or ''}".strip())

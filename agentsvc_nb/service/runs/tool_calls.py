@@ -76,7 +76,7 @@ def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
     changed |= dict.fromkeys(name for name in without_nulls(call.asked_input) if name not in call.input)
     text = json.dumps(changed, ensure_ascii=False)
     more = f"… ({len(text):,} characters)" if len(text) > _CHANGES_CHARS else ""
-    said = f"The user changed this call before approving it (null: removed): {text[:_CHANGES_CHARS]}{more}"
+    said = f"The user changed this call before approving it (null means removed): {text[:_CHANGES_CHARS]}{more}"
     error = outcome.error and (outcome.error[0], f"{outcome.error[1]} {said}")
     content = [{"type": "text", "text": said}, *outcome.content]
     return outcome.model_copy(update={"content": content, "error": error})

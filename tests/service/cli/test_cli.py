@@ -62,7 +62,7 @@ def test_key_without_json_is_printed_once(service: RunningService) -> None:
     done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--member")
     assert done.stdout.startswith("svc_oat_")
     assert len(done.stdout.split()) == 1
-    assert "only now" in done.stderr
+    assert "only once" in done.stderr
 
 
 @pytest.mark.rule("An unknown scope is refused, never ignored.")
@@ -134,9 +134,9 @@ def test_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path, monkeypatch: p
     secret.write_text("x")
     monkeypatch.setattr("os.access", lambda path, mode: path != secret)  # root may read whatever its mode says
     for file, message in (
-        (tmp_path / "nope.csv", "There is no file {}; nothing was sent"),
-        (tmp_path, "{} is a folder; nothing was sent"),
-        (secret, "{} can't be read; nothing was sent"),
+        (tmp_path / "nope.csv", "The file {} does not exist. Nothing was sent"),
+        (tmp_path, "{} is a folder. Nothing was sent"),
+        (secret, "The file {} can't be read. Nothing was sent"),
     ):
         with pytest.raises(UnusableInput, match=re.escape(message.format(file))):
             ask("hello", data=data, files=[file])

@@ -206,7 +206,7 @@ def test_a_key_that_was_replaced_is_the_key_of_the_proof(shared: Path) -> None:
 def test_a_key_file_that_is_gone_is_made_again_by_a_client_and_told_to_a_new_one(shared: Path) -> None:
     with embedded.local(shared) as client:
         DataFolder(shared).key.unlink()
-        with pytest.raises(EmbeddedError, match=rf"does not prove .*the key is missing.*{RESTART} --data"):
+        with pytest.raises(EmbeddedError, match=rf"did not prove .*the key is missing.*{RESTART} --data"):
             find_or_start(shared)
         client.close()
         assert client.tools.list()

@@ -39,7 +39,11 @@ _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _VERDICT: Final = {
     "type": "object",
     "properties": {
-        "confirm": {"type": "boolean", "title": "Make this call", "description": "No is told to the agent."},
+        "confirm": {
+            "type": "boolean",
+            "title": "Make this call",
+            "description": "If you choose no, the agent learns that you refused.",
+        },
         "reason": {"type": "string", "title": "Why not", "maxLength": 1_000},
     },
     "required": ["confirm"],
@@ -141,9 +145,9 @@ async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator
     if wanted:
         request.require_tasks()
     if not isinstance(wanted, list) or not all(isinstance(id, str) for id in wanted):
-        raise Fault(INVALID_PARAMS, "`taskIds` must be a list of texts.")
+        raise Fault(INVALID_PARAMS, "`taskIds` must be a list of strings.")
     if len(wanted) > MCP_LISTEN_TASKS_MAX:
-        raise Fault(INVALID_PARAMS, f"One stream must not listen to more than {MCP_LISTEN_TASKS_MAX} tasks.")
+        raise Fault(INVALID_PARAMS, f"One stream must not subscribe to more than {MCP_LISTEN_TASKS_MAX} tasks.")
     known = []
     for id in dict.fromkeys(wanted):
         with contextlib.suppress(Fault):
