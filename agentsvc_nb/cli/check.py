@@ -92,7 +92,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Namespace) -> str:
-    """Set the answers of the cases. Returns why some were not asked, or ""."""
+    """Ask the questions of all cases. Return why some were not asked, or ""."""
     from agentsvc_nb.cli.questions import UnusableQuestions
 
     async with connected_async(args.data) as client:

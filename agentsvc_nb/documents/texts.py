@@ -33,7 +33,9 @@ DOCUMENTS: Final = SPREADSHEETS | {
     *("application/x-ole-storage", "application/vnd.oasis.opendocument.text"),
     "application/vnd.oasis.opendocument.presentation",
 }
-"""Media types whose files have text or a reason why it is not read, except those of Office and plain text."""
+"""Media types whose files have text, or a reason why their text can't be read. Office documents and plain text are
+separate.
+"""
 
 
 _ARCHIVES: Final = frozenset(

@@ -66,7 +66,7 @@ _HEADERS: Final = {"accept-encoding": "gzip, deflate", "user-agent": f"agentsvc-
 
 
 class Clocks:
-    """The clocks of both implementations."""
+    """The clocks that the blocking and the async implementation share."""
 
     def now(self) -> float:
         """Return the time of a monotonic clock in seconds."""

@@ -194,7 +194,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _read_head(file: Path, delimiter: str) -> _Head:
-    """Find the form, the header and the first row of data."""
+    """Find the CSV format, the header and the first row of data."""
     with file.open("rb") as opened:
         data = opened.read(HEAD_BYTES)
     head = data[: data.rfind(b"\n") + 1].decode("utf-8-sig", "replace")

@@ -45,7 +45,7 @@ _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
 """The odds from which a row without a word is not a sum by chance."""
 _CERTAIN: Final = 1_000
-"""The odds from which matching numbers are not chance, whatever else contradicts a total."""
+"""Above these odds, matching numbers are not a coincidence, even if other signs contradict a total."""
 
 
 @dataclass(slots=True)

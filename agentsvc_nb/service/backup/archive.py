@@ -6,7 +6,7 @@
     contents/SHA256           the content of a file
     end.json                  counts, and one hash of all members before the contents
 
-An archive without its last member is not whole. It is the same for a database of SQLite and of PostgreSQL.
+An archive without its last member is incomplete. The format is the same for SQLite and PostgreSQL.
 """
 
 from __future__ import annotations

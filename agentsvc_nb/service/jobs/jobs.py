@@ -283,7 +283,8 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
 
 
 async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
-    """Hold what a job has `spent` and the most that its next model call (`tokens`) and its per-use charges can cost.
+    """Reserve the job's cost so far (`spent`) and the maximum cost of its next model call (`tokens`) and per-use
+    charges.
 
     All amounts are in micro-cents. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key
     can't pay for the call.

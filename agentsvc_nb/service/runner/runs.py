@@ -137,7 +137,7 @@ class RunRunner:
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
-        """Drive the agent and return the run's ending.
+        """Run the agent and return how the run ended.
 
         Return None when the service stops and leaves the run for recovery.
         """

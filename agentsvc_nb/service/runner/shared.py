@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.1
 """How often a process polls the runs and jobs that clients follow here, all in one read."""
 HELD_SECONDS: Final = 0.5
-"""How often it polls those that it executes, when nobody follows any."""
+"""How often the process polls its own runs and jobs if nobody follows them."""
 SWEEP_SECONDS: Final = 1.0
 """How often a worker looks for stray runs and jobs."""
 LIVE_SECONDS: Final = 3.0
@@ -119,7 +119,7 @@ class Sharing:
             log.exception("the end of this process could not be stored; other processes notice it in a few seconds")
 
     async def _execute(self, name: str, queue_job: int, registration: int) -> None:
-        """Execute a run or job. If it is already running here, it goes on under the new queue job."""
+        """Execute a run or job. If it is already running here, it continues under the new queue job."""
         self._registrations[queue_job] = registration
         try:
             if ids.is_run(name):
@@ -180,7 +180,7 @@ class Sharing:
             self._wake({state.name: state for state in states}, watched, held)
 
     def _wake(self, states: dict[str, State], watched: set[str], held: set[str]) -> None:
-        """Wake those who follow changed runs and jobs. Stop those that others have cancelled or taken over."""
+        """Wake the followers of changed runs and jobs. Stop work that other processes have cancelled or taken over."""
         seen: dict[str, object] = {}
         for name in watched | held:
             state = states.get(name)

@@ -65,7 +65,7 @@ class Readings:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
 
     async def caught_up(self, chat: str, run_id: str | None = None) -> None:
-        """Wait until all documents of the chat, or those of the run, are read. Wait at most `WAIT_SECONDS`."""
+        """Wait until all documents of the chat, or of the run, are read. Wait at most `WAIT_SECONDS`."""
         waiting = await files.waiting_in(self._use_case, chat, run_id)
         if waiting and not self._closed:
             await asyncio.wait([self._begin(file) for file in waiting], timeout=WAIT_SECONDS)

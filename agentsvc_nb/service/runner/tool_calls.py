@@ -203,8 +203,8 @@ class ToolCalls:
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
         """Wait until the call is approved or refused, and return it.
 
-        A takeover waits again, or finds the verdict. A standing approval approves the call at once; `durations` says
-        how long one may last for this tool. `diff` shows what the call would change.
+        After a takeover, the new attempt waits again, or reads the verdict. A standing approval approves the call at
+        once; `durations` says how long one may last for this tool. `diff` shows what the call would change.
         """
         if call.state in ("called", "waiting") and durations:
             await self.log.flush()

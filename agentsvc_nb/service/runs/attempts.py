@@ -135,7 +135,7 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
 async def checkpoint(
     context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
 ) -> None:
-    """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
+    """Store the state from which a takeover resumes the run, and reserve `hold` micro-cents. Raises `LostRun`."""
 
     def use(tx: Tx) -> bool:
         run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
@@ -154,7 +154,7 @@ async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
 async def hold(
     context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, charges: int = 0
 ) -> None:
-    """Hold what a run has `spent` and the most that its next call can cost, in micro-cents.
+    """Reserve the run's cost so far (`spent`) and the maximum cost of its next call, in micro-cents.
 
     `tokens` and `charges` are the most that the next call can cost for tokens and per use.
 

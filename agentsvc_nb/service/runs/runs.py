@@ -349,7 +349,7 @@ class Room:
 
 
 async def room(context: UseCaseContext, run: RunRecord) -> Room:
-    """Return what a run and the day of its account have left."""
+    """Return the money that is left for a run and for the day of its account."""
     now = context.now
 
     def use(tx: Tx) -> Room:

@@ -101,7 +101,9 @@ class Bucket:
             await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
-        """Store the file as an object in parts, a few of them in memory at a time. It appears when it is whole."""
+        """Store the file as an object in parts, a few of them in memory at a time. The object appears only when it is
+        complete.
+        """
         with _translated_errors():
             await obstore.put_async(
                 self.store, key, file, use_multipart=True, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE
@@ -179,7 +181,7 @@ class LocalCache:
         self.incoming = self._files.incoming
 
     def clear(self) -> None:
-        """Remove all copies: after a crash of the machine, nobody knows whether they are whole."""
+        """Remove all copies, because they may be incomplete after a crash of the machine."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self.incoming.mkdir(parents=True, exist_ok=True)
         self._sizes.clear()

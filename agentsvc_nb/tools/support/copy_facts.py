@@ -60,7 +60,7 @@ class Repeated(BaseModel):
 
 
 class Judgement(BaseModel):
-    """What a language model says of the text."""
+    """A language model's judgement of the text."""
 
     verdict: Literal["good", "mixed", "poor"]
     strengths: list[str]

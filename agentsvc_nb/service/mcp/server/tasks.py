@@ -104,9 +104,9 @@ async def cancel(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
-    """Yield the work's progress, if the client wants it, None as a sign of life, and at last the response.
+    """Yield the work's progress if the client requests it, None to keep the connection alive, and finally the response.
 
-    The response is the result, or says how to get it. If the client leaves, the work goes on.
+    The response is the result, or says how to get it. If the client disconnects, the work continues.
     """
     token, sent = request.progress_token, -1.0
     id = work_id(work)
@@ -157,7 +157,9 @@ async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator
 
 
 async def _changes(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
-    """Yield each change of the tasks until the client leaves or the service stops. None is a sign of life."""
+    """Yield each change of the tasks until the client disconnects or the service stops. None keeps the connection
+    alive.
+    """
     meta = {_SUBSCRIPTION: request.id}
     agreed = {"taskIds": list(task_ids)} if task_ids else {}
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
