@@ -154,7 +154,7 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
 def called_sentence(count: int) -> str:
     """Say how many rows are called totals and were not checked."""
     called, were = ("1 row is called a total", "was") if count == 1 else (f"{count:,} rows are called totals", "were")
-    return f"{called}, and {were} not checked in a file of this size."
+    return f"{called}, and {were} not checked, because the file is large."
 
 
 def decide_in_runs(

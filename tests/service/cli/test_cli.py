@@ -119,7 +119,7 @@ def test_ask_says_which_numbers_have_no_source(service: RunningService) -> None:
 def test_ask_that_fails_says_why(service: RunningService) -> None:
     """A failed run is exit 1 with its reason, and so is a refused start; neither is a traceback."""
     read = agentsvc("ask", 'say 7\nbasis {"basis": "not_computed"}', "--data", service.data)
-    assert "Not computed: this model has no tools." in read.stderr
+    assert "This model has no tools." in read.stderr
     failed = agentsvc("ask", "fail tool_broke The tool broke.", "--data", service.data)
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "The tool broke." in failed.stderr

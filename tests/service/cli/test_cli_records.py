@@ -73,7 +73,7 @@ def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> N
     [
         (["ask", "x", "--schema", "[1]"], "not a JSON object"),
         (["jobs", "run", "echo_job", "[" * 100_000], "nested too deeply"),
-        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "1e400 is too large a number"),
+        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "1e400 is too large"),
         (["files", "list", "--chat", "chat_000000000000000000000000"], "chat"),
     ],
 )
@@ -169,9 +169,9 @@ def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> 
         [
             f"Run {run.run_id[:8]} is undone.",
             "- a.md: removed; its versions are kept",
-            "- b.md: left as it is, because it was changed since",
-            f"`agentsvc runs undo {run.run_id[:8]} --force` also changes the files that were left.",
-            f"`agentsvc runs redo {run.run_id[:8]}` brings the changes back.",
+            "- b.md: left as it is, because it was edited after the run",
+            f"`agentsvc runs undo {run.run_id[:8]} --force` also changes the edited files.",
+            f"`agentsvc runs redo {run.run_id[:8]}` restores the changes.",
         ],
     )
     assert "completed, undone" in agentsvc("runs", "list", "--chat", run.chat, "--data", service.data).stdout

@@ -168,7 +168,7 @@ def test_an_unproved_connection_is_one_sentence(moved: Moved) -> None:
 
     with (
         AgentService(moved.now.api_key, moved.old_url, max_retries=0, revive=revive) as client,
-        pytest.raises(APIConnectionError, match=r"does not prove that it is .*nothing was sent"),
+        pytest.raises(APIConnectionError, match=r"did not prove that it is .*nothing was sent"),
     ):
         client.runs.start(QUESTION)
 
@@ -232,7 +232,7 @@ def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monke
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
     own = {"transport": httpx.HTTPTransport()}, {"http_client": httpx.Client()}
     for given in own:
-        with pytest.raises(TypeError, match="leave `revive` out"):
+        with pytest.raises(TypeError, match="Leave out `revive`"):
             AgentService("svc_sk_x", revive=lambda: ("", ""), **given)
     far = "http://192.0.2.1:9"
     with AgentService("svc_sk_x", far, revive=lambda: (far, "svc_sk_x"), max_retries=0, deadline=1) as client:
