@@ -15,7 +15,7 @@ from agentsvc_nb import __all__, __version__
 
 project = html_title = "agentsvc-nb"
 version = release = __version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "docs.markdown_copies"]
 root_doc = "docs/index"
 include_patterns = ["CONTRIBUTING.md", "SECURITY.md", "docs/**.md", "notebooks/*.ipynb"]
 exclude_patterns = [".*", "agentsvc_nb", "build", "tests"]

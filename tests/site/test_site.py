@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,7 +22,6 @@ pytestmark = pytest.mark.timeout(900)
 SEARCHES = {
     "ask": ["export", "hallucination", "cite sources", "citations"],
     "backup": ["backup", "restore", "upgrade", "uninstall", "delete data", "gdpr", "delete a person's data"],
-    "chat": ["sessions", "project", "new chat", "what is a session?"],
     "client": ["streaming"],
     "costs": ["cost", "price", "budget", "spending limit"],
     "deploy": ["kubernetes", "k8s", "helm", "docker", "ssl", "tls"],
@@ -93,6 +93,23 @@ def broken(pages: dict[Path, Page]) -> Iterator[str]:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in pages[target].ids):
                 yield f"{path.name}: {link}"
+
+
+def test_each_page_has_a_markdown_copy_whose_links_lead_somewhere(site: Path) -> None:
+    copies = [*site.rglob("*.md"), site / "llms.txt"]
+    pages = {path for path in site.rglob("*.html") if 'type="text/markdown"' in path.read_text("utf-8")}
+    assert {path.with_suffix(".md") for path in pages} == {*copies[:-1]}
+    links = [(copy, link) for copy in copies for link in re.findall(r"\]\(([^)#\s]+)", copy.read_text("utf-8"))]
+    assert [each for each in links if "://" not in each[1] and not (each[0].parent / each[1]).is_file()] == []
+    listed = set(re.findall(r"^- \[.*\]\((.*)\): .", (site / "llms.txt").read_text("utf-8"), re.MULTILINE))
+    assert {str(copy.relative_to(site)) for copy in copies[:-1]} - listed == {"docs/index.md"}
+
+
+def test_questions_in_cells_have_no_colours_of_python(site: Path) -> None:
+    cell = re.compile(r'<span class="o">%%</span><span class="k">ask</span>(.*?)</pre>', re.DOTALL)
+    questions = [question for page in site.rglob("*.html") for question in cell.findall(page.read_text("utf-8"))]
+    assert len(questions) > 40
+    assert [question for question in questions if "<span" in question] == []
 
 
 def test_the_search_shows_the_page_that_answers_first(site: Path) -> None:
