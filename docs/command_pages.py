@@ -12,15 +12,17 @@ from docs.cli_transcripts import KEPT
 
 HEAD: Final = """# Command line
 
-Rendered from the parsers in `agentsvc_nb/cli` by `python -m docs.tables`; do not edit by hand.
-What a command gives goes to stdout, what it has to say beside it to stderr; `--json` makes the first one JSON document,
-for programs. Colours are for terminals alone, and not with `NO_COLOR=1`. A failure is one sentence on stderr. Every
-command that works with a service takes `--data DIR`, its data folder; without it, and with
-`AGENTSVC_BASE_URL` and `SERVICE_API_KEY`, those that ask a service (`ask`, `runs`, `files`, `jobs`, `tools`, `mcp`, and
-`model` for its list) ask that one. `agentsvc-nb` is the same command by another name. Completion:
-`agentsvc completion --help`.
+Use `agentsvc` in a terminal or a script: ask questions, list runs, files and jobs, and run a service. `agentsvc-nb` is
+the same command.
+
+- A command prints its result to stdout, and everything else to stderr. `--json` prints the result as one JSON document.
+- A failure is one sentence on stderr.
+- Colours appear in terminals only. `NO_COLOR=1` turns them off.
+- `--data DIR` names the data folder of the service. Without it, `ask`, `runs`, `files`, `jobs`, `tools`, `mcp` and the
+  list of `model` use the service of `AGENTSVC_BASE_URL` and `SERVICE_API_KEY`, if these variables are set.
+- `agentsvc completion --help` explains completion in your shell.
 """
-SEEN: Final = "Played through a terminal, against the offline agent, by `python -m docs.cli_transcripts`."
+SEEN: Final = "A session in a real terminal with the offline agent, recorded by `python -m docs.cli_transcripts`."
 
 
 def page() -> str:

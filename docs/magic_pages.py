@@ -17,22 +17,28 @@ from agentsvc_nb.wire.tools import ToolDescription
 
 HEAD = """# Magics
 
-Rendered from the magics' own parsers by `python -m docs.tables`; do not edit by hand. `%load_ext agentsvc_nb` brings
-them; `%runs?` shows the same in a notebook. Options may stand anywhere in the line, but come first in `%search` and
-in `%ask` on one line. `{{name}}` is the value of a variable, in the body of a cell and in the line; `\\{{name}}` stands
-for itself.
-In the line, `#` at the beginning of a word and outside quotation marks begins a comment.
+Look up the magics with their arguments and options. `%load_ext agentsvc_nb` loads them, and `%runs?` shows the help of
+`%runs` in a notebook.
 
-Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, files, tools and projects
-as they were listed last. It never asks the service.
+- Options can stand anywhere in the line. In `%search`, and in `%ask` on one line, they come first.
+- `{{name}}` inserts the value of a variable, in the line and in the cell. Write `\\{{name}}` for the braces themselves.
+- `#` at the beginning of a word begins a comment in the line, except in quotation marks.
+- Tab completes actions, options and names: runs, jobs and chats of the journal on this machine, and the files,
+  tools and projects of the last lists. It does not ask the service.
 """
 TABLES = """## DataFrames
 
-A table that a cell shows is an object: `.df` is its DataFrame, with all rows, and `-o name` keeps just that. The
-columns and their types are always these, also when there is no row; fields that this version does not know come after.
+Each table in a cell is an object: `.df` is its DataFrame with all rows, and `-o name` stores that DataFrame. Columns
+and types are always the same, even without rows. Fields that this version does not know come last.
 """
-ATTRS = """`df.attrs` says where the rows are from: of an answer `run_id`, `model`, `chat` and `inputs` (the SHA-256 of
-each file that was attached), of files `chat`, of a search `chat` and `query`, of runs and jobs `notebook`.
+ATTRS = """`df.attrs` names the source of the rows:
+
+| Rows of | Keys |
+| --- | --- |
+| an answer | `run_id`, `model`, `chat`, and `inputs` with the SHA-256 of each attached file |
+| files | `chat` |
+| a search | `chat`, `query` |
+| runs, jobs | `notebook` |
 """
 
 

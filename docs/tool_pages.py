@@ -14,11 +14,11 @@ from agentsvc_nb.tools.port import CatalogEntry
 
 HEAD: Final = """# Tools
 
-Rendered from the modules in `agentsvc_nb/tools` by `python -m docs.tables`; do not edit by hand. Call one with
-`client.tools.invoke(NAME, input)`, submit a job of an asynchronous one with `client.jobs.submit(NAME, input)`, or name
-it to the agent. A tool that lacks a setting answers `is_error: true` with `error.code: "not_configured"` and says what
-to set; its entry in the catalog says `available: false`. It never invents data.
-All settings: [settings.md](settings.md).
+Look up the tools that agents and programs can use. Call a direct tool with `client.tools.invoke(NAME, input)`, submit
+an asynchronous one as a job with `client.jobs.submit(NAME, input)`, or name a tool in your question to an agent.
+
+A tool that lacks a setting answers `is_error: true` with `error.code: "not_configured"`, and says what to set. Its
+entry in the catalog has `available: false`. It never invents data. [Settings](settings.md) lists all settings.
 """
 
 
