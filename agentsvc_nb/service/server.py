@@ -36,7 +36,7 @@ END_SECONDS: Final = 9.0
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
 BACKLOG: Final = 2048
-"""The number of connections that the operating system queues until the server accepts them."""
+"""The connections that the system holds until the server accepts them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
 """The limit of macOS, whatever it reports."""
@@ -91,7 +91,7 @@ def run(
     idle_stop: float | None = None,
     is_lost: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Serve `app` until SIGTERM or SIGINT, until it was idle for `idle_stop` seconds, or until it refuses to continue.
+    """Serve `app` until SIGTERM or SIGINT, until it was idle for `idle_stop` seconds, or until it refuses to go on.
 
     Args:
         app: its `app.state.service` has `idle_seconds()`, `refusal`, and `stop()`, which ends open streams.
@@ -153,7 +153,7 @@ async def _watch(
             ready()
         while not server.should_exit and service.refusal is None:
             if is_lost():
-                log.critical("the lock or the database was removed or replaced: the service stops")
+                log.critical("the lock or the database was removed or replaced: the service ends")
                 raise FolderLost
             if idle_stop is not None and service.idle_seconds() >= idle_stop:
                 break

@@ -44,7 +44,7 @@ def test_a_service_that_is_lost_for_good_leaves_the_text_and_the_way_on(tmp_path
         lose_for_good(data)
         _, errors = asking.communicate(timeout=PATIENCE_SECONDS)
     assert asking.returncode == 1
-    assert "The connection to the service was lost before the run ended" in errors
+    assert "The service went away before the run ended" in errors
     assert re.search(r"agentsvc runs attach [0-9a-f-]{36}\n", errors)
     assert "not a database" in errors
     assert "Traceback" not in errors
@@ -157,7 +157,7 @@ def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.Ca
     with subprocess.Popen([sys.executable, "-c", OLDER, str(data)], stdout=subprocess.DEVNULL) as process:
         before = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
         assert before is not None
-        with pytest.raises(EmbeddedError, match=rf"did not prove.*older version.*{RESTART} --data"):
+        with pytest.raises(EmbeddedError, match=rf"does not prove.*older version.*{RESTART} --data"):
             find_or_start(data)
         for command in ("status", "sign-in"):
             assert main([command, "--data", str(data)]) == 1

@@ -44,7 +44,7 @@ class PartsOutput:
 
 
 class TurnScreen(LiveScreen):
-    """Draws a run as the active turn. Use it from one thread only.
+    """Draws a run as the turn that goes on. For one thread.
 
     Attributes:
         chat: the run's chat, once known.
