@@ -4,8 +4,8 @@ export async function plugin(shared, load, address) {
   const { IEditorLanguageRegistry } = await shared("@jupyterlab/codemirror");
   const { INotebookTracker, NotebookActions } = await shared("@jupyterlab/notebook");
   const { KernelMessage } = await shared("@jupyterlab/services");
-  const [{ asText }, { Channel }, { Reattached }, { actions }, { offer }, { dress }] = await Promise.all(
-    ["highlight.js", "channel.js", "reattach.js", "cells.js", "offer.js", "answers.js"].map(load),
+  const [{ asText }, { Channel }, { Reattached }, { actions }, { offer }, { dress }, { mend }] = await Promise.all(
+    ["highlight.js", "channel.js", "reattach.js", "cells.js", "offer.js", "answers.js", "widgets.js"].map(load),
   );
   const known = new WeakSet();
 
@@ -18,6 +18,7 @@ export async function plugin(shared, load, address) {
     known.add(context);
     asText(panel.content.model, languages);
     dress(panel);
+    mend(panel);
     const channel = new Channel(context, KernelMessage, actions(panel.content.model));
     const reattached = new Reattached(panel, channel);
     context.sessionContext.iopubMessage.connect((_, message) => {
@@ -28,7 +29,7 @@ export async function plugin(shared, load, address) {
 
   return {
     id: "agentsvc-nb:plugin",
-    description: "Cells of agentsvc-nb: their text in its colours, changes by the agent, and runs after a reload.",
+    description: "Cells of agentsvc-nb: their text in its colours, changes by the agent, and runs and widgets after a reload.",
     autoStart: true,
     requires: [INotebookTracker, IEditorLanguageRegistry],
     activate: (_, tracker, languages) => {
