@@ -71,6 +71,13 @@ def test_several_jobs_are_watched_at_once(kernel: Any) -> None:
     _shown(table)
 
 
+def test_the_id_of_a_job_is_in_its_details(kernel: Any) -> None:
+    done = kernel.cell(f"%%job echo_job\n{QUICK}")
+    text, html = _shown(done)
+    assert done.job.job_id not in text
+    assert re.search(rf"</summary><div>job <code>{done.job.job_id}</code></div></details>", html)
+
+
 def test_a_job_that_was_left_is_cancelled_by_its_id(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     job = terminal.cell("%%job echo_job --bg\n" + SLOW)
     with pytest.raises(RunFailed, match="1 of 1 jobs"):

@@ -45,22 +45,29 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
 def job_bundle(
     job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
 ) -> Bundle:
-    """Return a job's progress bar, or its result once it has ended. `why`: say why it failed."""
+    """Return a job's progress bar, or its result once it has ended. `why`: say why it failed.
+
+    The job's id is in the details of the status line. In plain text it is shown unless the job succeeded.
+    """
     pieces = [mark(str(job.status)), label(job.tool, 60)]
     if job.progress is not None and job.progress.message and not job.ended:
         pieces.append(label(job.progress.message, 80))
-    pieces += [*job_amounts(job, elapsed), label(job.job_id, 64)]
+    pieces += job_amounts(job, elapsed)
     said = [plain(str(block.get("text", ""))) for block in job.content if block.get("type") == "text"]
     if job.error is not None:
         said = [text for text in said if text != plain(job.error.message)]
         said[:0] = [f"{label(job.error.code, 80)}: {plain(job.error.message)}"] * why
     tables, lines = [files] if files else [], [label(note, LINE_CHARS) for note in notes]
     html_parts = [
-        status_html(str(job.status), pieces[1:]) if job.ended else _bar_html(job, elapsed),
+        status_html(str(job.status), pieces[1:], f"<div>job <code>{escape(job.job_id)}</code></div>")
+        if job.ended
+        else _bar_html(job, elapsed),
         *map(line_html, lines),
         *(to_html(text) for text in said),
         *(table["text/html"] for table in tables),
     ]
+    if job.status != "succeeded":
+        pieces.append(label(job.job_id, 64))
     text = [*said, *(table["text/plain"] for table in tables), *lines, " · ".join(pieces)]
     return {"text/plain": "\n\n".join(text), "text/html": "".join(html_parts)}
 
