@@ -244,14 +244,16 @@ async def without_client_tools(turn: RunContext, but: Collection[str] = ()) -> N
     offered = [tool for tool in turn.client_tools() if tool.name not in but]
     if turn.state is None and offered:
         named = ", ".join(tool.name for tool in offered)
-        await turn.warn("client_tools_not_used", f"{turn.model} can't choose among tools, and does not use: {named}.")
+        await turn.warn(
+            "client_tools_not_used", f"{turn.model} can't call tools of the client, so it does not use these: {named}."
+        )
 
 
 async def without_skills(turn: RunContext) -> None:
     """Warn once that the agent does not follow the project's skills, if there are any."""
     project = await turn.project() if turn.state is None else None
     if project and project.skills:
-        said = f"{turn.model} does not follow the project's skills, which takes a language model with tools: "
+        said = f"{turn.model} does not follow the project's skills, because they need a language model with tools: "
         await turn.warn("skills_not_used", said + f"{', '.join(project.skills)}.")
 
 

@@ -35,8 +35,8 @@ LINES_AT_ONCE = 50
 
 
 NOT_RECORDED: Final = (
-    "This is a recorded conversation, without an answer to this question: no model is asked. `%agentsvc model` lists "
-    "what could answer here. The questions that were recorded:"
+    "This service replays a recorded conversation, which has no answer to this question. No model was asked."
+    " List other models with `%agentsvc model`. The recorded questions are:"
 )
 
 
@@ -92,7 +92,7 @@ def recorded(file: str) -> dict[str, str]:
         raise ValueError(f"The recorded conversation {file} can't be read: {error}.") from None
     turns = list(_commands(text, "ask"))
     if not turns:
-        raise ValueError(f"{file} is no recorded conversation: no line begins with `ask`.")
+        raise ValueError(f"{file} is not a recorded conversation: no line begins with `ask`.")
     ends = [*(start for start, _, _ in turns[1:]), len(text)]
     return {_same(asked): text[start:end].strip("\n") for (_, start, asked), end in zip(turns, ends, strict=True)}
 

@@ -71,11 +71,11 @@ class Language:
                     if context < _CONTEXT_LEAST:
                         raise
                     await turn.rewind()
-                    await turn.warn("context_exceeded", f"{failure.message} It is shortened, and asked again.")
+                    await turn.warn("context_exceeded", f"{failure.message} The request is shortened and sent again.")
 
         async def before_wait(failure: ModelUnavailable, seconds: float) -> None:
             await turn.rewind()
-            await turn.warn("model_retried", f"{failure.message} It is asked again in {seconds:,.0f} seconds.")
+            await turn.warn("model_retried", f"{failure.message} The next attempt is in {seconds:,.0f} seconds.")
 
         return await retry(ask, delays, before_wait)
 
@@ -88,7 +88,7 @@ class Language:
             return found
 
         async def before_wait(failure: ModelUnavailable, seconds: float) -> None:
-            log.info("a tool's question is asked again in %.0f s: %s", seconds, failure.message)
+            log.info("retrying a tool's question to the model in %.0f s: %s", seconds, failure.message)
 
         return await retry(ask, RetryDelays(self._choice.patience), before_wait)
 
@@ -151,8 +151,8 @@ def lacks(choice: ModelChoice) -> MissingRequirement | None:
     if find_spec("xllamacpp") is None:
         return _missing_extra("local-model", f"The model {model} needs a local engine")
     if not choice.gguf.is_file():
-        little = "`agentsvc model pull smollm2` gets a small one and says how to use it"
-        return MissingRequirement(f"There is no file {choice.gguf}: {little}.")
+        little = "download a small model with `agentsvc model pull smollm2`, which also shows how to use it"
+        return MissingRequirement(f"The file {choice.gguf} does not exist: {little}.")
     return shortcoming(choice)
 
 

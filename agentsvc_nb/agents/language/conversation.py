@@ -53,7 +53,7 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
     room = budget.question(before)
     message = budget.tokens.shorten(turn.message, room * 3 // 4 if attached else room)
     if message != turn.message:
-        await turn.warn("message_shortened", "The message is longer than the model can take: its middle is left out.")
+        await turn.warn("message_shortened", "The message is too long for the model, so its middle was omitted.")
     each = (room - budget.tokens.text(message)) // max(len(attached), 1)
     parts = [message, *await _attachments(turn, served, budget, attached, each)]
     text = "\n\n".join([*parts, await briefing.now_and_files(turn, served, budget)])
@@ -61,8 +61,8 @@ async def question(turn: RunContext, served: ServedModel, budget: Budget, before
     shown = await pictures(turn, images) if served.sees else []
     if unseen := len(images) - len(shown) // 2:
         which = "A picture was" if unseen == 1 else f"{unseen} pictures were"
-        why = "it is of a kind or size that is not sent" if served.sees else "this model reads text only"
-        await turn.warn("images_not_seen", f"{which} not looked at: {why}.")
+        why = "its format or size is not supported" if served.sees else "this model reads text only"
+        await turn.warn("images_not_seen", f"{which} not sent to the model: {why}.")
     return [text, *shown] if shown else text
 
 
@@ -91,7 +91,7 @@ async def _attachments(
         if text and not served.tools:
             said += f"\n{budget.tokens.shorten(text, each)}"
         elif text and (known & {entry.path, entry.sha256} or briefing.is_rule(entry)):
-            said += ": you were told of it before. read_file reads it."
+            said += ": it was part of an earlier turn. Read it with read_file."
         elif text and needed > min(each, left, _WHOLE_TOKENS):
             said += f": {_outline(text, min(each, _OUTLINE_TOKENS), budget.tokens)}"
         elif text:
@@ -107,9 +107,14 @@ def _outline(text: str, most: int, tokens: TokenCounter) -> str:
     ends = [match.end() for match in re.finditer(PAGE_END, text)]
     pages = [f"- {at}: page {number}" for number, at in enumerate([0, *ends[:-1]], 1)] if ends else []
     size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" + (f", {len(pages):,} pages" if pages else "")
-    said = f"{size}. Only its beginning is here: read_file reads on from any character, search_files finds words."
+    said = (
+        f"{size}. Only the beginning is shown. Continue with read_file from any character, or find words with"
+        " search_files."
+    )
     if places := _headings(text) or pages[:: -(-len(pages) // _PLACES_MAX) or 1]:
-        said += "\nIt has, each by the character at which it begins:\n" + tokens.shorten("\n".join(places), most // 2)
+        said += "\nContents, each with the position of its first character:\n" + tokens.shorten(
+            "\n".join(places), most // 2
+        )
     chars = max(most - tokens.text(said), 0) * 8
     while chars and tokens.text(text[:chars]) > most - tokens.text(said):
         chars = chars * 3 // 4
@@ -206,8 +211,8 @@ def fit(messages: list[ModelMessage], budget: Budget, before: int) -> None:
     if tokens.messages(messages) > room:
         raise WorkFailure(
             "context_exceeded",
-            f"The question with what goes along is longer than the {budget.context:,} tokens that the model holds. Ask "
-            "for less, or set AGENTSVC_MODEL_CONTEXT to what the model's server was started with.",
+            f"The question with its attachments is longer than the model's context of {budget.context:,}"
+            " tokens. Attach less, or set AGENTSVC_MODEL_CONTEXT to the context size of the model's server.",
         )
 
 

@@ -17,8 +17,11 @@ from agentsvc_nb.agents.language.retry import ModelUnavailable
 from agentsvc_nb.tools.port import WorkFailure
 
 REASON_CHARS: Final = 500
-LOST: Final = "The model's answer broke off in the middle: the connection to its server ended."
-_CUT: Final = "The answer was cut before it could be used: the model may not give a longer one at once. Ask for less."
+LOST: Final = "The model's answer is incomplete, because the connection to its server ended."
+_CUT: Final = (
+    "The answer was cut off before it could be used, because it exceeds the model's length limit. Ask for a"
+    " shorter answer."
+)
 _NO_FINISH_REASON: Final = frozenset({"xai"})
 """Providers whose library does not return the finish reason."""
 _MALFORMED: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
@@ -46,13 +49,13 @@ def check(response: ModelResponse) -> None:
     if response.finish_reason == "content_filter":
         refusal = details.get("refusal") or details.get("refusal_category")
         if refusal or reason == "refusal":
-            raise WorkFailure("answer_refused", f"The model refused to answer: {refusal or 'without a word'}")
-        raise WorkFailure("content_filtered", f"The provider's filter held the answer back: {reason}")
+            raise WorkFailure("answer_refused", f"The model refused to answer: {refusal or 'no reason given'}")
+        raise WorkFailure("content_filtered", f"The provider's content filter blocked the answer: {reason}")
     # Google's OTHER gives no reason, so the answer may be incomplete.
     is_failed = response.finish_reason == "error" or reason == "OTHER"
     if is_failed and response.text and not response.tool_calls:
         if is_malformed(response):
-            raise ModelUnavailable("The model broke its answer off for a call of a tool that was not readable.")
+            raise ModelUnavailable("The model ended its answer with a tool call that could not be read.")
         raise WorkFailure("model_failed", f"The model's provider ended the answer with an error: {reason}")
 
 
@@ -92,9 +95,9 @@ def reason(error: BaseException) -> str:
     if isinstance(error, ModelConnectionError) and (below := str(getattr(error.__cause__, "__cause__", None) or "")):
         said = f"{said.rstrip('.')}: {below}"  # the libraries also say "Connection error." for certificates
     if isinstance(error, ModelTimeoutError):
-        said = "its server was silent for too long"  # the libraries give no message, or "Request timed out."
+        said = "its server did not respond in time"  # the libraries give no message, or "Request timed out."
     if _is_no_json(error):
-        said = "its server sent something that is not JSON"
+        said = "its server sent a response that is not valid JSON"
     status = None if getattr(error, "in_stream", False) else getattr(error, "status_code", None)
     text = " ".join(said.split())[:REASON_CHARS].rstrip(".")
     return f"{text} ({status})." if status else f"{text}."
@@ -107,12 +110,13 @@ _UNAVAILABLE: Final = (
     exceptions.ModelRateLimitError,
     exceptions.ModelRequestTimeout,
 )
-_RESUME: Final = " Once its provider gives more, resume the run."
+_RESUME: Final = " Resume the run when the provider has renewed the quota."
 _KEY: Final = " Set its key (`%agentsvc model NAME --key`, or AGENTSVC_MODEL_KEY and `agentsvc restart`)."
-_TRUST: Final = " If it is your own, name its file in SSL_CERT_FILE, and there `agentsvc restart`."
-_TOO_LARGE: Final = " Attach less, or smaller files."
+_TRUST: Final = " If the certificate is your own, set SSL_CERT_FILE to its file and run `agentsvc restart`."
+_TOO_LARGE: Final = " Attach fewer or smaller files."
 _CHAT: Final = (
-    " If this server does not know OpenAI's Responses, name the model openai-chat:{model} (chat completions)."
+    " If this server does not support OpenAI's Responses API, use the model name openai-chat:{model} (Chat"
+    " Completions API)."
 )
 
 
@@ -129,7 +133,7 @@ def _failure(error: ModelAPIError) -> WorkFailure:
         return ModelUnavailable(f"The model did not answer: {reason(error)}", error.retry_after)
     if _is_no_json(error) or (type(error) is ModelAPIError and error.in_stream):
         # Ollama sends errors within a stream, which the library does not classify.
-        return ModelUnavailable(f"The model did not answer to the end: {reason(error)}")
+        return ModelUnavailable(f"The model did not complete its answer: {reason(error)}")
     hint = _KEY if status in (401, 403) else _TOO_LARGE if status == 413 else ""
     if _lacks_responses(error):
         hint = _CHAT.format(model=error.model_name)

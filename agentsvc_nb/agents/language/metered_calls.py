@@ -45,12 +45,12 @@ CLOSING_INPUT: Final = 6_000
 CLOSING_ANSWER: Final = 1_500
 """Tokens that the reserved money pays for. It is at most a quarter of the run's remaining limit."""
 _CUT_BY_LIMIT: Final = (
-    "The answer was cut: what was left of the run's limit paid for {tokens:,} tokens. Resume the run with a higher "
-    "`max_cents` to have it whole."
+    "The answer was cut off after {tokens:,} tokens, because the run reached its limit. Resume the run with a"
+    " higher `max_cents` to get the whole answer."
 )
 _LEAVES_MACHINE: Final = (
-    "Messages, the texts of attached files, columns and first rows of tables, and what tools find go to {provider} "
-    "({model}). This is said once; what each run sent: %agentsvc sent RUN, or the run's page."
+    "Messages, texts of attached files, columns and first rows of tables, and tool results are sent to"
+    " {provider} ({model}). This notice appears once. To see what a run sent, use %agentsvc sent RUN or the run's page."
 )
 
 

@@ -202,13 +202,12 @@ def shortcoming(choice: ModelChoice) -> MissingRequirement | None:
     if found.chats is False:
         return MissingRequirement(
             f"{name} is a base model: it continues texts and does not answer questions. Choose its instruct version. "
-            "(If it is none, give it another name.)"
+            "(If it is not a base model, rename it.)"
         )
     if choice.tools and found.tools is False:
         return MissingRequirement(
-            f"AGENTSVC_MODEL_TOOLS=yes, but the chat template of {name} has no tools: the model would not be told of "
-            "them. Unset the setting, so that the model reads and quotes, or choose a model with tools, such as "
-            "ollama:qwen3."
+            f"AGENTSVC_MODEL_TOOLS is yes, but the chat template of {name} does not support tools. Unset"
+            " the setting to let the model only read and quote, or choose a model with tools, such as ollama:qwen3."
         )
     return None
 

@@ -256,7 +256,7 @@ def _provider(name: str, at: Mapping[str, str]) -> Provider[Any]:
         raise UserError(str(error)) from None
     parameters = signature(kind).parameters.keys()
     if at.keys() - parameters:
-        raise UserError(f"models of {name} are not asked at AGENTSVC_MODEL_URL; leave it out")
+        raise UserError(f"models of {name} do not use AGENTSVC_MODEL_URL; unset it")
     has_client = "http_client" in parameters and name not in _OLDER_HTTP
     return _with_plain_tools(kind(**at, **({"http_client": _client(at["base_url"])} if has_client else {})))
 
@@ -275,10 +275,10 @@ def _missing(model: str, said: str) -> MissingRequirement:
     if said.startswith("Unknown "):
         given, _, name = model.partition(":")
         providers = sorted({known.partition(":")[0] for known in get_args(KnownModelName.__value__)})
-        near = [f"did you mean {one}:{name}? Name that" for one in get_close_matches(given, providers, 1, 0.8)]
-        known = near[0] if near else "https://ai.pydantic.dev/models/ names those that are"
+        near = [f"use {one}:{name} if you mean that" for one in get_close_matches(given, providers, 1, 0.8)]
+        known = near[0] if near else "see the providers at https://ai.pydantic.dev/models/"
         return MissingRequirement(
-            f"The model {model} is of no known provider: {known}, or openai-chat:NAME for a server of your own."
+            f"The provider of the model {model} is not known: {known}, or use openai-chat:NAME for your own server."
         )
     if package := re.search('pip install "([^"]+)"', said):
         return MissingRequirement(f"The model {model} needs a package: pip install '{package[1]}'.", package=package[1])

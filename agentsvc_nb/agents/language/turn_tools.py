@@ -31,8 +31,8 @@ _PICTURES_MAX: Final = 4
 _WARNED_AT: Final = 3
 _ENDED_AT: Final = 6
 _REPEATED: Final = (
-    f"You made this call {{count}} times with the same input, while nothing changed. What it answers is below: use "
-    f"it, or do something else. At the {_ENDED_AT}th time the run ends.\n\n"
+    f"You made this call {{count}} times with the same input, while nothing changed. Its result is below: use it, or "
+    f"do something else. The {_ENDED_AT}th call ends the run.\n\n"
 )
 _TOOLS_SHARE: Final = 0.6
 """The share of the context for tool descriptions in the first request."""
@@ -40,7 +40,7 @@ _SMALL_CONTEXT: Final = 16_384
 """With a context up to this size, a model keeps no plan, because the plan takes too much of it."""
 _NAMES_MAX: Final = 12
 """Tools of a group that the prompt names."""
-_GROUPS: Final = "\n\nFurther tools by group, to be loaded with search_tools before a call: "
+_GROUPS: Final = "\n\nFurther tools by group. Load them with search_tools before you call them: "
 _NOT_TOLD: Final = frozenset({"title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum"})
 _GROUP: Final = "group"
 """The key of the tool's group in a definition's metadata."""

@@ -62,7 +62,7 @@ _MODEL_VERBS: Final = (
     "plot|chart|describe|compare|should"
 )
 _REFERS: Final = re.compile(r"\b(?:it|its|they|them|their|those|these|he|she|his|her)\b", re.IGNORECASE)
-_REFERRING: Final = "It may refer to the question before it. Ask it as a question of its own.\n\n"
+_REFERRING: Final = "This question may refer to the previous one. Ask it again as a complete question.\n\n"
 _FOR_MODEL: Final = re.compile(rf"(?:please |can you |could you |would you |and )*(?:{_MODEL_VERBS})\b", re.IGNORECASE)
 _PREPOSITION: Final = (
     r"(?:\b(?:in|of|from|on|for|about|according to|inside)\s+)?(?:the\s+)?(?:file|table|sheet|document)?\s*"
@@ -166,7 +166,7 @@ class _Answer:
         if found and _is_about(found):
             return await tables.refuse(found, rest)
         unfound = question_words(rest)
-        words = ", ".join(map(code, unfound)) or "words to look for"
+        words = ", ".join(map(code, unfound)) or "(no search words)"
         offers = await self._offers(tables, rest)
         return without_result(
             "nothing", f"Nothing found for: {words}\n\n{language_note(unfound)}{offers}{HOW_TO_SWITCH}"

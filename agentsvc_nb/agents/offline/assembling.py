@@ -45,14 +45,14 @@ class Assembler:
         first = self._table.first_date if self._table.default_date is None else None
         keys = [*calculation.groups, *([calculation.mean_per] if calculation.mean_per else ())]
         if first and calculation.conditions and any(group.column == first.name and group.part for group in keys):
-            _reject(f"It is not clear whether `{first.name}` is the date that counts.")  # `deals won per month`
+            _reject(f"It is not clear whether to use the date `{first.name}`.")  # `deals won per month`
         key = calculation.select or (
             calculation.groups[0].column if calculation.groups else calculation.measures[0].column
         )
         scalar = calculation.measures and not calculation.groups and calculation.measures[0].agg not in ("min", "max")
         for who in (fragment for fragment in cover if fragment.kind == "Who"):
             if key is None or scalar or self._column(key).kind not in who.meaning:
-                _reject(f"`{self._tokens[who.start]}` does not ask for a number.")
+                _reject(f"`{self._tokens[who.start]}` does not fit the values that the question asks for.")
         return calculation
 
     def _asks_for_a_row(self, cover: Sequence[Fragment]) -> bool:
@@ -68,35 +68,35 @@ class Assembler:
             meanings[fragment.kind].append(fragment.meaning)
         orders = len(meanings["Rank"]) + len(meanings["Ranked"])
         if orders > 1 or any(len(meanings[kind]) > 1 for kind in ("Share", "Having", "count", "MeanOf")):
-            _reject("The question asks for two things at once.")
+            _reject("The question asks for two things at once. Ask for each one separately.")
         if meanings["List"] and cover[0].kind != "List":
-            _reject("`list` is not the first word.")
+            _reject("`list` must be the first word of the question.")
         self._check_reach_of_not(cover)
         groups = tuple(group for _, several in meanings["Group"] for group in several)
         if len(set(groups)) < len(groups):
-            _reject("The question names one group twice.")
+            _reject("The question names the same group twice.")
         having = meanings["Having"][0] if meanings["Having"] else None
         calculation = Calculation(conditions=_join_conditions(meanings["Cond"]), groups=groups, having=having)
         measures, targets = self._measures(cover), list(meanings["Target"])
         counts = meanings["count"] or meanings["distinct"] or meanings["MeanOf"]
         if orders:
             if measures or counts or meanings["Share"] or having:
-                _reject("The question asks for an order and for something else.")
+                _reject("The question asks for a ranking and for something else. Ask for each one separately.")
             target, rank = meanings["Ranked"][0] if meanings["Ranked"] else (None, meanings["Rank"][0])
             target = Target() if of_rows else target
             return self._ranked(calculation, [*targets, target] if target else targets, rank)
         if meanings["Share"]:
             if counts or having:
-                _reject("It is not clear what the share is of.")
+                _reject("It is not clear which total the share refers to.")
             return self._share(calculation, cover, measures or (Measure("count"),), targets)
         if meanings["MeanOf"]:
             if not groups or measures or targets or having:
-                _reject("A mean of counts needs `per day` or the like.")
+                _reject("An average of counts needs a period or group, for example `per day`.")
             return replace(calculation, measures=tuple(meanings["MeanOf"]), groups=groups[:-1], mean_per=groups[-1])
         if meanings["count"]:
             measures, targets = self._counted(measures, targets, bool(meanings["distinct"])), []
         elif meanings["distinct"] and not any(target.column for target in targets):
-            _reject("`different` does not belong to a column.")
+            _reject("It is not clear which column `different` refers to.")
         rows = Target() in targets
         if measures or groups:
             targets = [target for target in targets if target != Target()]
@@ -117,7 +117,7 @@ class Assembler:
         for fragment in cover:
             if fragment.kind == "Agg":
                 if waiting:
-                    _reject("Two aggregates stand side by side.")
+                    _reject("Two aggregates, such as `total` and `average`, follow each other.")
                 waiting = fragment
             elif waiting and fragment.kind == "Measure" and fragment.meaning.bare:
                 measure = self._composer.measure(waiting.meaning, fragment.meaning.column)
@@ -129,8 +129,8 @@ class Assembler:
             named = [one.meaning.column for one in cover if one.kind == "Target" and one.meaning.column]
             texts = [name for name in named if self._column(name).kind == "text"]
             if texts:
-                _reject(f"`{texts[0]}` holds texts that are not read as numbers.")
-            _reject(f"`{self._tokens[waiting.start]}` has no column of numbers.")
+                _reject(f"`{texts[0]}` is a column of text, not of numbers.")
+            _reject(f"`{self._tokens[waiting.start]}` needs a column of numbers.")
         return joined
 
     def _measures(self, cover: Sequence[Fragment]) -> tuple[Measure, ...]:
@@ -141,14 +141,14 @@ class Assembler:
                 continue
             one: Measure = fragment.meaning
             if found and cover[at - 1].kind != "and":
-                _reject(f"`{one.column}` stands next to another measure.")
+                _reject(f"`{one.column}` follows another column. Connect them with `and`.")
             if found and one.bare and not found[-1].bare:
                 if found[-1].agg in ("count", "distinct", "ratio"):
-                    _reject(f"`{one.column}` stands without an aggregate.")
+                    _reject(f"It is not clear what to compute from `{one.column}`, for example its total or average.")
                 one = replace(one, agg=found[-1].agg, bare=False)
             found.append(one)
         if len(set(found)) < len(found):
-            _reject("The question names one measure twice.")
+            _reject("The question asks for the same number twice.")
         return tuple(found)
 
     def _counted(self, measures: tuple[Measure, ...], targets: Sequence[Target], distinct: bool) -> tuple[Measure, ...]:
@@ -161,40 +161,40 @@ class Assembler:
             measure = self._composer.counted(name)
             return (measure,) if measure else _reject(f"`{name}` cannot be counted.")
         if distinct:
-            _reject("`different` does not belong to a column.")
+            _reject("It is not clear which column `different` refers to.")
         amounts = [one.name for one in self._table.columns if one.additive and set(one.words) & QUANTITIES]
         if not targets and amounts:
-            _reject(f"It is not clear what to count: rows, or `{amounts[0]}`?")
+            _reject(f"It is not clear whether to count rows or to use `{amounts[0]}`.")
         return (Measure("count"),)
 
     def _ranked(self, calculation: Calculation, targets: Sequence[Target], rank: Rank) -> Calculation:
         if len(targets) > 1 or (targets and calculation.groups):
-            _reject("The question names two things to order.")
+            _reject("The question names two things to rank.")
         column, bare = rank.measure.column, rank.measure.bare
         if targets:
             key, count = self._key(targets[0]), targets[0].count
             if count and rank.limit > 1:
-                _reject("The question says twice how many.")
+                _reject("The question has two numbers for the length of the ranking.")
             if key.column == column and not key.part:
-                _reject(f"`{column}` is ordered by itself.")
+                _reject(f"`{column}` cannot be ranked by itself.")
             self._check_per_row(calculation, [key.column])
             measure = replace(rank.measure, bare=False)
             if measure.agg == "count" and not key.part and self._column(key.column).unique:
-                _reject(f"Each `{key.column}` has one row, so that there is nothing to order.")
+                _reject(f"Each `{key.column}` has one row, so counting rows gives no ranking.")
             if measure.agg in ("max", "min") and self._column(str(column)).additive:
-                _reject(f"It is not clear which `{column}` to order by.")
+                _reject(f"It is not clear whether to rank by each value of `{column}` or by its total.")
             return replace(calculation, groups=(key,), rank=replace(rank, limit=count or rank.limit, measure=measure))
         extreme = Measure("max" if rank.descending else "min", column)
         if rank.nth or rank.limit > 1:
             if not column or not bare or calculation.groups:
-                _reject("It is not clear what to order.")
+                _reject("It is not clear what to rank.")
             return replace(calculation, select=column, rank=replace(rank, measure=extreme))
         if column and bare:
             return replace(calculation, measures=(extreme,))
         return (
             replace(calculation, rank=rank)
             if len(calculation.groups) == 1
-            else _reject("It is not clear what to order.")
+            else _reject("It is not clear what to rank.")
         )
 
     def _key(self, target: Target) -> Group:
@@ -203,7 +203,7 @@ class Assembler:
             return self._composer.part_key(target.part) or _reject(_UNCLEAR)
         column = self._column(target.column) if target.column else self._table.key
         if column is None:
-            _reject("No column of the table names a row.")
+            _reject("No column of the table identifies its rows.")
         return Group(column.name, "day" if column.kind == "date" else None)
 
     def _share(
@@ -215,12 +215,12 @@ class Assembler:
     ) -> Calculation:
         """Return a percentage. Its part is the condition after the verb, or the only condition."""
         if len(measures) > 1 or measures[0].agg not in ("count", "sum") or set(targets) - {Target()}:
-            _reject("It is not clear what the share is of.")
+            _reject("It is not clear which total the share refers to.")
         if measures[0].agg == "sum" and not self._column(str(measures[0].column)).additive:
-            _reject(f"`{measures[0].column}` does not add up, so that it has no shares.")
+            _reject(f"Values of `{measures[0].column}` cannot be added up, so they have no shares.")
         if calculation.groups:
             if calculation.conditions:
-                raise Undecided("It is not clear whether the shares are those within each group, or of all groups.")
+                raise Undecided("It is not clear whether the shares refer to each group or to all groups together.")
             return replace(calculation, measures=measures, share=frozenset())
         begin = next(fragment.end for fragment in cover if fragment.kind == "Share")
         parts = [fragment for fragment in cover if fragment.kind == "Cond"]
@@ -229,7 +229,7 @@ class Assembler:
         verb = next((at for at in verbs if at not in within), len(self._tokens))
         chosen = [part for part in parts if part.start > verb] or (parts if len(parts) == 1 else [])
         if not chosen:
-            _reject("It is not clear which part the share is of.")
+            _reject("It is not clear which condition defines the share.")
         share: Conditions = frozenset().union(*(fragment.meaning for fragment in chosen))
         return replace(calculation, measures=measures, share=share, conditions=calculation.conditions - share)
 
@@ -242,12 +242,12 @@ class Assembler:
         self, calculation: Calculation, measures: tuple[Measure, ...], targets: Sequence[Target]
     ) -> Calculation:
         if calculation.groups:
-            _reject("A limit on groups needs one column of groups.")
+            _reject("A condition on groups needs exactly one column to group by.")
         if len(measures) == 1 and measures[0].agg == "distinct" and not targets:
             return replace(calculation, measures=measures)
         name = targets[0].column if len(targets) == 1 and not measures and not targets[0].count else None
         if name is None or self._column(name).kind != "text":
-            _reject("A limit on groups needs one column of groups.")
+            _reject("A condition on groups needs exactly one column to group by.")
         return replace(calculation, select=name)
 
     def _listed(self, calculation: Calculation, targets: Sequence[Target]) -> Calculation:
@@ -258,7 +258,7 @@ class Assembler:
         column = self._column(self._key(targets[0]).column)
         self._check_per_row(calculation, [column.name])
         if column.is_amount and (not calculation.conditions or column.additive):
-            _reject(f"`{column.name}`: its total, its average, or each value?")
+            _reject(f"It is not clear whether to show the total of `{column.name}`, its average, or each value.")
         return replace(calculation, select=column.name, single=column.is_amount)
 
     def _mean_per_period(self, calculation: Calculation, periods: Sequence[Group]) -> Calculation:
@@ -275,7 +275,9 @@ class Assembler:
             return
         for one in calculation.conditions:
             if self._column(one.column).additive and one.op in COMPARISONS:
-                raise Undecided(f"`{one.column}` of each row, or in total?")
+                raise Undecided(
+                    f"It is not clear whether the condition on `{one.column}` applies to each row or to the total."
+                )
 
     def _check_reach_of_not(self, cover: Sequence[Fragment]) -> None:
         """Raise `Undecided` for `not shipped to Paris`, where `not` may have two scopes."""
@@ -284,7 +286,7 @@ class Assembler:
                 condition.op == "empty" and self._column(condition.column).kind == "date" for condition in one.meaning
             )
             if event and after.kind == "Cond" and self._tokens[one.start].lower() not in ("without", "no"):
-                raise Undecided(f"It is not clear how far `{self._tokens[one.start]}` reaches.")
+                raise Undecided(f"It is not clear which conditions `{self._tokens[one.start]}` applies to.")
 
 
 def _join_conditions(several: Sequence[Conditions]) -> Conditions:
@@ -295,5 +297,5 @@ def _join_conditions(several: Sequence[Conditions]) -> Conditions:
         if one.op in (*COMPARISONS, "=", "in")
     ]
     if len(set(sides)) < len(sides) or len(conditions) < sum(map(len, several)):
-        _reject("Two conditions on one column exclude each other.")
+        _reject("Two conditions on the same column conflict.")
     return conditions

@@ -105,12 +105,13 @@ class TableQuestions:
         used = [wording.account_sentences(calculation, table, account), wording.reading_notes(calculation, table)]
         rest = f"{' '.join(details)}\n{' '.join(filter(None, used))}\n\n{block(sql)}"
         if all(value is None for row in found.rows for value in row):
-            return without_result("nothing", f"No row has a value for this. {rest}")
+            return without_result("nothing", f"No row has a value for this question. {rest}")
         if calculation.single and len(found.rows) > 1:
             values = ", ".join(escape(shown(row[0], columns[0])) for row in found.rows[:SEVERAL_SHOWN])
             more = ", ..." if len(found.rows) > SEVERAL_SHOWN else ""
             said = (
-                f"{len(found.rows):,} different values fit: {values}{more}. Ask for one row, a total or an average.\n\n"
+                f"{len(found.rows):,} different values match: {values}{more}."
+                " Ask for one row, a total or an average.\n\n"
             )
             return without_result("asked_back", said + rest)
         written = wording.with_durations(found)
@@ -154,12 +155,15 @@ class TableQuestions:
         readings = [words for calculation in refusal.readings if (words := parser.question(calculation))]
         path = code(reading.path)
         if len(readings) > 1:
-            return without_result("asked_back", f"This can mean, in {path}:\n\n{_listed(readings)}")
+            return without_result("asked_back", f"The question has several meanings in {path}:\n\n{_listed(readings)}")
         if refusal.unused:
             words = ", ".join(map(code, refusal.unused))
-            said = f"No answer from {path}: I could not use {words}."
+            said = f"No answer from {path}: I do not understand {words}."
         else:
-            said = f"No answer from {path}: {escape(refusal.reason) or 'I know these words, but not this question.'}"
+            said = (
+                f"No answer from {path}: "
+                f"{escape(refusal.reason) or 'I know these words, but not this kind of question.'}"
+            )
         offered = await self.suggestions(reading, question)
         note = language_note(refusal.unused)
         return without_result("asked_back", f"{said}\n\n{note}{offer(reading.path, offered)}{HOW_TO_SWITCH}")

@@ -88,7 +88,7 @@ class QuestionParser:
         equal = [best, *(found for found, cost in others if cost - price < TIE)]
         if len(equal) > 1:
             calculations = tuple(found for found in equal if isinstance(found, Calculation))
-            return Refusal("The question has several readings.", readings=calculations[:3], known=known)
+            return Refusal("The question has several meanings.", readings=calculations[:3], known=known)
         return best
 
     def question(self, calculation: Calculation) -> str | None:

@@ -91,7 +91,7 @@ async def quote_passages(
     quotes = "".join(quote(passage.text, passage.source) for passage in shown)
     if sure:
         return without_result("quoted", quotes)
-    return without_result("near", f"Perhaps in one of these:\n\n{quotes}")
+    return without_result("near", f"These passages may contain the answer:\n\n{quotes}")
 
 
 async def _matching(words: Sequence[str], workspace: Workspace, paths: Collection[str]) -> list[str]:

@@ -126,7 +126,7 @@ def measure_title(measure: Measure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The use of a table's `rows`: `used` rows fit the conditions. `empty` counts rows without a value for each
+    """The use of a table's `rows`: `used` rows match the conditions. `empty` counts rows without a value for each
     measured column, `undecided` for each compared condition."""
 
     rows: int
@@ -273,7 +273,7 @@ def account_sentences(calculation: Calculation, table: Table, account: Account) 
     """Return how many rows were used or not, and a warning for sums of columns that rarely add up."""
     sentences = [f"{_rows(account.rows)}."]
     if account.used < account.rows:
-        sentences = [f"{account.used:,} of {_rows(account.rows)} fit the conditions."]
+        sentences = [f"{account.used:,} of {_rows(account.rows)} match the conditions."]
     for name, count in zip(measured_columns(calculation), account.empty, strict=True):
         if count:
             sentences.append(f"{_rows(count)} without a value in {code(name)} {_do(count)} not count.")
@@ -284,7 +284,10 @@ def account_sentences(calculation: Calculation, table: Table, account: Account) 
             sentences.append(f"{_rows(count)} without a value in {code(condition.column)}: {does}.")
     for measure in calculation.measured:
         if measure.agg == "sum" and not table.column(str(measure.column)).additive:
-            sentences.append(f"This adds up {code(str(measure.column))} of each row: check that it adds up.")
+            sentences.append(
+                f"This is the sum of {code(str(measure.column))} over the rows. Check that a sum makes"
+                " sense for this column."
+            )
     return " ".join(dict.fromkeys(sentences))
 
 

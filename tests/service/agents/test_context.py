@@ -47,7 +47,7 @@ def test_the_first_request_is_short_and_says_what_is_left_of_the_limit(it: Servi
     it.ask("Hello", DONE, max_cents=50)
     assert TokenCounter().text(it.last()[0]["content"]) < 1_000
     assert len(json.dumps(it.server.asked[-1], ensure_ascii=False)) < 8_500
-    assert "This run may cost 50.0 cents more" in it.last()[-1]["content"]
+    assert "This run has 50.0 cents left" in it.last()[-1]["content"]
 
 
 def test_the_work_on_earlier_turns_is_told_in_short_and_always_alike(it: Serving) -> None:

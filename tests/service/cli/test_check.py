@@ -95,7 +95,7 @@ def test_what_the_agent_says_of_its_answer_counts(file: Path) -> None:
     computed = {"basis": "computed", "headline": "Total: 12", "values": ["12"]}
     assert faults(file, "value: 3", "**12**, of 3 rows", basis=computed) == ["value: expected 3; the answer has 12"]
     back = {"basis": "asked_back"}
-    assert faults(file, "asks_back: true, refuses: false", "I could not use `margin`.", basis=back) == []
+    assert faults(file, "asks_back: true, refuses: false", "I do not understand `margin`.", basis=back) == []
     (fault,) = faults(file, "refuses: true", "I cannot.", model="offline", basis={"basis": "quoted"})
     assert fault == "refuses: the answer does not refuse, as the agent says (`quoted`)"
 

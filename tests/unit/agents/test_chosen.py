@@ -41,7 +41,7 @@ def test_a_service_with_a_language_model_starts_without_loading_it_or_what_draws
         ("openai-chat:x", "pydantic_ai", "pip install 'agentsvc-nb[agents]'"),
         ("openai-chat:x", None, "set OPENAI_API_KEY"),
         ("groq:x", None, "pip install 'pydantic-ai-slim[groq]'"),
-        ("antropic:x", None, "of no known provider: did you mean anthropic:x? Name that, or openai-chat:NAME"),
+        ("antropic:x", None, "is not known: use anthropic:x if you mean that, or use openai-chat:NAME"),
         ("gguf:/nowhere/x.gguf", None, "agentsvc model pull smollm2"),
     ],
 )
@@ -81,7 +81,7 @@ PLAIN, WITH_TOOLS = "{% for message in messages %}", "{% if tools %}{{ tools }}{
     ("name", "template", "said"),
     [
         ("chat.gguf", WITH_TOOLS, None),
-        ("chat.gguf", PLAIN, "the chat template of gguf:chat.gguf has no tools"),
+        ("chat.gguf", PLAIN, "the chat template of gguf:chat.gguf does not support tools"),
         ("chat.gguf", None, "gguf:chat.gguf is a base model"),
         ("qwen3-4B-Base.Q4.gguf", WITH_TOOLS, "gguf:qwen3-4B-Base.Q4.gguf is a base model"),
     ],
@@ -99,7 +99,7 @@ def test_the_chat_template_of_a_file_says_whether_its_model_answers_and_calls_to
     [
         (["completion", "tools", "vision"], WITH_TOOLS, None, (True, True), None),
         (["completion"], PLAIN, None, (False, False), None),
-        (["completion"], PLAIN, True, None, "the chat template of ollama:it has no tools"),
+        (["completion"], PLAIN, True, None, "the chat template of ollama:it does not support tools"),
         (["completion"], "{{ .Prompt }}", None, None, "ollama:it is a base model"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_model_that_cannot_answer_is_refused_at_start(
     assert main(["serve", "--data", str(tmp_path), "--port", "0"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert "nobody:model is of no known provider" in said.err
+    assert "nobody:model is not known" in said.err
 
 
 def test_at_start_a_key_and_an_ollama_are_named_and_nothing_is_switched(

@@ -74,7 +74,7 @@ SCENARIOS: Final = {
         warnings=("malformed_call",),
         tokens=TWICE,
         asked=2,
-        message="could not be made",
+        message="was not executed",
     ),
     "schema": Scenario(
         (Reply(('{"score": 9}',)), Reply(('{"score": 4}',))),
@@ -95,15 +95,15 @@ SCENARIOS: Final = {
         (Reply(HALF, end="filtered"),),
         "content_filtered",
         "".join(HALF),
-        but={"anthropic": {"last_error": "answer_refused", "message": "without a word"}, "ollama": None},
+        but={"anthropic": {"last_error": "answer_refused", "message": "no reason given"}, "ollama": None},
     ),
-    "cut stream": Scenario((Reply(HALF, end="lost"), DONE), **CUT, tokens=None, message="broke off in the middle"),
+    "cut stream": Scenario((Reply(HALF, end="lost"), DONE), **CUT, tokens=None, message="answer is incomplete"),
     "overloaded in mid-stream": Scenario(
         (Reply(HALF, end="overloaded"), DONE), **CUT, tokens=None, message="verloaded"
     ),
     "401": Scenario((Reply(status=401),), "model_refused", "", tokens=(0, 0), message="key"),
     "429 with Retry-After": Scenario(
-        (Reply(status=429, error="Slow down.", retry_after=1), DONE), **CUT, message="asked again in 1 second"
+        (Reply(status=429, error="Slow down.", retry_after=1), DONE), **CUT, message="next attempt is in 1 second"
     ),
     "quota used up": Scenario(
         (Reply(status=429, error=SPENT),),
@@ -114,7 +114,7 @@ SCENARIOS: Final = {
         but={"google": {"replies": (Reply(fault=refusal(429, "RESOURCE_EXHAUSTED", "You used it up.", DAILY)),)}},
     ),
     "silence between events": Scenario(
-        (Reply(("Once",), hangs=True), DONE), **CUT, tokens=None, message="silent for too long"
+        (Reply(("Once",), hangs=True), DONE), **CUT, tokens=None, message="did not respond in time"
     ),
     "an event that is not JSON": Scenario((Reply(("Once", UNFINISHED)), DONE), **CUT, tokens=None, message="JSON"),
     "context exceeded": Scenario(

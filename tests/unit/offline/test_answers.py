@@ -135,7 +135,7 @@ def test_periods_are_dates_and_are_shown_as_periods(tmp_path: Path) -> None:
 def test_a_refusal_names_the_words_and_offers_questions_that_work(tmp_path: Path) -> None:
     turn = ask("What is the zebra cost of Germany?", FILES, tmp_path)
     assert basis(turn).basis == "asked_back"
-    assert "I could not use `zebra`." in turn.said
+    assert "I do not understand `zebra`." in turn.said
     assert "agentsvc model" in turn.said
     offered = suggestions(turn)
     assert len(offered) == 3
@@ -215,7 +215,7 @@ def test_a_question_that_refers_to_the_one_before_is_not_answered_alone(tmp_path
     turn = ask("How many rows from Germany, and how much did they cost?", FILES, tmp_path)
     assert "Not answered: `how much did they cost?`" in turn.said
     turn = ask("What is the total cost? And what is its median?", FILES, tmp_path)
-    assert "It may refer to the question before it." in turn.said
+    assert "This question may refer to the previous one." in turn.said
     turn = ask("Rows from Germany - how many and what total cost?", FILES, tmp_path)
     assert basis(turn).basis == "asked_back"
 

@@ -73,5 +73,5 @@ def test_a_recorded_conversation_answers_its_questions(tmp_path: Path) -> None:
     assert asyncio.run(agent.run(turn_of("And least?", tmp_path))) == "Benelux."
     other = asyncio.run(agent.run(turn_of("say hello", tmp_path)))
     assert other is not None
-    assert other.startswith("This is a recorded conversation")
+    assert other.startswith("This service replays a recorded conversation")
     assert other.endswith("- Which region sold most?\n- And least?")
