@@ -155,9 +155,11 @@ def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText
     address = f"{base}/app/chats/{chat}" if chat else f"{base}/app"
     ready = embedded.status(data_folder(session.environ)) if session.base_url == EMBEDDED else None
     if ready is None:
-        return PrintedText(f"{address}\nSign in there as its team has told you.")
+        return PrintedText(f"{address}\nSign in there with the method that the team running the service gave you.")
     if not widgets:
-        return PrintedText(f"{address}\n`agentsvc sign-in` in a terminal prints the link that signs a browser in.")
+        return PrintedText(
+            f"{address}\nTo sign in, run `agentsvc sign-in` in a terminal and open the link that it prints."
+        )
     link = f"{ready.sign_in_url}&chat={chat}" if chat else ready.sign_in_url
     words = f"Open {'this chat' if chat else 'the chats'} in the browser, signed in"
     shown = {"text/plain": words, "text/html": f"{anchor(link)}{words}</a>"}

@@ -50,11 +50,11 @@ def connect(
         knock(address, KNOCK_SECONDS)  # without a key, because it may be the wrong address
     except APIConnectionError as error:
         raise AskError(
-            f"Nothing answers at {address}; the connection is left as it was. {error.message}",
-            "Check the address; `%agentsvc connect local` takes the embedded service.",
+            f"No service responds at {address}; the connection was not changed. {error.message}",
+            "Check the address, or use the embedded service with `%agentsvc connect local`.",
         ) from None
     except StefanBrainError as error:
-        raise AskError(f"{error.message} The connection is left as it was.", error.hint or "") from None
+        raise AskError(f"{error.message} The connection was not changed.", error.hint or "") from None
     if ask_key is not None and (keep_key or session.keys.of(address) is None):
         key = ask_key(f"Key for {address} (not shown): ").strip()
         if key:
@@ -66,15 +66,21 @@ def connect(
 def _service_address(url: str) -> str:
     """Return a service's address without trailing slashes. Raises `AskError` when it is not a valid address."""
     if looks_like_key(url):
-        raise AskError(f"{LOOKS_LIKE_KEY} Nothing was changed.", "Give the service's address: its key is asked for.")
+        raise AskError(
+            f"{LOOKS_LIKE_KEY} Nothing was changed.",
+            "Enter only the service's address. The notebook asks for the key next.",
+        )
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise AskError(
-            f"{url!r} is not the address of a service.",
-            "Give one like https://agents.example.com, or `local` for your own.",
+            f"{url!r} is not a valid service address; nothing was changed.",
+            "Use an address such as https://agents.example.com, or `local` for the embedded service.",
         )
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise AskError("The address must not carry a password or a query.", "The key comes from SERVICE_API_KEY.")
+        raise AskError(
+            "The address must not contain a user name, password, query or fragment; nothing was changed.",
+            "Set the key in SERVICE_API_KEY.",
+        )
     return url.rstrip("/")
 
 
@@ -89,13 +95,13 @@ def status(session: Session, chosen: str = "") -> PrintedText:
     lines += _only_reads(session, chosen) if at_hand else []
     lines += [f"data     {data_folder(session.environ)}"] if session.base_url == EMBEDDED else []
     lines += [f"project  {session.project}"] if session.project else []
-    lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; the first ask begins one'}")
+    lines.append(f"chat     {session.known_chat(session.address()) or 'none yet; your first question starts one'}")
     count = len(session.journal.runs(session.name))
     counted = f"{count} run{'' if count == 1 else 's'} of this notebook"
     lines.append(f"journal  {session.journal.warning or counted}")
     lines += _today(session) if at_hand else []
     if spent := session.journal.spent(clock.now().strftime("%Y-%m")):
-        lines.append(f"month    {cost(spent)} for language models, by the notebooks on this machine (UTC)")
+        lines.append(f"month    {cost(spent)} for language models, in the notebooks on this machine (UTC)")
     return PrintedText("\n".join([*lines, *session.take_notes()]))
 
 
@@ -126,7 +132,7 @@ def _today(session: Session) -> list[str]:
         return []
     if today.limit_cents is None:  # without a budget each answer says its cost, and that the offline agent is free
         return []
-    held = f", {today.held_cents:,.2f} held by active work" if today.held_cents else ""
+    held = f", {today.held_cents:,.2f} reserved for active work" if today.held_cents else ""
     return [f"today    {today.billed_cents:,.2f} of {today.limit_cents:,.2f} cents billed{held}"]
 
 
@@ -145,7 +151,7 @@ def _service(session: Session) -> str:
 
 
 def _model(session: Session, chosen: str) -> str:
-    others = "`%agentsvc model` lists what could answer"
+    others = "list the models with `%agentsvc model`"
     if chosen:
         return f"{without_keys(chosen)} (`%config Ask.model`)"
     if session.base_url != EMBEDDED or session.undecided():
@@ -166,7 +172,7 @@ def chat(session: Session, chat_id: str | None = None) -> PrintedText:
     Raises `AskError` for an invalid id, a chat that this account does not have, or a failing service.
     """
     if chat_id is None:
-        return PrintedText(session.known_chat(session.address()) or "none yet; the first ask begins one")
+        return PrintedText(session.known_chat(session.address()) or "none yet; your first question starts one")
     if not ids.is_chat(chat_id):
         raise AskError(f"{label(chat_id, 80)!r} is not a chat id; nothing was sent.", "Use a `chat_...` id or a UUID.")
     with errors_as_cells(session):
@@ -191,9 +197,9 @@ def rules(session: Session) -> QuotedText:
     """
     found = _project(session)
     lines = [f"{number:>3}  {label(line, RULE_CHARS)}" for number, line in _rules(found)]
-    said = [f"The agent gets these rules in all chats of project {label(found.name, 80)}:", *lines]
+    said = [f"The agent follows these rules in all chats of project {label(found.name, 80)}:", *lines]
     none = [f"Project {label(found.name, 80)} has no rules. Ask the agent to remember one."]
-    return QuotedText("\n".join([*said, "`%agentsvc rules remove NUMBER` removes one."] if lines else none))
+    return QuotedText("\n".join([*said, "Remove a rule with `%agentsvc rules remove NUMBER`."] if lines else none))
 
 
 def rules_remove(session: Session, number: str) -> QuotedText:
@@ -203,7 +209,9 @@ def rules_remove(session: Session, number: str) -> QuotedText:
     """
     found = _project(session)
     if number not in [str(each) for each, _ in _rules(found)]:
-        raise AskError(f"There is no rule {label(number, 40)}; nothing was removed.", "`%agentsvc rules` lists them.")
+        raise AskError(
+            f"Rule {label(number, 40)} does not exist; nothing was removed.", "List the rules with `%agentsvc rules`."
+        )
     lines = found.instructions.splitlines()
     del lines[int(number) - 1]
     with errors_as_cells(session):
@@ -216,7 +224,8 @@ def _project(session: Session) -> Project:
         found = [each for each in session.client().projects.list() if each.id == session.project]
     if not found:
         raise AskError(
-            "This notebook asks in no project, and rules belong to one.", "`%agentsvc project NAME` chooses."
+            "This notebook uses no project, and only projects have rules.",
+            "Choose a project with `%agentsvc project NAME`.",
         )
     return found[0]
 
@@ -235,8 +244,8 @@ def _find(session: Session, named: str, create: bool) -> str:
             found = [session.client().projects.create(named).id]
             session.known.projects[named] = found[0]
     if len(found) != 1:
-        problem = "There is no project" if not found else f"{len(found)} projects are called"
-        hint = "--create makes one." if not found else "Name it by its id."
+        problem = "There is no project" if not found else f"{len(found)} projects have the name"
+        hint = "Add --create to create it." if not found else "Use the id of the project."
         raise AskError(f"{problem} {label(named, 80)}.", hint)
     return found[0]
 
@@ -282,11 +291,15 @@ def feedback_send(session: Session, summary: str, *, error: object = None, about
         elif client.history.last_error:
             receipt = client.feedback.from_last_error(summary)
         else:
-            raise AskError("No call has failed; nothing was sent.", "Leave out --error.")
+            raise AskError(
+                "No request of this notebook has failed; nothing was sent.",
+                "Remove --error to send a report without an error.",
+            )
     if session.base_url != EMBEDDED:
         return PrintedText(f"Sent. {receipt.guidance}".strip() + f" (report {receipt.id})")
     return PrintedText(
-        "Kept by the service on this machine, which is your own: nobody else reads it. `%feedback` lists your reports."
+        "Your own service stored the report on this machine. Nobody else can read it. List your reports"
+        " with `%feedback`."
         f" (report {receipt.id})"
     )
 

@@ -101,8 +101,8 @@ class RunStopped(_ShownBriefly, KeyboardInterrupt):
 
 
 _HINTS: Final = {
-    "invalid_model": "`%agentsvc model` lists the models that this service offers.",
-    "model_unavailable": "`%agentsvc model` says why, and lists other models.",
+    "invalid_model": "List this service's models with `%agentsvc model`.",
+    "model_unavailable": "See the reason and other models with `%agentsvc model`.",
 }
 """What to do in a notebook, by error code; for other codes the client's hint fits."""
 
@@ -115,14 +115,14 @@ def to_ask_error(error: StefanBrainError, service: str) -> AskError:
     if error.active_run_id:
         run = label(error.active_run_id, 64)
         failure = AskError(
-            f"The chat is busy; nothing was started. (run {run})",
-            "`%%ask --on-busy wait` waits for that run, `--bg` queues behind it, `--new-chat` asks beside it;"
-            f" `%runs attach {run}` follows it, `%runs cancel {run}` stops it.",
+            f"The chat is busy with another run; nothing was started. (run {run})",
+            "Wait for that run with `%%ask --on-busy wait`, queue your question with `--bg`, or ask in a new chat with"
+            f" `--new-chat`. Follow that run with `%runs attach {run}`, or stop it with `%runs cancel {run}`.",
         )
     else:
         facts = ", ".join(fact for fact in (error.code, error.request_id and f"request {error.request_id}") if fact)
-        other = "`%agentsvc connect URL` names another, `%agentsvc connect local` takes the embedded one."
-        lost = f"The service in use is {service}; {other}" if error.status is None else ""
+        other = "Use another service with `%agentsvc connect URL`, or the embedded one with `%agentsvc connect local`."
+        lost = f"The service in use is {service}. {other}" if error.status is None else ""
         hint = _HINTS.get(error.code or "") or error.hint or lost
         message = f"{error.message} ({facts})" if facts else error.message
         failure = AskError(message, f"{budget_display(error)} {hint}".strip())

@@ -47,7 +47,7 @@ def models(session: Session) -> ResultTable:
     for each in found:
         price = _dollars(each.price, each.cost) if priced else (each.cost,)
         rows.append((code(each.id), each.state, *([each.needs] if needed else []), *price))
-    notes = [f"`{SWITCH} NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE."]
+    notes = [f"Choose a model with `{SWITCH} NAME`. NAME can also be another PROVIDER:MODEL, ollama:NAME or gguf:FILE."]
     records = [
         {"id": each.id, "default": each.default, "state": each.state, "needs": each.needs}
         | dict(zip(_PRICES, each.price or (None, None), strict=True))
@@ -62,10 +62,12 @@ def _offered(session: Session) -> ResultTable:
     for model in found:
         state = ("default" if model.default else "") if model.available else (model.reason or "not available")
         given, made = model.input_cents_per_million, model.output_cents_per_million
-        price = ("not known", "") if given is None or made is None else _dollars((given, made), "nothing")
+        price = ("unknown", "") if given is None or made is None else _dollars((given, made), "nothing")
         rows.append((code(model.id), state, f"{model.context_tokens:,}" if model.context_tokens else "", *price))
     columns = ("model", "state", "context tokens", f"in, {PER}", "out")
-    notes = [f"`{SWITCH} NAME` asks another from now on in this notebook. The operator decides which ones there are."]
+    notes = [
+        f"Choose a model for this notebook with `{SWITCH} NAME`. The service's operator decides which models it offers."
+    ]
     return ResultTable(grid("Models", columns, rows, notes), lambda: to_dataframe(ModelInfo, found))
 
 
@@ -87,12 +89,12 @@ def choose_model(session: Session, name: str) -> PrintedText:
     if looks_like_key(name):
         raise AskError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     known = {model.id: model for model in service_models(session)}
-    rest = "The service's operator decides which models it offers, and has the keys for them."
+    rest = "The service's operator decides which models it offers, and sets their keys."
     if name not in known:
-        raise AskError(f"{session.base_url} does not offer {label(name, 80)}, but {', '.join(known)}.", rest)
+        raise AskError(f"{session.base_url} does not offer {label(name, 80)}. It offers {', '.join(known)}.", rest)
     if not known[name].available:
         raise AskError(f"{name} can't answer at {session.base_url} now ({known[name].reason}).", rest)
-    said = f"{name} answers in this notebook from now on (`%config Ask.model`). {rest}"
+    said = f"This notebook now uses {name} (`%config Ask.model`). {rest}"
     return PrintedText(" ".join(filter(None, (said, known[name].only_reads))))
 
 

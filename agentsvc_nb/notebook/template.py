@@ -69,10 +69,14 @@ def _look_up(path: str, variables: Mapping[str, Any]) -> Any:
         return TemplateError(f"{{{{{path}}}}}: {problem}; nothing was sent.", hint)
 
     if not _PATH.fullmatch(path):
-        raise refused("only the name of a variable is inserted", f"Write \\{{{{{path}}}}} to send it as it stands.")
+        raise refused(
+            "only variable names are allowed in double braces", f"Write \\{{{{{path}}}}} to send it unchanged."
+        )
     name, *parts = _PART.findall(path)
     if name not in variables:
-        raise refused(f"there is no variable `{name}`", f"Define it, or write \\{{{{{path}}}}}.")
+        raise refused(
+            f"the variable `{name}` does not exist", f"Define it, or write \\{{{{{path}}}}} to send the text unchanged."
+        )
     value = variables[name]
     for part in parts:
         attribute, key = part.removeprefix("."), part.strip("[]")
@@ -84,7 +88,7 @@ def _look_up(path: str, variables: Mapping[str, Any]) -> Any:
             else:
                 value = getattr(value, attribute)
         except Exception:
-            raise refused(f"`{part.strip('.[]')}` is not there", f"`{name}` shows what is.") from None
+            raise refused(f"`{part.strip('.[]')}` does not exist", f"Show the value with `{name}` in a cell.") from None
     return value
 
 
@@ -95,8 +99,11 @@ def _text(path: str, value: Any) -> str:
         with contextlib.suppress(TypeError, ValueError):
             return json.dumps(value, ensure_ascii=False, default=lambda part: _text(path, part))
     attach = (
-        f"`--df {path}` attaches it" if hasattr(value, "to_csv") else "Save it to a file and attach that with --file"
+        f"Attach it with `--df {path}`"
+        if hasattr(value, "to_csv")
+        else "Save it to a file and attach the file with --file"
     )
     raise TemplateError(
-        f"{{{{{path}}}}} is a {type(value).__name__}, not text; nothing was sent.", f"{attach}, or insert a text of it."
+        f"{{{{{path}}}}} is a {type(value).__name__}, not text; nothing was sent.",
+        f"{attach}, or convert it to a text.",
     )

@@ -41,7 +41,7 @@ def test_an_answer_grows_is_kept_and_is_not_asked_again(place: Place) -> None:
     before = place.count()
     notebook.restart()
     notebook.run_all()
-    until(lambda: "Shown again" in notebook.output(3))
+    until(lambda: "stored answer" in notebook.output(3))
     notebook.wait_idle()
     assert "second part" in notebook.output(1)
     assert place.count() == before

@@ -75,7 +75,7 @@ def test_cards_are_cancelled_reloaded_and_answered(place: Place) -> None:
     notebook.restart()
     for cell in (0, RELOADED):
         notebook.run(cell)
-    until(lambda: "Shown again" in notebook.output(RELOADED))
+    until(lambda: "stored answer" in notebook.output(RELOADED))
     notebook.wait_idle()
     assert place.count() == before, "a restart starts no run"
     page.close()

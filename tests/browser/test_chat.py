@@ -136,5 +136,5 @@ def test_it_goes_on_where_the_notebook_was_left(place: Place) -> None:
     reopened = place.lab.open("left.ipynb")
     until(lambda: "two and the rest" in reopened.output(0))
     reopened.restart()
-    until(lambda: "If it was restarted, run this cell again." in reopened.output(0))
+    until(lambda: "If the kernel was restarted, run this cell again." in reopened.output(0))
     reopened.page.close()

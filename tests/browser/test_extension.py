@@ -117,7 +117,7 @@ def test_a_change_is_accepted_undone_and_never_written_over_another(place: Place
     accept.wait_for()
     page.evaluate(CHANGE, [1, "x = 1  # mine"])
     accept.click()
-    until(lambda: "changed meanwhile" in notebook.output(2))
+    until(lambda: "changed in the meantime" in notebook.output(2))
     notebook.wait_idle()
     assert source(1) == "x = 1  # mine"
     notebook.run(4)

@@ -101,7 +101,7 @@ def _files_are_looked_through(widget: Widget, place: Place) -> None:
     expect(widget.box.get_by_role("heading", name="Autumn")).to_have_count(0)
     expect(widget.file("plan.md")).to_be_focused()
     page.keyboard.press("Enter")
-    widget.button("Download it into the notebook's folder, as %files get does").click()
+    widget.button("Download it to the notebook's folder, like %files get").click()
     widget.says("It is in plan.md")
     assert (place.lab.root / "plan.md").read_text() == "# Autumn"
     page.keyboard.press("Escape")
@@ -164,7 +164,7 @@ def _a_picture_is_opened_enlarged_left_and_compared(widget: Widget) -> None:
     assert widget.box.locator("img").evaluate_all(IN_PROPORTION)
     widget.box.locator("img.asvc-after[alt^='Travel far']").wait_for()
     expect(widget.box.get_by_alt_text("Before: images/")).to_be_visible()
-    slider = widget.box.get_by_label("How much of the picture before is shown, %")
+    slider = widget.box.get_by_label("How much of the earlier picture is shown, %")
     slider.press("Home")
     until(lambda: page.evaluate(CLIP) in ("inset(0px)", "inset(0px 0px 0px 0%)"))
     slider.press("ArrowUp")

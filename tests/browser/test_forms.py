@@ -45,7 +45,7 @@ def test_a_form_is_filled_in_and_run_and_says_how_to_come_back(place: Place) -> 
     notebook.restart()
     notebook.reload()
     said = until(lambda: notebook.output(IMAGES), lambda text: "Run this cell again" in text)
-    assert "brings this back" in said
+    assert "to show it again" in said
     assert "✓ succeeded" in said, "the answer stays"
     assert "not found" not in said
     notebook.page.close()
@@ -80,7 +80,7 @@ def _filled_in_by_keyboard(notebook: Notebook) -> None:
     expect(form.get_by_label("Brand colors 1", exact=True)).to_be_focused()
     keyboard.type("#123456")
     form.get_by_role("button", name="As a cell").press("Enter")
-    expect(form).to_contain_text("It is in a cell below.")
+    expect(form).to_contain_text("Inserted as a cell below.")
     expect(notebook.page.locator(".jp-CodeCell").nth(IMAGES + 1)).to_contain_text('request.brand_colors: ["#123456"]')
     notebook.page.keyboard.press("Escape")
     form.get_by_role("button", name="Create", exact=True).press("Enter")

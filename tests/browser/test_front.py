@@ -260,7 +260,7 @@ def test_the_reader_stays_where_they_are(page: Page) -> None:
     page.get_by_label("Message").fill("say one\nwait 1\nsay two")
     page.get_by_label("Message").press("Enter")
     page.wait_for_function(f"() => ({at_end})(document.querySelector('.asvc-log'))")  # who asks looks for what comes
-    log.get_by_role("group", name="The turn that goes on").get_by_text("one", exact=True).wait_for()
+    log.get_by_role("group", name="The current turn").get_by_text("one", exact=True).wait_for()
     log.evaluate("log => { log.scrollTop = 200 }")
     expect(log.get_by_role("group", name="Turn 2")).to_contain_text("✓ completed")
     assert log.evaluate("log => log.scrollTop") == 200

@@ -53,7 +53,7 @@ def test_a_refusal_goes_by_the_run_and_tells_why(terminal: Any, approver: AgentS
 def test_arguments_are_changed_with_a_dict(terminal: Any, approver: AgentService) -> None:
     answer = terminal.cell("%%ask --bg\n" + CALL)
     call = waiting(approver, until(lambda: answer.run_id))
-    with pytest.raises(AskError, match="no dict of that name"):
+    with pytest.raises(AskError, match="no dict with this name"):
         terminal.cell(f"%approve {call} --input missing")
     terminal.cell("calls = %approve\nchanged = calls.df['input'][0] | {'files': {'net.txt': 'net'}}")
     terminal.cell(f"%approve {call} --input changed")
@@ -66,7 +66,7 @@ def test_arguments_are_changed_with_a_dict(terminal: Any, approver: AgentService
 def test_further_calls_are_approved_listed_and_wait_again(terminal: Any, approver: AgentService) -> None:
     answer = terminal.cell("%%ask --bg\n" + CALL)
     call = waiting(approver, until(lambda: answer.run_id))
-    with pytest.raises(AskError, match="--folder goes with --for"):
+    with pytest.raises(AskError, match="--folder is only valid with --for"):
         terminal.cell(f"%approve {call} --folder reports")
     terminal.cell(f"%approve {call} --for hour")
     answer.wait()
@@ -75,7 +75,7 @@ def test_further_calls_are_approved_listed_and_wait_again(terminal: Any, approve
     again = terminal.cell("%%ask\n" + CALL)
     assert "echo_job was approved in advance" in bundle_of(again)["text/html"]
     terminal.cell(f"%approve --revoke {made.id}")
-    assert "Each call waits" in repr(terminal.cell("%approve --standing"))
+    assert "each call waits" in repr(terminal.cell("%approve --standing"))
 
 
 def test_a_cell_shows_what_it_waits_for_until_somebody_answers(kernel: Any, approver: AgentService) -> None:

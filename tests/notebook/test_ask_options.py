@@ -96,7 +96,7 @@ def test_waiting_for_a_busy_chat(terminal: Any, client: AgentService) -> None:
 
 def test_a_wait_for_a_busy_chat_has_its_time(terminal: Any, client: AgentService) -> None:
     busy = client.runs.start("wait 60")
-    with pytest.raises(AskError, match=f"{busy.run_id}.*nothing was started"):
+    with pytest.raises(AskError, match=f"nothing was started.*{busy.run_id}"):
         terminal.cell(f"%%ask --chat {busy.chat} --on-busy wait --timeout 0.2\nsay after")
     client.runs.cancel(busy.run_id)
     assert list(terminal.cell("%runs")["status"]) == []
@@ -129,7 +129,7 @@ def test_what_cannot_be_asked_is_said_and_nothing_is_sent(terminal: Any, tmp_pat
     terminal.cell("import pydantic\nnumber = 1\nclass Loop(pydantic.BaseModel):\n    child: 'Loop | None' = None")
     for line, said in (
         ("--df missing", "`missing`"),
-        ("--image note.txt", "no PNG"),
+        ("--image note.txt", "not a PNG"),
         ("--schema Loop", "refers to itself"),
         ("--code --bg", "--code and --bg"),
     ):

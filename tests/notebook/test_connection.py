@@ -100,7 +100,7 @@ def test_a_project_is_found_by_its_name_or_made(terminal: Any, client: AgentServ
 def test_rules_of_the_project_are_listed_and_removed(
     terminal: Any, client: AgentService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(AskError, match="in no project"):
+    with pytest.raises(AskError, match="uses no project"):
         terminal.cell("%agentsvc rules")
     project = client.projects.create("Rules", "Be kind.\n\n- Revenue means gross.")
     terminal.cell(f"%agentsvc project {project.id}")
@@ -108,7 +108,7 @@ def test_rules_of_the_project_are_listed_and_removed(
     terminal.cell("%agentsvc rules")
     assert "  1  Be kind.\n  3  - Revenue means gross.\n" in capsys.readouterr().out
     for wrong in ("2", "4", "x"):
-        with pytest.raises(AskError, match=f"no rule {wrong}"):
+        with pytest.raises(AskError, match=f"Rule {wrong} does not exist"):
             terminal.cell(f"%agentsvc rules remove {wrong}")
     terminal.cell("%agentsvc rules remove 3")
     assert [each.instructions.strip() for each in client.projects.list() if each.id == project.id] == ["Be kind."]
@@ -129,7 +129,7 @@ def no_service(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("%%ask\n{{client}}", "no variable `client`"),
+        ("%%ask\n{{client}}", "`client` does not exist"),
         ("%%ask --file missing.csv\nx", "missing.csv"),
         ("%%ask --chat ../x\nx", "'../x'"),
         ("%%job create_images\n" + '{"a":' * 100_000, "nested too deeply"),
@@ -183,10 +183,10 @@ def test_a_model_is_named_for_a_cell_or_for_the_notebook(
     assert " · offline, " in kernel.shown.outputs[-1]["text/plain"]
     with pytest.raises(AskError, match="nonsense"):
         kernel.cell("%%ask --model nonsense\nHello")
-    with pytest.raises(AskError, match="does not offer nonsense, but offline"):
+    with pytest.raises(AskError, match=r"does not offer nonsense\. It offers offline"):
         kernel.cell("%agentsvc model nonsense")
     kernel.cell("%agentsvc model offline")
-    assert "offline answers in this notebook" in capsys.readouterr().out
+    assert "This notebook now uses offline" in capsys.readouterr().out
 
 
 SECRET = "Qq7Zz0Qq7Zz0Qq7Zz0"

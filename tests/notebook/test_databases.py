@@ -98,7 +98,7 @@ def test_what_the_user_has_not_committed_stays(names: dict[str, Any]) -> None:
     else:
         names["run"]("BEGIN")
         names["run"]("INSERT INTO sales VALUES ('East', 1, '')")
-        with pytest.raises(LookupError, match="transaction is open"):
+        with pytest.raises(LookupError, match="has an open transaction"):
             query(database_in("db", names).database, BY_REGION, Rules())
     assert len(names["run"]("SELECT * FROM sales").fetchall()) >= 3
     names["run"]("ROLLBACK")
@@ -228,7 +228,7 @@ def test_duckdb_reads_nothing_else(duck: Database, folder: Path, sql: str, how: 
 def test_an_approved_query_reads_the_file(duck: Database, folder: Path) -> None:
     sql = f"select a from read_csv('{folder}/x.csv')"
     assert query(duck, sql, RULES, approved=True)["rows"] == [["file-secret"]]
-    with pytest.raises(LookupError, match="Only one SELECT"):
+    with pytest.raises(LookupError, match="Only a single SELECT"):
         query(duck, f"copy sales to '{folder}/out.csv'", RULES, approved=True)
 
 
@@ -350,7 +350,7 @@ def test_the_agent_asks_the_connection_and_the_user_reads_what_the_database_cann
     assert "not now" in refused["content"][0]["text"]
     assert plain["content"][0]["json"]["rows"] == [["North"]]
     assert write["is_error"]
-    assert "Only one SELECT" in write["content"][0]["text"]
+    assert "Only a single SELECT" in write["content"][0]["text"]
     assert answer.text.endswith("and on")
     shown = capsys.readouterr().out
     assert "function printf" in shown

@@ -55,7 +55,7 @@ def test_what_fails_stands_in_its_row_and_only_all_of_it_fails_the_cell(kernel: 
     kernel.cell("%%ask --each df -o out\n{{do}}")
     assert kernel.user_ns["out"].error.notna().tolist() == [False, True]
     kernel.user_ns["df"] = kernel.user_ns["df"].iloc[1:]
-    with pytest.raises(RunFailed, match="No row was answered"):
+    with pytest.raises(RunFailed, match="did not answer any row"):
         kernel.cell("%%ask --each df -o none\n{{do}}")
     assert kernel.user_ns["none"].error.str.startswith("brain_gone").all()
 

@@ -117,7 +117,7 @@ def test_edited_code_runs_instead_and_the_agent_is_told(
 def test_what_fails_is_told_and_the_kernel_goes_on(
     terminal: Any, client: AgentService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = {"1 / 0": "ZeroDivisionError", "input('name?')": "input", "exit()": "end the kernel"}
+    failing = {"1 / 0": "ZeroDivisionError", "input('name?')": "input", "exit()": "stop the kernel"}
     answering(monkeypatch, *["y"] * len(failing))
     answer = terminal.cell("\n".join(["%%ask --kernel", *map(calling, failing), "say and on"]))
     told = results(client, answer.run_id)
@@ -283,7 +283,7 @@ def test_a_cell_that_changed_meanwhile_is_left_alone_and_the_agent_is_told(
     answer = kernel.cell(edit(new="x = 2"))
     (told,) = results(client, answer.run_id)
     assert told["is_error"]
-    assert "changed meanwhile" in told["content"][0]["text"]
+    assert "changed in the meantime" in told["content"][0]["text"]
     assert page.cells["c1"] == "x = 1  # mine"
 
 

@@ -92,7 +92,7 @@ def test_a_journal_that_cant_be_opened_is_one_warning(tmp_path: Path, broken: st
     journal.opened("a", Run(run_id="a", status="queued"))
     assert journal.known("f") == []
     assert len(journal.warning.splitlines()) == 1
-    assert "can't be used" in journal.warning
+    assert "is not available" in journal.warning
 
 
 def test_a_call_of_the_agent_is_begun_once_in_whatever_kernel(journal: Journal, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_restart_and_run_all_shows_the_runs_again_and_starts_none(kernel: Kernel
     kernel.restart()
     assert first == _texts(kernel, *cells)
     assert kernel.started == 3
-    assert "Shown again" in kernel.shown.outputs[0]["text/plain"]
+    assert "stored answer" in kernel.shown.outputs[0]["text/plain"]
     assert "three" in kernel.shown.outputs[0]["text/plain"]
 
 

@@ -124,7 +124,7 @@ def test_a_run_near_its_limit_warns_once_with_a_button_where_it_is_heard_else_th
     script.event("limit.raised", max_cents=10)
     for screen in (heard, live, terminal):
         screen.draw(script.view)
-    assert all("may cost 10.00 cents" in said for said in (cell.text, second.text, out.getvalue()))
+    assert all("limit is now 10.00 cents" in said for said in (cell.text, second.text, out.getvalue()))
     assert command not in second.text
 
 

@@ -96,7 +96,7 @@ def test_the_first_stop_cancels_and_waits_for_the_last_word(session: Session, cl
 
 def test_a_kernel_that_is_restarted_or_closed_leaves_the_run_going(session: Session, client: AgentService) -> None:
     session.closing = lambda: True
-    with pytest.raises(RunStopped, match="may still be running"):
+    with pytest.raises(RunStopped, match="may still be active"):
         follow(session, screen := Screen(presses=1))
     assert client.runs.get(screen.run_id).status == "running"
     client.runs.cancel(screen.run_id)
@@ -106,14 +106,14 @@ def test_a_stop_that_is_not_confirmed_in_time_or_pressed_again_leaves(
     session: Session, client: AgentService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower, "CANCEL_SECONDS", 0.0)
-    with pytest.raises(RunStopped, match="may still be running"):
+    with pytest.raises(RunStopped, match="may still be active"):
         follow(session, screen := Screen(presses=2))
     until(lambda: client.runs.get(screen.run_id).status == "cancelled")
 
 
 def test_a_run_whose_start_was_not_answered_yet_is_cancelled_when_it_is(session: Session, client: AgentService) -> None:
     busy = client.runs.start("wait 60")
-    with pytest.raises(RunStopped, match="before its run began"):
+    with pytest.raises(RunStopped, match="before its run started"):
         follow(session, screen := Screen(presses=1, early=True), chat=busy.chat, wait=True)
     assert screen.cleared
     client.runs.cancel(busy.run_id)

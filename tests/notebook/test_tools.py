@@ -96,7 +96,7 @@ def test_a_form_calls_its_tool_and_the_answer_stays_in_the_notebook(kernel: Any)
     form = kernel.cell("%tools form ask_stefanbrain -o form", cell_id="c1")
     assert form is kernel.user_ns["form"]
     summary, widget = kernel.shown.outputs
-    assert "brings this back" in summary["text/plain"]
+    assert "to show it again" in summary["text/plain"]
     assert offences(summary["text/html"]) == []
     assert "application/vnd.jupyter.widget-view+json" in widget
     _send(form, message="say hello <b>there</b>")

@@ -31,7 +31,7 @@ def test_a_run_is_undone_and_redone(terminal: Any, capsys: pytest.CaptureFixture
         "- uploads/prices.csv: restored, as version 3",
         f"`%runs redo {run[:8]}` brings the changes back.",
     ]
-    assert "changes of files undone" in terminal.cell("%runs show last").shown["text/plain"]
+    assert "file changes undone" in terminal.cell("%runs show last").shown["text/plain"]
     assert bundle_of(terminal.cell("%runs"))["text/plain"].count("✓ completed, undone") == 1
     capsys.readouterr()
     terminal.cell(f"%runs redo {run[:8]}")
@@ -64,7 +64,7 @@ def test_the_cell_of_the_answer_says_that_its_run_was_undone(kernel: Any) -> Non
     answered = kernel.shown
     kernel.cell("%runs undo last", cell_id="b")
     [output] = answered.outputs
-    assert output["text/plain"].startswith("Undone: the files are as they were before this run.")
+    assert output["text/plain"].startswith("The file changes of this run were undone.")
     assert "the answer" in output["text/plain"]
     assert offences(output["text/html"]) == []
     kernel.cell("%runs redo last", cell_id="c")

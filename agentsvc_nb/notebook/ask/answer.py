@@ -55,8 +55,8 @@ class AnswerShape:
         is_list = get_origin(given) is list
         if self.kind is None and not is_list and not isinstance(given, dict):
             raise AskError(
-                f"--schema {name}: that is a {type(given).__name__}, no shape of an answer; nothing was sent.",
-                "Give a pydantic model, a dataclass, list[Model] for records, or a JSON Schema as a dict.",
+                f"--schema {name}: a {type(given).__name__} is not a valid schema; nothing was sent.",
+                "Use a pydantic model, a dataclass, list[Model] for a list of records, or a JSON Schema as a dict.",
             )
         try:
             whole: Any = TypeAdapter(given).json_schema() if is_list else given

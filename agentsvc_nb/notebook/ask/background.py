@@ -74,7 +74,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
                         raise JobTimeoutError(self.waited_for) from None
         except KeyboardInterrupt:
             raise RunStopped(
-                f"The waiting was stopped; {self.name} goes on.", "`.cancel()` of its result stops it."
+                f"You stopped waiting, but {self.name} is still running.", "Call `.cancel()` on its result to stop it."
             ) from None
 
     def __await__(self) -> Generator[Any, None, K]:

@@ -97,7 +97,10 @@ def ask_each(
     """
     shape = request.shape
     if shape is not None and shape.records:
-        raise AskError("--each asks for one answer a row; nothing was sent.", "Give --schema a model, not list[Model].")
+        raise AskError(
+            "--each returns one record per row, so --schema must not be a list; nothing was sent.",
+            "Use `--schema Model` instead of `--schema list[Model]`.",
+        )
     bar.own = session.base_url == EMBEDDED
 
     def show_progress(progress: MapProgress) -> None:
@@ -140,7 +143,8 @@ def ask_each(
     bar.finish(bundle)
     if not answered and request.raise_error and len(out):
         failed = RunFailed(
-            "No row was answered; the column `error` says why.", "`--no-raise-error` keeps the cell going."
+            "The agent did not answer any row. See the reasons in the column `error`.",
+            "Add `--no-raise-error` to continue after a failure.",
         )
         failed.answer = out
         raise failed

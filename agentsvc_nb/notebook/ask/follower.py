@@ -159,9 +159,13 @@ class RunFollower:
         if not view.run_id:
             raise self._unstarted(end)
         why = why_late(view.asked.values())
-        line = f"Left: the run may still be running; `%runs attach {view.run_id}` follows it." if end == "left" else ""
+        line = (
+            f"The cell stopped waiting. The run may still be active: follow it with `%runs attach {view.run_id}`."
+            if end == "left"
+            else ""
+        )
         if end == "late":
-            line = f"Not ended within {timeout:g} s; the run goes on.{why}"
+            line = f"The run did not end within {timeout:g} s and is still active.{why}"
         line = line or self._misfit(view.record)
         # If no cell fails, the output itself must say why the run ended.
         fails = self.fails_cell and (self.request.raise_error or end in ("stopped", "left"))
@@ -328,7 +332,7 @@ class RunFollower:
 
     def _wait_for(self, run_id: str) -> None:
         """Wait a moment for the run that holds the chat; `run_id` is empty if it is not known."""
-        self.view.waiting = run_id or "the one before"
+        self.view.waiting = run_id or "of unknown id"
         if self._abandoned.wait(POLL_SECONDS):
             raise _given_up()
 
@@ -368,12 +372,20 @@ class RunFollower:
         timeout = self.request.timeout
         if end == "left":
             self._undo(refused=True)  # the start is cancelled: its key must not show the run again
-            return RunStopped("The cell was stopped before its run began; a start on its way is cancelled.")
+            return RunStopped(
+                "The cell was stopped before its run started. If the service received the request, it cancels the run."
+            )
         if self.view.waiting:
             self._undo(refused=True)
-            return AskError(f"The chat was busy with run {self.view.waiting} for {timeout:g} s; nothing was started.")
+            return AskError(
+                f"The chat was still busy with another run after {timeout:g} s; nothing was started."
+                f" (run {self.view.waiting})"
+            )
         self.screen.clear()
-        return RunFailed(f"The start was not answered within {timeout:g} s; it may go on.", "Run the cell again.")
+        return RunFailed(
+            f"The service did not confirm within {timeout:g} s that the run started; it may be active.",
+            "Run the cell again to follow it, or to start it.",
+        )
 
     def _undo(self, refused: bool, unsent: bool = False) -> None:
         """Return the staged uploads to the session. Note in the journal if the start was refused or never sent."""
@@ -390,16 +402,16 @@ class RunFollower:
         known = {"cancelled": "was cancelled", "completed": "had completed", "failed": "failed"}
         outcome = known.get(str(run.status), f"is {run.status}")
         which = f"(run {run.run_id})"
-        follows = f"`%runs attach {run.run_id}` follows it, `%runs cancel {run.run_id}` stops it."
+        follows = f"Follow it with `%runs attach {run.run_id}`, or stop it with `%runs cancel {run.run_id}`."
         if end == "left":
-            return RunStopped(f"The cell was stopped; the run may still be running. {which}", follows)
+            return RunStopped(f"The cell was stopped, but the run may still be active. {which}", follows)
         if end == "stopped":
             return RunStopped(f"The cell was stopped; the run {outcome}. {which}")
         if end == "late":
             return RunFailed(
-                f"The run has not ended within {self.request.timeout:g} s; it goes on.{why} {which}", follows
+                f"The run did not end within {self.request.timeout:g} s and is still active.{why} {which}", follows
             )
-        hint = "`--no-raise-error` keeps the cell going." if self.fails_cell else ""
+        hint = "Add `--no-raise-error` to continue after a failure." if self.fails_cell else ""
         if run.status == "failed":
             return RunFailed(f"{why_failed(run)} {which}", hint)
         if run.status != "completed":
@@ -477,9 +489,12 @@ def lost(error: AskError | StefanBrainError, what: str, again: str, service: str
     this exception to it.
     """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
-    how = "The service went away" if gone(error) else "The service sent no more"
+    how = "The connection to the service was lost" if gone(error) else "The service stopped responding"
     there = failure.hint if isinstance(error, AskError) else f"The service in use is {service}."
-    shown = AskError(f"{how} before {what} ended: {failure}", f"`{again}` follows it once the service is back. {there}")
+    shown = AskError(
+        f"{how} before {what} ended: {failure}",
+        f"Follow it with `{again}` when the service is available again. {there}",
+    )
     shown.error = failure.error
     return shown
 
@@ -491,6 +506,6 @@ def gone(error: AskError | StefanBrainError) -> bool:
 
 
 def _given_up() -> AskError:
-    error = AskError("The question was given up before its run began; nothing was started.")
+    error = AskError("The question was cancelled before its run started; nothing was started.")
     error.refused = True
     return error

@@ -87,7 +87,7 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
     total = f"{len(rows):,} run{'s' * (len(rows) != 1)}"
     if rows:
         total += f", {cost(sum(charged))} in all" if charged else f", {FREE}"
-    hint = ["`%runs show RUN` shows one again; the beginning of its id will do."] if rows else []
+    hint = ["Show a run with `%runs show RUN`, where RUN is the beginning of its id."] if rows else []
     bundle = grid("Runs", _COLUMNS, shown, [total, *hint])
     return ResultTable(bundle, lambda: frame(rows, results.RUNS, notebook=session.notebook))
 
@@ -144,7 +144,7 @@ def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
     run_id = the_run(session, given)
     with errors_as_cells(session):
         run = session.client().runs.raise_limit(run_id, max_cents)
-    return PrintedText(f"Run {run.run_id} may cost {run.max_cents or 0:,.2f} cents now.")
+    return PrintedText(f"The limit of run {run.run_id} is now {run.max_cents or 0:,.2f} cents.")
 
 
 def show(session: Session, given: str) -> CellAnswer:
@@ -179,9 +179,9 @@ def sent(session: Session, given: str) -> QuotedText:
         calls = session.client().runs.sent(run_id)
     lines = []
     for call in calls:
-        whose = "a provider's" if call.hosted else "your own"
+        whose = "hosted" if call.hosted else "your own server"
         lines.append(
-            f"{call.place}. {call.model} at {call.provider} ({whose}), some {call.tokens:,} tokens; new in it:"
+            f"{call.place}. {call.model} at {call.provider} ({whose}), about {call.tokens:,} tokens; new in this call:"
         )
         lines += [f"   {each.what}, {each.chars:,} characters: {label(each.text, BEGINNING)}" for each in call.parts]
     return QuotedText("\n".join(lines) or f"Run {run_id} sent nothing to a language model.")
@@ -219,22 +219,24 @@ def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None
                 if going and left <= 0:
                     late, why = going[0].run_id, why_late(going[0].waiting.values())
                     failed = RunFailed(
-                        f"The run has not ended within {timeout:g} s; it goes on.{why} (run {late})",
-                        "`%runs` lists them.",
+                        f"The run did not end within {timeout:g} s and is still active.{why} (run {late})",
+                        "List the active runs with `%runs`.",
                     )
                     failed.answer = table()
                     raise failed
                 if going:
                     clock.sleep(min(POLL_SECONDS, left))
     except KeyboardInterrupt:
-        raise RunStopped("Waiting was stopped; the runs go on.", "`%runs cancel RUN` stops one.") from None
+        raise RunStopped(
+            "You stopped waiting, but the runs are still active.", "Stop a run with `%runs cancel RUN`."
+        ) from None
     return table()
 
 
 _CALL: Final = "call_"
 _CALL_ID_CHARS: Final = 10
 """The minimum length of the beginning of a call id, including `call_`."""
-_LISTS: Final = "`%approve` lists what waits."
+_LISTS: Final = "List the waiting calls with `%approve`."
 
 
 def standing_approvals(session: Session) -> Preview:
@@ -251,7 +253,11 @@ def standing_approvals(session: Session) -> Preview:
         )
         for each in found
     ]
-    note = "`%approve --revoke APPROVAL` ends one." if rows else "Each call waits for its own approval."
+    note = (
+        "Revoke an approval with `%approve --revoke APPROVAL`."
+        if rows
+        else "No calls are approved in advance: each call waits for your approval."
+    )
     return Preview(grid("Approved in advance", ("approval", "tool", "folder", "until", "chat"), rows, [note]))
 
 
@@ -259,7 +265,9 @@ def revoke(session: Session, approval: str) -> PrintedText:
     """Revoke a standing approval. Raises `AskError` when there is none, or the service fails."""
     with errors_as_cells(session):
         session.client().runs.revoke_approval(approval)
-    return PrintedText(f"Revoked: the next call waits for your approval again. ({label(approval, 64)})")
+    return PrintedText(
+        f"The approval was revoked. The next call waits for your approval again. (approval {label(approval, 64)})"
+    )
 
 
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
@@ -275,7 +283,7 @@ def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     session.known.calls = [call.call_id for call in waiting]
     bundle = stacked([*(call.asking_bundle() for call in own), *([calls_bundle(found)] if found else [])])
     if not waiting:
-        said = "Nothing waits for approval."
+        said = "No calls wait for your approval."
         bundle = {"text/plain": said, "text/html": f"<div>{said}</div>"}
     rows = [{name: getattr(call, name) for name in results.APPROVALS} for call in waiting]
     return ResultTable(bundle, lambda: frame(rows, results.APPROVALS, notebook=session.notebook))
@@ -302,23 +310,29 @@ def approve(
     Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
     """
     if reason and not refuse:
-        raise AskError("--reason goes with --refuse; nothing was sent.", "The agent is told why its call was refused.")
+        raise AskError(
+            "--reason is only valid with --refuse; nothing was sent.",
+            "Add --refuse to refuse the call and send the reason to the agent.",
+        )
     if refuse and (changed is not None or further):
-        raise AskError("--input, --for and --folder go with an approval; nothing was sent.", "Leave out --refuse.")
+        raise AskError(
+            "--refuse cannot be combined with --input, --for or --folder; nothing was sent.",
+            "Remove --refuse to approve the call.",
+        )
     if own := [
         call for call in _for_kernel(session) if len(given) >= _CALL_ID_CHARS and call.call_id.startswith(given)
     ]:
         if changed is not None or further:
-            raise AskError("Each piece of code waits, and is changed on its card; nothing was sent.", _LISTS)
+            raise AskError("--input and --for do not apply to code for this kernel; nothing was sent.", _LISTS)
         if len(own) > 1 or not own[0].decide(not refuse, reason=reason):
-            raise AskError(f"No single call {label(given, 64)} waits; nothing was sent.", _LISTS)
+            raise AskError(f"{label(given, 64)} does not match exactly one waiting call; nothing was sent.", _LISTS)
         return PrintedText(own[0].refused_line if refuse else own[0].approved_line)
     call = _the_call(session, given)
     verdict = Verdict(approved=not refuse, reason=reason or None, standing=further)
     verdict.input = None if changed is None else dict(changed)
     decide(session, call, verdict)
     did = "Refused" if refuse else "Approved" if changed is None else "Approved as changed"
-    return PrintedText(f"{did}: {label(call.tool, 60)} of run {call.run_id}.")
+    return PrintedText(f"{did}: {label(call.tool, 60)} (run {call.run_id})")
 
 
 def _for_kernel(session: Session) -> list[KernelCall]:
@@ -342,7 +356,10 @@ def _the_call(session: Session, given: str) -> WaitingCall:
         found = [c for c in _waiting(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)]
         what = f"call {label(given, 64)}"
     elif given == LAST:  # running the notebook again would approve a call that nobody has seen
-        raise AskError("Name the call or its run; nothing was sent.", _LISTS)
+        raise AskError(
+            "`last` is not allowed here, because it could approve a call that you have not seen; nothing was sent.",
+            _LISTS,
+        )
     else:
         run_id = the_run(session, given)
         found, what = _of_run(session, run_id), f"call of run {run_id}"
@@ -350,7 +367,7 @@ def _the_call(session: Session, given: str) -> WaitingCall:
         raise AskError(f"No {what} waits for approval; nothing was sent.", _LISTS)
     if len(found) > 1:
         names = ", ".join(label(call.call_id, 64) for call in found[:9])
-        raise AskError(f"{len(found)} calls wait; nothing was sent.", f"Name one of them: {names}")
+        raise AskError(f"{len(found)} calls match; nothing was sent.", f"Use the id of one call: {names}")
     return found[0]
 
 

@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.desk import KernelOffer
 
 
-_SHOWN_AGAIN: Final = "Shown again, not asked again. Run the cell once more, or use --fresh, for a new answer."
-_CODE_NOT_RUN: Final = "Code that the agent had run in the kernel is not run again: its variables are not there."
+_SHOWN_AGAIN: Final = (
+    "This is the stored answer of an earlier run; nothing was sent. Run the cell once more, or add --fresh, for"
+    " a new answer."
+)
+_CODE_NOT_RUN: Final = (
+    "The agent ran code in the kernel for this answer. That code was not run again, so its variables are missing."
+)
 
 
 @dataclass(frozen=True)
@@ -81,18 +86,19 @@ class AskRequest:
         if not self.message.strip() and not self.shown:
             raise AskError("The message is empty; nothing was sent.", "Write it below the %%ask line.")
         if len(self.files) > limits.ATTACHMENTS_MAX:
-            raise AskError(f"{len(self.files)} files are too many; nothing was sent.", "Attach at most 10.")
+            raise AskError(f"Too many files: {len(self.files)}; nothing was sent.", "Attach at most 10.")
         if self.model and looks_like_key(self.model):
             raise AskError(f"{LOOKS_LIKE_KEY} Nothing was sent.", A_NAME_IS_WANTED)
         if self.max_cents is not None and not 0 < self.max_cents <= limits.CENTS_MAX:
-            wanted = f"Give cents: a number over 0 and at most {limits.CENTS_MAX:,}."
+            wanted = f"Use a number of cents that is more than 0 and at most {limits.CENTS_MAX:,}."
             raise AskError(f"--max-cents {self.max_cents:g} is not a valid limit; nothing was sent.", wanted)
         if self.chat and self.new_chat:
-            raise AskError("--chat and --new-chat exclude each other; nothing was sent.", "Give one of them.")
+            raise AskError("--chat and --new-chat cannot be combined; nothing was sent.", "Use only one of them.")
         for kind, value, fits in (("chat", self.chat, ids.is_chat), ("project", self.project, ids.is_project)):
             if value and not fits(value):
                 raise AskError(
-                    f"{label(value, 80)!r} is no {kind} id; nothing was sent.", f"Use a `{kind[:4]}_...` id or a UUID."
+                    f"{label(value, 80)!r} is not a valid {kind} id; nothing was sent.",
+                    f"Use a `{kind[:4]}_...` id or a UUID.",
                 )
 
     @property

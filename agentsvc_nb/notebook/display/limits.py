@@ -11,12 +11,14 @@ from agentsvc_nb.notebook.display.transcript import NearLimit, RunView
 from agentsvc_nb.wire.ids import RUN_BEGINNING
 from agentsvc_nb.wire.text import escape, label
 
-_SPENT: Final = "This run has spent {spent:,.2f} of its {most:,.2f} cents. It ends when its next call could cost more."
+_SPENT: Final = (
+    "This run has spent {spent:,.2f} of its {most:,.2f} cents. It ends when the next call could exceed the limit."
+)
 _ELSEWHERE: Final = (
     "in another notebook with `%runs raise {run} {to:g}`, or in a terminal with `agentsvc runs raise {run} {to:g}`"
 )
 _ON_PAGE: Final = "on the page of its chat"
-_RAISED: Final = "This run may cost {most:,.2f} cents now."
+_RAISED: Final = "The run's limit is now {most:,.2f} cents."
 
 
 def spent_line(near: NearLimit) -> str:

@@ -116,7 +116,7 @@ def doing(view: RunView) -> list[str]:
     if view.waiting:
         return [state, f"waiting for run {label(view.waiting, 64)}"]
     if view.ended:
-        return [state, *(["changes of files undone"] if view.run and view.run.undone_at else [])]
+        return [state, *(["file changes undone"] if view.run and view.run.undone_at else [])]
     return [state, *_doing(view)]
 
 
@@ -255,7 +255,7 @@ def note_bundle(line: str) -> Bundle:
 
 def undone_bundle(answer: Bundle) -> Bundle:
     """Return an answer below a line that says that its run's file changes were undone."""
-    return stacked([note_bundle("Undone: the files are as they were before this run."), answer])
+    return stacked([note_bundle("The file changes of this run were undone."), answer])
 
 
 def standin_bundle(line: str) -> Bundle:
@@ -294,7 +294,7 @@ def why_failed(run: Run) -> str:
     said = label(run.last_error_message or "", 300) or (known.cause if known else "")
     line = f"{label(run.last_error or 'failed', 80)}: {said or 'the service gave no reason'}"
     if again := resume_command("%runs resume", run.run_id[: ids.RUN_BEGINNING], run.last_error, run.last_error_message):
-        return f"{line.rstrip('.')}. `{again}` goes on with it."
+        return f"{line.rstrip('.')}. Resume it with `{again}`."
     return line if known is None or known.hint in line else f"{line.rstrip('.')}. {known.hint}"
 
 

@@ -37,7 +37,7 @@ FREE_BYTES: Final = 20_000
 LONG_SECONDS: Final = 10.0
 """The seconds after which the status line also advises readers who load the page again."""
 RELOADED: Final = (
-    "Page loaded again? Run this cell again: it goes on with this run. `%runs attach last` follows it elsewhere."
+    "If you reloaded the page, run this cell again to follow this run. In another cell, use `%runs attach last`."
 )
 
 
@@ -266,7 +266,7 @@ class TerminalScreen:
         start = said.rfind("\x1b", max(0, len(said) - 64))
         text = plain(said if start < 0 or any(char.isalpha() for char in said[start:]) else said[:start])
         if not text.startswith(self._printed):
-            self._out.write("\n[the run was resumed; this replaces the text above]\n")
+            self._out.write("\n[The run was resumed. The text below replaces the text above.]\n")
             self._printed = ""
         self._out.write(text[len(self._printed) :])
         self._printed = text

@@ -230,7 +230,7 @@ class RunView:
     def _near(self, event: Event) -> None:
         given = event.payload
         self.near = NearLimit(*(_number(given.get(f"{name}_cents")) for name in ("max", "spent", "suggested")))
-        self._mark(event, f"{self.near.spent_cents:,.2f} of {self.near.max_cents:,.2f} cents are spent")
+        self._mark(event, f"{self.near.spent_cents:,.2f} of {self.near.max_cents:,.2f} cents spent")
 
     def _raised(self, event: Event) -> None:
         self.near, self.raised_to = None, _number(event.payload.get("max_cents"))
@@ -256,7 +256,7 @@ class RunView:
         self._said = [piece for piece in self._said if piece[0] <= keep]
         self.calls = [call for call in self.calls if call.event <= keep]
         self.plans = [plan for plan in self.plans if plan[0] <= keep]
-        self._mark(event, "the service was restarted; its last step was begun again")
+        self._mark(event, "the service restarted, and repeats the last step")
         self._text = None
 
     def _end(self, event: Event) -> None:

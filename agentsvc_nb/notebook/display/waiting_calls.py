@@ -18,12 +18,13 @@ INPUT_CHARS: Final = 4_000
 """The number of characters shown of a call's input; `%approve -o calls` has all of it."""
 CALLS_SHOWN: Final = 20
 _HOW: Final = (
-    "`%approve {call}` lets it go on; `%approve {call} --input NAME` with the arguments of that dict;"
-    " `%approve --refuse {call}` does not, and the agent is told."
+    "Approve it with `%approve {call}`, or with other arguments from a dict with `%approve {call} --input NAME`."
+    " Refuse it with `%approve --refuse {call}`; the agent then continues without the call."
 )
 _ELSEWHERE: Final = (
-    "This cell waits. Answer in another notebook: `%approve {call}`, or `%approve --refuse {call}`;"
-    " in a terminal: `agentsvc runs approve {run}`{page}. Stop cancels the run, and nothing is called."
+    "This cell waits for your approval. Decide in another notebook with `%approve {call}` or"
+    " `%approve --refuse {call}`, or in a terminal with `agentsvc runs approve {run}`{page}."
+    " To cancel the run without the call, press Stop."
 )
 _ON_PAGE: Final = "on the page of its chat"
 _INPUT_PRE: Final = f'<pre style="{WRAPPED};max-height:24em;overflow:auto;margin:2px 0 6px">'
@@ -45,14 +46,15 @@ def print_new_calls(calls: Iterable[WaitingCall], printed: set[str]) -> None:
     """Print each waiting call once, for a cell without a live output. Adds their ids to `printed`."""
     if new := [call for call in calls if call.call_id not in printed]:
         printed.update(call.call_id for call in new)
-        print(f"{calls_bundle(new)['text/plain']}Stop ends this waiting, not the run.")
+        print(f"{calls_bundle(new)['text/plain']}Press Stop to stop waiting. The run stays active.")
 
 
 def why_late(calls: Iterable[WaitingCall]) -> str:
     """Return sentences for a timeout's message about calls that wait for approval; empty if there are none."""
     waiting = [*calls][:3]
     return "".join(
-        f" {label(c.tool, 60)} waits for approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`." for c in waiting
+        f" {label(c.tool, 60)} waits for your approval: `%approve {label(c.call_id[:CALL_BEGINNING], 64)}`."
+        for c in waiting
     )
 
 
@@ -72,17 +74,17 @@ def call_bundle(call: WaitingCall) -> Bundle:
     shown = f"<div><strong>{html.escape(head)}</strong></div>{_INPUT_PRE}<code>{html.escape(given)}</code></pre>"
     diff = reveal(excerpt(call.diff, INPUT_CHARS)) if call.diff else ""
     if diff:
-        shown += f"<div>It would change:</div>{_INPUT_PRE}<code>{html.escape(diff)}</code></pre>"
-    return {"text/plain": f"{head}:\n{given}\n" + (f"It would change:\n{diff}\n" if diff else ""), "text/html": shown}
+        shown += f"<div>Proposed change:</div>{_INPUT_PRE}<code>{html.escape(diff)}</code></pre>"
+    return {"text/plain": f"{head}:\n{given}\n" + (f"Proposed change:\n{diff}\n" if diff else ""), "text/html": shown}
 
 
 def _asked_call(call: WaitingCall, how: str, page: str) -> tuple[str, str]:
     """Return the call and how to decide it: text with the address of the `page`, and HTML with a link to it."""
     shown = call_bundle(call)
     ids = {"call": label(call.call_id[:CALL_BEGINNING], 64), "run": label(call.run_id[:RUN_BEGINNING], 64)}
-    hint = line_html(how.format(**ids, page=f"; {_ON_PAGE}" if linkable(page) else ""))
+    hint = line_html(how.format(**ids, page=f", or {_ON_PAGE}" if linkable(page) else ""))
     link = f'{LINK}{escape(page, LINE_CHARS)}" target="_blank" rel="noopener">{_ON_PAGE}</a>'
     return (
-        f"{shown['text/plain']}{how.format(**ids, page=f'; {_ON_PAGE}: {label(page)}' if page else '')}\n",
+        f"{shown['text/plain']}{how.format(**ids, page=f', or {_ON_PAGE}: {label(page)}' if page else '')}\n",
         f'<div style="margin-bottom:10px">{shown["text/html"]}{hint.replace(_ON_PAGE, link)}</div>',
     )

@@ -48,8 +48,8 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
     content = uploads.encoded(value)
     if content is None or content.name != "table.csv":  # the client gives this name to tables
         raise AskError(
-            f"--df {name}: that is a {type(value).__name__}, not a DataFrame; nothing was sent.",
-            "Make a pandas DataFrame of it, or save it to a file and use --file.",
+            f"--df {name}: the variable is a {type(value).__name__}, not a DataFrame; nothing was sent.",
+            "Convert it to a pandas DataFrame, or save it to a file and use --file.",
         )
     made = in_memory_file(f"{name}.csv", content.data)
     return made, f"{made.path}: {_summary(value)}, {size(len(content.data))}"
@@ -68,8 +68,8 @@ def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
         content = uploads.named(data)
     if content is None or Path(content.name).suffix not in _PICTURES:
         raise AskError(
-            f"--image {name}: that is a {type(value).__name__}, not a picture; nothing was sent.",
-            "Give a figure, a PIL picture, the bytes of a PNG, JPEG, GIF or WebP, or the path of one.",
+            f"--image {name}: the variable is a {type(value).__name__}, not a picture; nothing was sent.",
+            "Use a figure, a PIL image, the bytes of a PNG, JPEG, GIF or WebP, or the path of such a file.",
         )
     return in_memory_file(f"{name}{Path(content.name).suffix}", content.data)
 
@@ -77,17 +77,23 @@ def picture_file(name: str, variables: Mapping[str, Any]) -> AttachedFile:
 def _picture_by_path(path: str) -> AttachedFile:
     found = attachments([path])
     if len(found) != 1:
-        raise AskError(f"--image {path}: these are {len(found)} files; nothing was sent.", "Name one, or use --file.")
+        raise AskError(
+            f"--image {path}: {len(found)} files match, but only one is allowed; nothing was sent.",
+            "Use the path of one picture, or attach all with --file.",
+        )
     with found[0].path.open("rb") as file:
         kind = Path(uploads.named(file.read(64)).name).suffix
     if kind not in _PICTURES:
-        raise AskError(f"{path} is no PNG, JPEG, GIF or WebP; nothing was sent.", "Attach it with --file.")
+        raise AskError(f"{path} is not a PNG, JPEG, GIF or WebP picture; nothing was sent.", "Attach it with --file.")
     return found[0]
 
 
 def _variable(option: str, name: str, variables: Mapping[str, Any]) -> Any:
     if name not in variables:
-        raise AskError(f"{option} {name}: there is no variable `{label(name, 80)}`; nothing was sent.", "Define it.")
+        raise AskError(
+            f"{option} {name}: the variable `{label(name, 80)}` does not exist; nothing was sent.",
+            "Define it in a cell above.",
+        )
     return variables[name]
 
 
@@ -133,15 +139,20 @@ def _matches(pattern: str, folders: bool) -> list[Path]:
         if found := sorted(each for each in path.rglob("*") if each.is_file() and not _is_hidden(each, path)):
             return found
         raise AskError(
-            f"The folder {pattern} has no files; nothing was sent.", "Check the path; %pwd shows where you are."
+            f"The folder {pattern} contains no files; nothing was sent.",
+            "Check the path. %pwd shows the current folder.",
         )
     if path.is_dir():
-        raise AskError(f"{pattern} is a folder; nothing was sent.", f"Name its files, for example {pattern}/*.csv")
+        raise AskError(
+            f"{pattern} is a folder; nothing was sent.", f"Use the names of its files, for example {pattern}/*.csv"
+        )
     if path.exists():
         return [path]
     found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if Path(name).is_file()]
     if not found:
-        raise AskError(f"There is no file {pattern}; nothing was sent.", "Check the path; %pwd shows where you are.")
+        raise AskError(
+            f"The file {pattern} does not exist; nothing was sent.", "Check the path. %pwd shows the current folder."
+        )
     return found
 
 

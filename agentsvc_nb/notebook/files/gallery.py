@@ -80,7 +80,7 @@ class Pictures:
         found = among.get(picture.source)
         if not picture.source or (found and found.id == picture.source_id):
             return found, ""
-        change = "which has changed since" if found else "which is no longer there"
+        change = "which was changed later" if found else "which no longer exists"
         return None, f"made from {label(picture.source)}, {change}"
 
     def _decode(self, decoder: Decoder, scaling: str, file: WorkspaceFile) -> dict[str, Any]:
@@ -135,8 +135,8 @@ def pictures_among(files: Iterable[WorkspaceFile], pattern: str = "*") -> list[W
     found = [file for file in files if file.media_type.startswith("image/")]
     fitting = [file for file in found if any(fnmatch.fnmatch(name, pattern) for name in (file.path, file.file_name))]
     if not fitting:
-        of_these = "yet" if pattern == "*" else f"that fit {label(pattern)}"
-        raise AskError(f"This chat has no pictures {of_these}.", "`%files` lists its files.")
+        of_these = "yet" if pattern == "*" else f"that match {label(pattern)}"
+        raise AskError(f"This chat has no pictures {of_these}.", "List its files with `%files`.")
     return sorted(fitting, key=lambda file: file.updated_at or "", reverse=True)
 
 
@@ -169,7 +169,7 @@ def gallery_bundle(pictures: Pictures, files: Iterable[WorkspaceFile], among: Ma
             figures.append(figure)
     lines = [f"  {label(file.path)}  ({size(file.size_bytes)})" for file in files]
     rest = len(lines) - len(figures)
-    more = f"… {rest} not shown; `%files get PATH` downloads one" if rest else ""
+    more = f"… {rest} not shown. Download a picture with `%files get PATH`." if rest else ""
     return {
         "text/plain": "\n".join([f"{len(lines)} picture{'s' * (len(lines) != 1)}", *lines, more]).rstrip(),
         "text/html": f'<div>{"".join(figures)}</div><div style="{MUTED}">{worded(more)}</div>',

@@ -36,7 +36,7 @@ def chat_of(session: Session) -> str:
     """Return the id of this notebook's chat. Raises `AskError` when it has none yet."""
     chat = session.known_chat(session.address())
     if not chat:
-        raise AskError("This notebook has no chat yet, so no files.", "Ask something first.")
+        raise AskError("This notebook has no chat yet, so there are no files.", "Ask a question with %%ask first.")
     return chat
 
 
@@ -66,7 +66,7 @@ def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
     name = path.rpartition("/")[2]
     like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
     meant = f"Did you mean {' or '.join(like)}? " if like else ""
-    return AskError(f"There is no file {label(path)} in this chat.", f"{meant}`%files` lists them.")
+    return AskError(f"The file {label(path)} does not exist in this chat.", f"{meant}List the files with `%files`.")
 
 
 def content(session: Session, file: WorkspaceFile) -> bytes:
@@ -123,7 +123,7 @@ class UploadResult:
     staged: bool
 
     def __str__(self) -> str:
-        where = "they go along with the next %%ask" if self.staged and self.sent else ""
+        where = "the next %%ask attaches them" if self.staged and self.sent else ""
         counts = f"{len(self.sent)} sent" + (f", {len(self.same)} unchanged" if self.same else "")
         return f"{counts}: {', '.join((*self.sent, *self.same))}" + (f" ({where})" if where else "")
 
@@ -154,16 +154,16 @@ def files_table(session: Session, found: Sequence[WorkspaceFile]) -> ResultTable
     ]
     put = session.staged.values()
     waiting: Iterable[Row] = (
-        (_path(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file), "you, for the next ask", None, None)
+        (_path(f"uploads/{file.file_name}"), size(file.size_bytes), _kind(file), "you, not sent yet", None, None)
         for file in put
     )
     rows = [*map(_row, found), *waiting]
     total = size(sum(file.size_bytes for file in found))
     notes = [f"{len(found):,} file{'s' * (len(found) != 1)}, {total}"]
     if staged:
-        notes.append(f"{len(staged)} more go along with the next %%ask")
+        notes.append(f"the next %%ask attaches {len(staged)} more")
     if any(file.version > 1 for file in found):
-        notes.append("`%files versions PATH` lists the versions of a file, `%files restore PATH` brings one back")
+        notes.append("list the versions of a file with `%files versions PATH`, restore one with `%files restore PATH`")
     unreadable = [file for file in found if file.unreadable]
     notes += [f"{file.path} can't be read: {label(file.unreadable, 200)}" for file in unreadable[:REASONS_MAX]]
     if len(unreadable) > REASONS_MAX:
@@ -215,7 +215,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
     wanted = attachments(patterns, folders=True)
     _check_names(wanted)
     if not wanted:
-        raise AskError("Name the files to put.", "For example: %files put data/*.csv")
+        raise AskError("The names of the files are missing; nothing was sent.", "For example: %files put data/*.csv")
     client = session.client()
     chat = session.known_chat(session.address())
     # The kernel may run since yesterday: the service keeps a staged file for a day.
@@ -238,7 +238,10 @@ def _check_names(wanted: Sequence[AttachedFile]) -> None:
     first: dict[str, Path] = {}
     for file in wanted:
         if (other := first.setdefault(file.path.name, file.path)) is not file.path:
-            raise AskError(f"{other} and {file.path} have one name; nothing was sent.", "Rename one, or put one alone.")
+            raise AskError(
+                f"{other} and {file.path} have the same name; nothing was sent.",
+                "Rename one file, or put the files one after the other.",
+            )
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
@@ -274,7 +277,7 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
     for one in wanted:
         fitting = [path for path in there if fnmatch.fnmatchcase(path, one)]
         if _GLOB.search(one) and one not in there and not fitting:
-            raise AskError(f"No file of this chat fits {one}.", "`%files` lists them.")
+            raise AskError(f"No file of this chat matches {one}.", "List the files with `%files`.")
         found += [one] if one in there or not fitting else fitting
     return list(dict.fromkeys(found))
 
@@ -300,7 +303,7 @@ def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool 
             return _placed(come, target if renamed else folder / come.name, force)
     except OSError as error:
         raise AskError(
-            f"{path} can't be written to {folder}: {error.strerror}.", "Name another folder: --to DIR"
+            f"{path} can't be written to {folder}: {error.strerror}.", "Use another folder with --to DIR."
         ) from None
 
 
@@ -309,8 +312,8 @@ def _placed(come: Path, target: Path, force: bool) -> DownloadResult:
         return DownloadResult(target, same=True)
     if target.exists() and not force:
         raise AskError(
-            f"{target} is there already with other content; nothing was replaced.",
-            "`%files get PATH --force` replaces it, `--to DIR` names another folder.",
+            f"{target} already exists with other content; nothing was replaced.",
+            "Replace it with `%files get PATH --force`, or use another folder with `--to DIR`.",
         )
     come.replace(target)
     return DownloadResult(target, same=False)
@@ -335,7 +338,9 @@ def search(session: Session, words: str, *, chat: str | None = None) -> ResultTa
 def searched(session: Session, words: str, chat: str) -> FileSearch:
     """Search the files of a chat. Raises `AskError` without words, or when the service fails."""
     if not words.strip():
-        raise AskError("Name the words to look for.", 'For example: %search "return on ad spend" -draft')
+        raise AskError(
+            "The search words are missing; nothing was sent.", 'For example: %search "return on ad spend" -draft'
+        )
     with errors_as_cells(session):
         return session.client().files.search(words, chat=chat)
 
@@ -346,7 +351,7 @@ def search_bundle(found: FileSearch, words: str) -> dict[str, str]:
     note = (
         f"{count} file{'s' * (count != 1)}"
         if count
-        else "Nothing found; new files are found by their words a minute later."
+        else "Nothing found. The content of a new file becomes searchable after a minute."
     )
     return grid(f"Search: {label(words)}", ("file", "size", "passages"), [*map(_result_row, found.results)], [note])
 
@@ -355,7 +360,7 @@ def _result_row(result: SearchResult) -> Row:
     path = code(result.path)
     named = Cell(f"{path.text} ({label(result.name)})", f"{path.html} {escape(result.name)}") if result.name else path
     passages = Cell(
-        label(" … ".join(_passage_text(parts) for parts in result.snippets), PART_CHARS) or "(by its name)",
+        label(" … ".join(_passage_text(parts) for parts in result.snippets), PART_CHARS) or "(found by its name)",
         "".join(f"<div>{_passage_html(parts)}</div>" for parts in result.snippets),
     )
     return named, size(result.size_bytes), passages
@@ -406,7 +411,7 @@ def files_versions(session: Session, path: str) -> ResultTable:
     rows = [(each.version, _bytes(each), author(each), moment(each.updated_at)) for each in found]
     name, notes = label(found[0].path), ["this file was removed"] if found[0].removed else []
     if back := _restorable(found):
-        notes.append(f"`%files restore {name} {back[0].version}` brings that version back")
+        notes.append(f"restore that version with `%files restore {name} {back[0].version}`")
     bundle = grid(f"Versions of {name}", ("version", "size", "from", "changed"), rows, notes)
     return ResultTable(bundle, lambda: frame(map(_facts, found), results.FILES, chat=chat_of(session)))
 
@@ -422,14 +427,14 @@ def files_restore(session: Session, path: str, version: str | None = None) -> st
     back = _restorable(found)[:1] if version is None else [each for each in found if str(each.version) == version]
     if not back:
         problem = "has only one version" if version is None else f"has no version {label(version, 40)}"
-        hint = f"`%files versions {label(file.path)}` lists what there is."
+        hint = f"List the versions with `%files versions {label(file.path)}`."
         raise AskError(f"{label(file.path)} {problem}; nothing was restored.", hint)
     with errors_as_cells(session):
         restored = session.client().files.restore(file.path, back[0].version, chat=chat_of(session))
     session.record_put({restored.file_name: restored.id})
     if restored.version == file.version:
         return f"{file.path} already has the content of version {back[0].version}."
-    return f"{file.path}: version {back[0].version} is back, as version {restored.version}."
+    return f"{file.path}: version {back[0].version} was restored as version {restored.version}."
 
 
 def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:

@@ -19,8 +19,7 @@ from agentsvc_nb.wire.reading import read_json
 from agentsvc_nb.wire.text import label, plain
 
 _LINES: Final = (
-    "Write lines such as `request.brief: Headline: Autumn sale`, or a JSON object; `%tools NAME` has a cell to begin "
-    "from."
+    "Write lines such as `request.brief: Headline: Autumn sale`, or a JSON object. `%tools NAME` shows an example cell."
 )
 _NAME_CHARS: Final = 255
 
@@ -42,7 +41,9 @@ def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
         try:
             given = read_json(body)
         except ValueError as error:
-            raise AskError(f"The input is not JSON: {error}; nothing was sent.", "Put {{names}} in quotes.") from None
+            raise AskError(
+                f"The input is not valid JSON: {error}; nothing was sent.", "Put each {{name}} in quotation marks."
+            ) from None
     else:
         given = _read_lines(body)
     filled = template.insert(given, variables)
@@ -57,12 +58,15 @@ def _read_lines(body: str) -> dict[str, Any]:
             continue
         key, colon, text = line.partition(":")
         if not colon or not key.strip():
-            raise AskError(f"{line!r} is not `key: value`; nothing was sent.", _LINES)
+            raise AskError(f"The line {line!r} does not have the form `key: value`; nothing was sent.", _LINES)
         part, path = whole, key.strip().split(".")
         for name in path[:-1]:
             part = part.setdefault(name, {})
             if not isinstance(part, dict):
-                raise AskError(f"`{name}` has a value and parts; nothing was sent.", "Give the one or the other.")
+                raise AskError(
+                    f"`{name}` has both a value and nested fields; nothing was sent.",
+                    "Remove the value or the nested fields.",
+                )
         try:
             part[path[-1]] = read_json(text.strip())
         except ValueError:
@@ -145,8 +149,8 @@ def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> No
         if one.path in named and one.words.startswith("string"):
             shown = label(named[one.path], 80)
             session.note(
-                f"`{shown}` is taken as text; to give what is in the file: `from pathlib import Path; "
-                f"text = Path({shown!r}).read_text()` in a cell, and `{{{{text}}}}` here."
+                f"`{shown}` is sent as a plain text. To send the content of the file, run `from pathlib import Path; "
+                f"text = Path({shown!r}).read_text()` in a cell, and write `{{{{text}}}}` here."
             )
 
 

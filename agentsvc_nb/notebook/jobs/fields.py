@@ -228,7 +228,7 @@ def _list(schema: Schema, word: str) -> list[Any]:
 def _bounds(schema: Schema) -> Iterator[str]:
     for low, high, what in (
         ("minimum", "maximum", "{}"),
-        ("exclusiveMinimum", "exclusiveMaximum", "{}, not included"),
+        ("exclusiveMinimum", "exclusiveMaximum", "{}, exclusive"),
         ("minItems", "maxItems", "{} items"),
         ("minLength", "maxLength", "{} characters"),
     ):

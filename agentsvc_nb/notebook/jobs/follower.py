@@ -28,7 +28,7 @@ LOOK_SECONDS: Final = 1.0
 """The maximum seconds between two polls, even if the service recommends more: reading a job is free."""
 PICTURED_BYTES: Final = 1_000_000
 """When the output of several jobs has this many characters of HTML, further jobs have no thumbnails."""
-GONE: Final = ToolError(code="job_not_found", message="The service has no such job of this account.")
+GONE: Final = ToolError(code="job_not_found", message="This account has no such job on the service.")
 """The error of a job for which the service answers 404."""
 
 
@@ -133,7 +133,7 @@ class JobFollower:
         """
         try:
             if not self._poll(self._timeout):
-                self._late = [f"It has not ended within {self._timeout:g} s and goes on: `{self.again}`"]
+                self._late = [f"The job is still active after {self._timeout:g} s. Follow it with `{self.again}`."]
             return self.known
         except AskError as error:
             raise self._lost(error) if runs.gone(error) else error from None
@@ -258,7 +258,7 @@ def follow(
         (result,) = follower.follow()
     except KeyboardInterrupt:
         (result,) = follower.stop()
-        stopped = RunStopped(f"The cell was stopped; job {_named(result.job)} is {label(result.status, 30)}.")
+        stopped = RunStopped(f"The cell was stopped. Job {_named(result.job)} is {label(result.status, 30)}.")
         stopped.answer = result
     told_below = raise_error and result.status == "failed" and not stopped
     bar.finish(result.without_why if told_below else result.shown)
@@ -289,10 +289,10 @@ def _checked(result: JobResult) -> JobResult:
     job = result.job
     if job.status == "succeeded" and not job.is_error:
         return result
-    known = {"failed": "failed", "cancelled": "was cancelled", "succeeded": "answered with an error"}
+    known = {"failed": "failed", "cancelled": "was cancelled", "succeeded": "returned an error"}
     outcome = known.get(job.status, f"is {label(job.status, 30)}")
     why = f": {label(job.error.message or job.error.code, 300)}" if job.error else ""
-    failed = RunFailed(f"Job {_named(job)} {outcome}{why}", "`--no-raise-error` keeps the cell going.")
+    failed = RunFailed(f"Job {_named(job)} {outcome}{why}", "Add `--no-raise-error` to continue after a failure.")
     failed.answer = result
     raise failed
 
@@ -321,9 +321,9 @@ def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool)
             tools = session.client().tools.list()
             names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
             what = "tools for jobs" if jobs else "tools"
-            failure.hint = f"The {what} are: {', '.join(names)}." if names else f"The service has no {what}."
+            failure.hint = f"Use one of the {what}: {', '.join(names)}." if names else f"The service has no {what}."
     elif error.code == "invalid_tool_input":
-        failure.hint = f"`%tools {label(tool, 64)}` says what it takes."
+        failure.hint = f"See the input that it expects with `%tools {label(tool, 64)}`."
     return failure
 
 
@@ -362,7 +362,7 @@ class BackgroundJobs(BackgroundResult[K]):
 
     def left_alone(self, error: BaseException) -> None:
         """Show the results and progress so far, with the error below."""
-        why = error_bundle(str(error), getattr(error, "hint", "") or "`%jobs` lists them.")
+        why = error_bundle(str(error), getattr(error, "hint", "") or "List the jobs with `%jobs`.")
         self._follower.screen.finish(self._follower.shown(why))
 
     def _mimebundle(self) -> Bundle:

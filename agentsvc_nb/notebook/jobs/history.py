@@ -67,7 +67,9 @@ def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeou
         results = follower.follow()
     except KeyboardInterrupt:
         bar.clear()
-        raise RunStopped("Watching was stopped; the jobs go on.", "`%jobs cancel JOB` stops one.") from None
+        raise RunStopped(
+            "You stopped watching, but the jobs are still active.", "Stop a job with `%jobs cancel JOB`."
+        ) from None
     bar.clear()
     return _ended(session, results, timeout)
 
@@ -87,7 +89,7 @@ def _ended(session: Session, results: Sequence[JobResult], timeout: float | None
     rows = [row for row in remembered_jobs(session) if row["job_id"] in chosen]
     table, late = _table(session, rows), sum(_active(session, row) for row in rows)
     if late:
-        failure = RunFailed(f"{late} of {len(rows)} jobs have not ended within {timeout:g} s; they go on.")
+        failure = RunFailed(f"{late} of {len(rows)} jobs did not end within {timeout:g} s and are still active.")
         failure.answer = table
         raise failure
     return table
@@ -116,7 +118,7 @@ def _the_job(session: Session, given: str) -> dict[str, Any]:
         return known[-1]
     found = [row for row in known if len(given) >= _ID_CHARS and row["job_id"].startswith(given)]
     if len(found) != 1:
-        raise AskError(f"{given!r} is no job of this notebook.", "`%jobs` lists them.")
+        raise AskError(f"{given!r} does not match exactly one job of this notebook.", "List the jobs with `%jobs`.")
     return found[0]
 
 

@@ -81,7 +81,7 @@ def submitted_bundle(job: Job) -> Bundle:
     """Return a line for a job that is not followed here; a bar would never move."""
     pieces = [label(job.tool, 60), label(job.job_id, 64)]
     line = " · ".join([mark(str(job.status)), *pieces])
-    hint = "`%jobs watch` follows it, `%jobs cancel` stops it."
+    hint = "Follow it with `%jobs watch`, or stop it with `%jobs cancel`."
     return {"text/plain": f"{hint}\n\n{line}", "text/html": status_html(str(job.status), pieces) + line_html(hint)}
 
 

@@ -18,7 +18,7 @@ from agentsvc_nb.setting_types import server_address, server_name
 from agentsvc_nb.wire.text import label
 
 _ABOUT_CHARS: Final = 200
-_KEPT: Final = {"keyring": ", its key in the keyring", "file": ", its key in a file that only you can read"}
+_KEPT: Final = {"keyring": ", with its key in the keyring", "file": ", with its key in a file that only you can read"}
 
 
 def servers_add(
@@ -41,34 +41,42 @@ def servers_add(
         server_name(name)
         allow = (urlsplit(server_address(url)).netloc.lower(),) if url else ()
     except ValueError as error:
-        raise AskError("That is no name or address of a server; nothing was added.", f"Give {error}.") from None
+        raise AskError(
+            "The name or address of the MCP server is not valid; nothing was added.", f"Use {error}."
+        ) from None
     if (ask_key is not None and command and not key_as) or (key_as and url):
         raise AskError(
-            "A command gets its key in a variable; nothing was added.",
-            "`--key-as VARIABLE` for a command, `--key` for a URL.",
+            "--key is only valid for a URL, and --key-as only for a command; nothing was added.",
+            "For a command use `--key-as VARIABLE`: it gets the key in that environment variable.",
         )
     key = ask_key(f"Key for {name} (not shown): ").strip() if ask_key is not None else ""
     if not key and (ask_key is not None or key_as):
-        raise AskError("The key is missing; nothing was added.", "Type it where the notebook asks for it.")
+        raise AskError(
+            "The key is missing; nothing was added.",
+            "Run the cell again and type the key where the notebook asks for it.",
+        )
     server = ServerConfig(name, url, tuple(command), trusted, key, key_as or "", allow)
     where = own.add(server)
     belief = ", trusted" if trusted else ""
-    return PrintedText(f"{name} is {server.place}{belief}{_KEPT.get(where, '')}. The next run may use its tools.")
+    return PrintedText(f"Added {name}: {server.place}{belief}{_KEPT.get(where, '')}. The next run can use its tools.")
 
 
 def servers_remove(session: Session, name: str) -> PrintedText:
     """Remove a server and its key. Raises `AskError` for an unknown server."""
     if not _own(session).remove(name):
-        raise AskError(f"There is no server {label(name, 80)}.", "`%agentsvc mcp list` names them.")
-    return PrintedText(f"{name} is removed, with its key. The next run has no tools of it.")
+        raise AskError(
+            f"There is no MCP server {label(name, 80)}; nothing was removed.",
+            "List the servers with `%agentsvc mcp list`.",
+        )
+    return PrintedText(f"Removed {name} and its key. The next run cannot use its tools.")
 
 
 def servers(session: Session) -> Preview:
     """List the added servers. Raises `AskError` if the notebook uses another service than the embedded one."""
     found = _own(session).read(keys=False)
     rows: list[Row] = [(code(one.name), one.place, "yes" if one.trusted else "") for one in found]
-    notes = ["`%agentsvc mcp add NAME URL` adds one."] if not found else []
-    return Preview(grid("Servers of tools", ("name", "where", "trusted"), rows, notes))
+    notes = ["Add a server with `%agentsvc mcp add NAME URL`."] if not found else []
+    return Preview(grid("MCP servers", ("name", "where", "trusted"), rows, notes))
 
 
 def tools_bundle() -> Bundle | None:
@@ -77,15 +85,15 @@ def tools_bundle() -> Bundle | None:
     seen = own.seen()
     names = dict.fromkeys([*(one.name for one in own.read(keys=False)), *seen])
     rows: list[Row] = [row for name in names for row in _rows(name, seen.get(name))]
-    note = "Within runs only, as they were when one last began."
-    return grid("Tools of servers", ("tool", "server", "what it does"), rows, [note]) if rows else None
+    note = "Only runs can call these tools. The list is from the start of the last run."
+    return grid("Tools of MCP servers", ("tool", "server", "what it does"), rows, [note]) if rows else None
 
 
 def _rows(name: str, seen: Any) -> list[Row]:
     if not isinstance(seen, dict):
-        return [("", code(name), "no run has asked it yet")]
+        return [("", code(name), "no run has used this server yet")]
     if seen.get("away"):
-        return [("", code(name), label(f"away: {seen['away']}", _ABOUT_CHARS))]
+        return [("", code(name), label(f"unavailable: {seen['away']}", _ABOUT_CHARS))]
     tools = [tool for tool in seen.get("tools") or () if isinstance(tool, dict)]
     return [(code(str(tool.get("name"))), name, label(str(tool.get("description")), _ABOUT_CHARS)) for tool in tools]
 
@@ -93,8 +101,8 @@ def _rows(name: str, seen: Any) -> list[Row]:
 def _own(session: Session) -> OwnServers:
     if session.base_url != EMBEDDED:
         raise AskError(
-            f"{session.base_url} has its servers of tools from its operator, and nobody else adds any.",
-            "`%agentsvc connect local` uses your own service; operators set AGENTSVC_MCP_SERVERS.",
+            f"Only the operator of {session.base_url} can add MCP servers; nothing was changed.",
+            "Use your own service with `%agentsvc connect local`. Operators set AGENTSVC_MCP_SERVERS.",
         )
     folder = DataFolder(data_folder(os.environ))
     folder.make()

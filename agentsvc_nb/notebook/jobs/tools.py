@@ -52,8 +52,8 @@ def tools_bundle(found: list[ToolDescription]) -> Bundle:
         how = Cell(f"{magic}{lacks}", f"<code>{magic}</code>{lacks}")
         table.append((code(tool.name), how, Cell(about, worded(about, ABOUT_CHARS))))
     missing = sum(not tool.available for tool in found)
-    notes = [f"{len(found)} tools" + (f", {missing} without what they need" if missing else "")]
-    notes.append("`%tools NAME` says what one takes.")
+    notes = [f"{len(found)} tools" + (f", {missing} not configured" if missing else "")]
+    notes.append("See the input of a tool with `%tools NAME`.")
     return grid("Tools", ("tool", "with", "what it does"), table, notes)
 
 
@@ -95,7 +95,7 @@ def tool_bundle(tool: ToolDescription, given: Mapping[str, Any] = {}, *, magics:
     write = cell_input.as_cell if magics else cell_input.as_client_call
     cell = excerpt(write(tool.name, tool.asynchronous, {**beginning(whole), **given}), _CELL_CHARS)
     facts = ["job" if tool.asynchronous else "tool"]
-    facts += [*["idempotent"] * tool.idempotent, *["has an effect outside"] * tool.effect]
+    facts += [*["idempotent"] * tool.idempotent, *["acts outside the workspace"] * tool.effect]
     head = f"{label(tool.name, 64)} · {' · '.join(facts)}" + ("" if tool.available else " · not configured")
     return {
         "text/plain": "\n\n".join((head, plain(tool.description), table["text/plain"], cell)),
@@ -145,7 +145,9 @@ def call(
     bar.finish(shown)
     if came.is_error and raise_error:
         why = f": {label(came.error.message or came.error.code, 300)}" if came.error else ""
-        failure = RunFailed(f"Tool {label(tool, 64)} failed{why}", "`--no-raise-error` keeps the cell going.")
+        failure = RunFailed(
+            f"Tool {label(tool, 64)} failed{why}", "Add `--no-raise-error` to continue after a failure."
+        )
         failure.answer = answer
         raise failure
     return answer

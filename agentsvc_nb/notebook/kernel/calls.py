@@ -29,12 +29,13 @@ ERROR_CHARS: Final = 6_000
 TOLD_CHARS: Final = 9_000
 """The number of characters at the end of failed code's output that the agent gets."""
 INVISIBLE: Final = (
-    "The {} has invisible characters ({}), and was not shown to the user. Write it without them; in a text, as escapes."
+    "The {} contains invisible characters ({}) and was not shown to the user. Remove them, or write them as"
+    " escapes in string literals."
 )
 _HEADS: Final[dict[State, str]] = {
     "asked": "● The agent wants to run this in your kernel",
-    "approved": "● Runs in your kernel as soon as no cell runs",
-    "running": "● Runs in your kernel",
+    "approved": "● Approved, runs when the kernel is idle",
+    "running": "● Running in your kernel",
     "done": "✓ Ran in your kernel",
     "failed": "✗ Failed in your kernel",
     "refused": "■ Refused, not run",
@@ -77,11 +78,14 @@ class KernelCall:
     """Whether an approved call runs on the main thread."""
     tool: ClassVar[str] = "run_in_kernel"
     yes: ClassVar[tuple[str, str]] = ("Approve", "Run this code in your kernel")
-    no_tip: ClassVar[str] = "The code is not run; the agent is told and goes on"
+    no_tip: ClassVar[str] = "Do not run the code; the agent continues without it"
     question: ClassVar[str] = "Run this code in your kernel? [y]es, [e]dit, [n]o (and why): "
-    how: ClassVar[str] = "`%approve {call}` runs it; `%approve --refuse {call}` does not, and the agent is told."
-    approved_line: ClassVar[str] = "Approved; it runs as soon as no cell does."
-    refused_line: ClassVar[str] = "Refused; it is not run."
+    how: ClassVar[str] = (
+        "Run it with `%approve {call}`, or refuse it with `%approve --refuse {call}`; the agent then"
+        " continues without it."
+    )
+    approved_line: ClassVar[str] = "Approved. The code runs when the kernel is idle."
+    refused_line: ClassVar[str] = "Refused. The code was not run."
     refusal: ClassVar[str] = "The user refused to run this code."
     language: ClassVar[str] = "python"
     heads: ClassVar[Mapping[State, str]] = _HEADS
@@ -139,7 +143,7 @@ class KernelCall:
         parts = [*changed, plain(self.outcome.text).rstrip()]
         if self.outcome.error:
             parts.append(f"The code failed:\n{_error(self.outcome)}")
-        text = redacted("\n\n".join(part for part in parts if part)) or "It ran, and printed nothing."
+        text = redacted("\n\n".join(part for part in parts if part)) or "The code ran and printed nothing."
         return CallAnswer([{"type": "text", "text": text}], text[-TOLD_CHARS:] if self.outcome.error else "")
 
     def bundle(self) -> Bundle:

@@ -14,9 +14,9 @@ from agentsvc_nb.notebook.redaction import is_secret_name
 
 QUERY_SECONDS: Final = 30.0
 """The time limit of a query in seconds, because a query keeps the kernel busy."""
-ONE_SELECT: Final = "Only one SELECT that reads is run."
+ONE_SELECT: Final = "Only a single SELECT that reads data is allowed; nothing was run."
 _STOPPED: Final = "The user stopped the query."
-_TOO_LONG: Final = f"The query took over {QUERY_SECONDS:.0f} seconds, and was stopped: ask for less."
+_TOO_LONG: Final = f"The query was stopped after {QUERY_SECONDS:.0f} seconds. Query less data."
 
 Tables = Mapping[str, Sequence[tuple[str, str]]]
 """The columns of each table, with their types. A table's name includes its schema unless that is the default."""

@@ -21,15 +21,15 @@ from agentsvc_nb.wire.text import forbidden, label
 TABLES_LISTED: Final = 200
 COLUMNS_LISTED: Final = 100
 SQL_CHARS: Final = 10_000
-_NULLED: Final = "The query reads columns that are not told; NULL stands in the place of their values."
+_NULLED: Final = "The query reads columns that the user does not share. NULL replaces their values."
 
 
 def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
     """Return the connection in the variable `name`. Raises `AskError` if there is none."""
     if name not in variables:
         raise AskError(
-            f"--connection {name}: there is no variable `{label(name, 80)}`; nothing was sent.",
-            "Name the variable of a DuckDB connection, or of an Engine or a Connection of SQLAlchemy.",
+            f"--connection {name}: the variable `{label(name, 80)}` does not exist; nothing was sent.",
+            "Use a variable that holds a DuckDB connection, or a SQLAlchemy Engine or Connection.",
         )
     value = variables[name]
     if _is(value, "duckdb", "DuckDBPyConnection"):
@@ -38,13 +38,13 @@ def database_in(name: str, variables: Mapping[str, Any]) -> OfferedDatabase:
         return OfferedDatabase(name, DuckDb(value))
     if not (_is(value, "sqlalchemy", "Engine") or _is(value, "sqlalchemy", "Connection")):
         raise AskError(
-            f"--connection {name}: that is a {label(type(value).__name__, 80)}; nothing was sent.",
-            "Give a DuckDB connection, or an Engine or a Connection of SQLAlchemy (`create_engine(...)`).",
+            f"--connection {name}: a {label(type(value).__name__, 80)} is not a database connection; nothing was sent.",
+            "Use a DuckDB connection, or a SQLAlchemy Engine or Connection (`create_engine(...)`).",
         )
     if value.dialect.name == "duckdb":
         raise AskError(
-            f"--connection {name}: that is SQLAlchemy around DuckDB; nothing was sent.",
-            "Give the connection of DuckDB itself (`duckdb.connect(...)`).",
+            f"--connection {name}: SQLAlchemy connections to DuckDB are not supported; nothing was sent.",
+            "Use a connection of DuckDB itself (`duckdb.connect(...)`).",
         )
     from agentsvc_nb.notebook.kernel import sqlalchemy_databases
 
@@ -71,7 +71,7 @@ def database_tools(
     rows, database = min(ROWS, rules.rows), offered.database
 
     def database_schema(table: Annotated[str, Field(max_length=300)] = "") -> Any:
-        """Tell the tables of the user's database with their columns and types; of one table if it is named."""
+        """List the tables of the user's database with their columns and types. With `table`, list only that table."""
         return on_main_thread(lambda: schema(database, rules, table))
 
     def query_database(sql: Annotated[str, Field(min_length=1, max_length=SQL_CHARS)]) -> Any:
@@ -87,9 +87,10 @@ def database_tools(
         return found
 
     query_database.__doc__ = (
-        f"Ask the user's database ({database.product}) one SELECT in its own SQL. You get the first {rows} rows at "
-        "most: aggregate, and order by what matters. Only reading is possible. Name tables and columns as "
-        "database_schema does. The user has to approve a query of other things, such as files or unusual functions."
+        f"Query the user's database ({database.product}) with one SELECT in its own SQL dialect. You get at most the "
+        f"first {rows} rows, so aggregate, and sort by relevance. Only reading is possible. Use the table and column "
+        "names of database_schema. The user must approve a query of other data, such as files, or with unusual "
+        "functions."
     )
     tools = [ClientTool(database_schema, effect=False)]
     return [*tools, ClientTool(query_database, effect=False)] if rows else tools
@@ -103,7 +104,7 @@ def schema(database: Database, rules: Rules, table: str = "") -> Described:
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}
         if not found:
-            raise LookupError(f"There is no table {label(table, 80)}; database_schema tells which there are.")
+            raise LookupError(f"There is no table {label(table, 80)}. List the tables with database_schema.")
     told: Described = {"database": database.product}
     listed = list(found.items())[:TABLES_LISTED]
     if len(found) > len(listed):
@@ -112,7 +113,9 @@ def schema(database: Database, rules: Rules, table: str = "") -> Described:
     if table or len(json.dumps(whole)) <= BYTES:
         return bounded(whole)
     names = [{"name": label(name, 200), "columns": len(columns)} for name, columns in listed]
-    return bounded(told | {"tables": names, "note": "Give a table's name for its columns."})
+    return bounded(
+        told | {"tables": names, "note": "Call database_schema with the name of a table to get its columns."}
+    )
 
 
 def _columns(columns: Sequence[tuple[str, str]], rules: Rules) -> Described:
@@ -160,17 +163,17 @@ class QueryCall(KernelCall):
     tool: ClassVar[str] = "query_database"
     language: ClassVar[str] = "sql"
     yes: ClassVar[tuple[str, str]] = ("Run", "Send this query to your database")
-    no_tip: ClassVar[str] = "The query is not run; the agent is told and goes on"
+    no_tip: ClassVar[str] = "Do not run the query; the agent continues without it"
     question: ClassVar[str] = "Run this query in your database? [y]es, [n]o (and why): "
-    approved_line: ClassVar[str] = "Approved; the query runs as soon as no cell does."
+    approved_line: ClassVar[str] = "Approved. The query runs when the kernel is idle."
     refusal: ClassVar[str] = "The user refused to run this query."
     heads: ClassVar[Mapping[State, str]] = {
         "asked": "● The agent wants to run this query in your database",
-        "approved": "● The query runs in your database as soon as no cell runs",
-        "running": "● The query runs in your database",
+        "approved": "● Approved, the query runs when the kernel is idle",
+        "running": "● Running the query in your database",
         "done": "✓ The query ran in your database",
         "failed": "✗ The query failed in your database",
-        "refused": "■ Refused, the query was not run",
+        "refused": "■ Refused, the query did not run",
         "stopped": "■ Stopped",
     }
 

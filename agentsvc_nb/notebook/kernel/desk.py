@@ -50,12 +50,12 @@ BUTTONS_SECONDS: Final = 5.0
 """Seconds that a front end may take to make its buttons work while a cell runs. After that, a prompt asks instead."""
 _TICK_SECONDS: Final = 0.25
 _LOOK_SECONDS: Final = 5.0
-_NOBODY: Final = "Nobody can approve this here: this notebook is run without anyone to ask. Go on without it."
-_CLOSED: Final = "The user's cell does not take part any more; nothing was run."
-_BEGUN: Final = "This code was begun before, and was cut off: it may have been run in part. It is not run again."
-_NO_PAGE: Final = "The page of the notebook does not answer: it was closed, or is loaded anew. Go on without its cells."
-_NO_WORD: Final = "The page of the notebook did not say whether it changed the cell; show_cell tells."
-_AWAITS: Final = "Code with `await` outside a function can't be run here: write it without."
+_NOBODY: Final = "Nobody can approve this call, because the notebook runs without a user. Continue without it."
+_CLOSED: Final = "The user's cell has ended and accepts no more calls; nothing was run."
+_BEGUN: Final = "This code was started before and was interrupted, so it may have run in part. It was not run again."
+_NO_PAGE: Final = "The notebook page does not respond: it was closed or is reloading. Continue without its cells."
+_NO_WORD: Final = "The notebook page did not confirm that it changed the cell. Check the cell with show_cell."
+_AWAITS: Final = "Code with `await` outside a function can't run here. Write it without `await`."
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,9 @@ class KernelToolExecutor:
             code: Annotated[str, Field(min_length=1, max_length=CODE_CHARS)],
             why: Annotated[str, Field(max_length=400)] = "",
         ) -> CallAnswer:
-            """Run Python code in the user's notebook kernel, where their variables are. The user is shown the code and
-            `why`, one sentence that says what it is for, and approves, changes or refuses it. You get what it prints,
-            the value of its last line, and its error. Keep it short and print only what you need."""
+            """Run Python code in the user's notebook kernel, which has the user's variables. The user sees the code and
+            `why`, one sentence about its purpose, and approves, changes or refuses it. You get the printed output, the
+            value of the last line, and the error. Keep the code short and print only what you need."""
             code = code.replace("\r\n", "\n")
             if found := forbidden(code):
                 return failed(INVISIBLE.format("code", found))
@@ -158,8 +158,8 @@ class KernelToolExecutor:
 
     def _cell_functions(self, page: Page) -> list[Callable[..., Any]]:
         def list_cells() -> Any:
-            """List the code cells of the user's notebook: their ids, the numbers of those that have run, and how each
-            begins."""
+            """List the code cells of the user's notebook: their ids, the numbers of cells that have run, and the
+            beginning of each cell."""
             return _answered(lambda: edits.listing(page.cells()))
 
         def show_cell(cell: str) -> Any:
@@ -173,9 +173,9 @@ class KernelToolExecutor:
             old: str = "",
             why: Annotated[str, Field(max_length=400)] = "",
         ) -> Any:
-            """Change a code cell of the user's notebook, by its id or number: `new` takes the place of `old`, which has
-            to stand in the cell once, or without `old` of the whole cell. The user is shown what changes and `why`, one
-            sentence that says what it is for, and accepts or refuses it. The cell is not run."""
+            """Change a code cell of the user's notebook, by its id or number: `new` replaces `old`, which must occur
+            exactly once in the cell. Without `old`, `new` replaces the whole cell. The user sees the change and `why`,
+            one sentence about its purpose, and accepts or refuses it. The cell is not run."""
             return _answered(lambda: self._edit(page, cell, old, new.replace("\r\n", "\n"), why))
 
         return [list_cells, show_cell, edit_cell]
@@ -360,7 +360,7 @@ def _decide_by_prompt(call: KernelCall) -> None:
                 # Ask on the same line: JupyterLab takes keys typed before its next prompt for commands, such as cut.
                 call.decide(False, reason=label(why.strip(), REASON_CHARS))
             elif said in ("e", "edit") and call.on_main_thread:
-                print("The code to run instead; end it with a line that is just a dot:")
+                print("Type the code to run instead. End it with a line that contains only a dot:")
                 call.decide(True, "\n".join(iter(input, ".")))
     except EOFError:
         call.decide(False)

@@ -30,10 +30,10 @@ from agentsvc_nb.notebook.kernel.database_port import (
 from agentsvc_nb.notebook.kernel.variables import Rules
 from agentsvc_nb.wire.text import label
 
-_OPEN: Final = "The user's transaction is open on this connection: ask again when it has ended."
+_OPEN: Final = "The user has an open transaction on this connection; nothing was run. Query again after it has ended."
 _WITHHELD: Final = (
-    "The query reads columns that the user does not offer, by name, `*`, NATURAL JOIN or the whole row. "
-    "Name only columns that database_schema lists."
+    "The query reads columns that the user does not share, by name or with `*`, NATURAL JOIN or the whole row. "
+    "Use only columns that database_schema lists."
 )
 _COLUMNS: Final = """
     SELECT database_name, schema_name, table_name, column_name, data_type
@@ -126,7 +126,7 @@ class DuckDb:
             except duckdb.Error:
                 if left_out:
                     names = label(", ".join(left_out), 200)
-                    raise ApprovalNeeded(f"agentsvc does not know a type in {names}.") from None
+                    raise ApprovalNeeded(f"agentsvc does not know the type of a column in {names}.") from None
                 raise
             for node in plan_nodes(json.loads(plan)):
                 _check_node(node, rules)
@@ -235,9 +235,9 @@ def _check_node(node: dict[str, Any], rules: Rules) -> None:
                 raise LookupError(_WITHHELD)
     elif "Function" in info:
         if (function := str(info["Function"]).casefold()) not in _TABLE_FUNCTIONS:
-            raise ApprovalNeeded(f"The query reads {label(function, 80)}.")
+            raise ApprovalNeeded(f"The query uses the table function {label(function, 80)}, which can read other data.")
     elif not node.get("children") and "name" in node and node["name"] not in _LEAVES:
-        raise ApprovalNeeded(f"The plan of the query has the step {label(node['name'], 80)}.")
+        raise ApprovalNeeded(f"The query plan has the step {label(node['name'], 80)}, which agentsvc does not know.")
 
 
 def _quoted(*names: str) -> str:

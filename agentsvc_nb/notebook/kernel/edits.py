@@ -25,14 +25,14 @@ BEGINNING_CHARS: Final = 120
 SOURCE_CHARS: Final = 20_000
 """The maximum number of characters of a cell that the agent sees, and of a changed cell."""
 _WRONG: Final = {
-    "conflict": "The cell was changed meanwhile; nothing was written.",
-    "gone": "The cell is not in the notebook any more; nothing was written.",
+    "conflict": "The cell was changed in the meantime; nothing was written.",
+    "gone": "The cell no longer exists in the notebook; nothing was written.",
     "locked": "The cell can't be edited; nothing was written.",
 }
 """Reasons that a page gives if it wrote nothing."""
-_UNWRITTEN: Final = "The page could not write it; the cell is as it was."
-_WRITTEN: Final = "The cell was changed, and not run."
-_RESTORE: Final = f"Leave each {HIDDEN} of the cell in its place: it stands for a value that is not told."
+_UNWRITTEN: Final = "The notebook page could not write the change; the cell was not changed."
+_WRITTEN: Final = "The cell was changed, but not run."
+_RESTORE: Final = f"Keep each {HIDDEN} of the cell in its place. It replaces a masked value."
 _LOOK: Final = {"+": ("ins", "rgba(46,160,67,.2)"), "-": ("del", "rgba(248,81,73,.2)")}
 _PRE: Final = (
     f'<pre tabindex="0" style="{WRAPPED};max-height:24em;overflow:auto;'
@@ -56,7 +56,7 @@ def find(cells: Iterable[Cell], given: str) -> Cell:
     for cell in cells:
         if given == cell.id or (cell.count and number == str(cell.count)):
             return cell
-    raise LookupError(f"There is no code cell {label(given, 80)}; list_cells says which there are.")
+    raise LookupError(f"There is no code cell {label(given, 80)}. List the cells with list_cells.")
 
 
 def told(cell: Cell) -> dict[str, Any]:
@@ -77,12 +77,12 @@ def changed(source: str, old: str, new: str) -> str:
     """
     shown = redacted(source)
     if old and (times := shown.count(old)) != 1:
-        raise LookupError(f"`old` stands {times} times in the cell: it must stand there once.")
+        raise LookupError(f"`old` occurs {times} times in the cell. It must occur exactly once.")
     after = restored(shown.replace(old, new) if old else new.rstrip("\n"), source)
     if after == source:
-        raise LookupError("That changes nothing.")
+        raise LookupError("The change has no effect: the new source equals the current one.")
     if len(after) > SOURCE_CHARS:
-        raise LookupError(f"The cell would have {len(after):,} characters; {SOURCE_CHARS:,} are the most.")
+        raise LookupError(f"The cell would have {len(after):,} characters. The limit is {SOURCE_CHARS:,}.")
     return after
 
 
@@ -134,18 +134,21 @@ class EditCall(KernelCall):
 
     on_main_thread: ClassVar[bool] = False
     tool: ClassVar[str] = "edit_cell"
-    yes: ClassVar[tuple[str, str]] = ("Accept", "Write this into the cell; it is not run")
-    no_tip: ClassVar[str] = "The cell stays as it is; the agent is told and goes on"
-    question: ClassVar[str] = "Write this into the cell? [y]es, [n]o (and why): "
-    how: ClassVar[str] = "`%approve {call}` writes it; `%approve --refuse {call}` does not, and the agent is told."
-    approved_line: ClassVar[str] = "Accepted; the page writes it."
-    refused_line: ClassVar[str] = "Refused; the cell stays as it is."
-    refusal: ClassVar[str] = "The user did not want this change; the cell is as it was."
+    yes: ClassVar[tuple[str, str]] = ("Accept", "Change the cell without running it")
+    no_tip: ClassVar[str] = "Do not change the cell; the agent continues without the change"
+    question: ClassVar[str] = "Change the cell as shown? [y]es, [n]o (and why): "
+    how: ClassVar[str] = (
+        "Accept it with `%approve {call}`, or refuse it with `%approve --refuse {call}`; the agent then"
+        " continues without it."
+    )
+    approved_line: ClassVar[str] = "Accepted. The notebook page changes the cell."
+    refused_line: ClassVar[str] = "Refused. The cell was not changed."
+    refusal: ClassVar[str] = "The user refused this change; the cell was not changed."
     heads: ClassVar[dict[State, str]] = {
         "asked": "● The agent wants to change",
-        "approved": "● Is being changed:",
-        "running": "● Is being changed:",
-        "done": "✓ Changed, not run, and undone by Undo:",
+        "approved": "● Changing",
+        "running": "● Changing",
+        "done": "✓ Changed, not run (revert it with Undo):",
         "failed": "✗ Not changed:",
         "refused": "■ Refused, not changed:",
         "stopped": "■ Not changed:",

@@ -113,7 +113,7 @@ class _Recorder:
             if len(self.outcome.pictures) < PICTURES and len(raw) <= PICTURE_BYTES:
                 self.outcome.pictures.append(raw)
             else:
-                self.write(f"[a picture of {len(raw):,} bytes, not kept]\n")
+                self.write(f"[a picture of {len(raw):,} bytes was omitted]\n")
         elif text := data.get("text/plain"):
             self.write(f"{text}\n")
 
@@ -138,10 +138,10 @@ class _Recorder:
         self.outcome.error = "\n".join(lines)
 
     def refuse_input(self, *_: Any, **__: Any) -> str:
-        raise RuntimeError("Code of the agent can't ask with input(): write the value into the code.")
+        raise RuntimeError("The agent's code can't use input(). Write the value into the code.")
 
     def refuse_exit(self, *_: Any, **__: Any) -> None:
-        raise RuntimeError("Code of the agent can't end the kernel.")
+        raise RuntimeError("The agent's code can't stop the kernel.")
 
 
 class _Writer(io.TextIOBase):

@@ -41,9 +41,7 @@ from agentsvc_nb.wire.text import label
 _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}
 _OWN_SCHEMAS: Final = frozenset({"information_schema", "performance_schema", "pg_catalog", "mysql", "sys"})
 _SCHEMAS_LISTED: Final = 20
-_NO_TRANSACTION: Final = (
-    "This connection commits by itself (AUTOCOMMIT), so a query can't be rolled back: nothing was run."
-)
+_NO_TRANSACTION: Final = "This connection uses AUTOCOMMIT, so a query can't be rolled back; nothing was run."
 
 
 def of(bind: Engine | Connection) -> Database:
@@ -149,11 +147,13 @@ _MODULES: Final = "SELECT name FROM pragma_module_list"
 _JSON_TABLES: Final = ("json_each", "json_tree")
 _LIMITS: Final = {sqlite3.SQLITE_LIMIT_LENGTH: 100_000, sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500}
 """`replace`, `instr`, GLOB and LIKE take as long as both texts multiplied: at these lengths a fraction of a second."""
-_TOO_LARGE: Final = "A value has over 100,000 bytes, which is the most that a query may read or make here."
+_TOO_LARGE: Final = "A value exceeds 100,000 bytes, the limit for values that a query reads or creates."
 _STEPS: Final = 100
 """The number of SQLite's steps after which it asks whether to continue. A step with long texts takes long."""
 _JOINS: Final = re.compile(r"\b(?:natural|using)\b", re.IGNORECASE)
-_WRITE_ON: Final = "Write the join with ON: NATURAL and USING are not possible where some columns are not offered."
+_WRITE_ON: Final = (
+    "Write the join with ON. NATURAL and USING are not allowed, because the user does not share some columns."
+)
 
 
 class Sqlite(AnyDatabase):
@@ -257,7 +257,7 @@ class _SqliteJudge:
         # SQLite reports a common table expression without a column, and reports separately what the expression reads.
         if not column and name not in self._known and not name.startswith("sqlite_"):
             return sqlite3.SQLITE_OK
-        self._refusal = f"There is no table {label(table, 80)}: database_schema lists the tables."
+        self._refusal = f"There is no table {label(table, 80)}. List the tables with database_schema."
         return sqlite3.SQLITE_DENY
 
 
@@ -353,7 +353,7 @@ _STABLE: Final = frozenset(_STABLE_NAMES.split())
 """Functions of PostgreSQL that depend on the clock, a setting or chance, and read no table."""
 _LARGE: Final = frozenset({"repeat", "lpad", "rpad"})
 """Functions that can return a gigabyte, which the kernel would have to hold in memory."""
-_HIDDEN: Final = "The query reads a table that the user does not offer: database_schema lists the tables."
+_HIDDEN: Final = "The query reads a table that the user does not share. List the tables with database_schema."
 _WORDS: Final = re.compile(r"[^\W\d]\w*")
 
 
@@ -382,7 +382,7 @@ def _check_role(connection: Connection) -> None:
     for name in connection.exec_driver_sql(_POWER).scalars():
         raise ApprovalNeeded(f"The role of this connection can do more than read ({label(name, 80)}).")
     for name in connection.exec_driver_sql(_WRITABLE).scalars():
-        raise ApprovalNeeded(f"The role of this connection may write ({label(name, 80)}).")
+        raise ApprovalNeeded(f"The role of this connection can write ({label(name, 80)}).")
 
 
 def _functions_to_ask_for(connection: Connection) -> set[str]:
@@ -427,7 +427,9 @@ def _check_relations(connection: Connection, before: set[int], rules: Rules, app
             if relation not in before:
                 raise ApprovalNeeded(f"The query reads {named}.")
         elif column is not None and readable and is_withheld(column, rules):
-            raise ApprovalNeeded(f"This role may read the column {label(column, 80)} of {named}, which you withhold.")
+            raise ApprovalNeeded(
+                f"The database role can read the column {label(column, 80)} of {named}, which you do not share."
+            )
 
 
 def _is_system(schema: str) -> bool:

@@ -29,7 +29,7 @@ LOOKED_AHEAD: Final = 2_000
 """The number of characters after the shown part that we search for secrets, because one may begin before the cut."""
 BYTES: Final = 16_000
 """The maximum size of one description in bytes."""
-MASKED: Final = "[masked: its name]"
+MASKED: Final = "[masked because of its name]"
 _SHELLS_OWN: Final = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
 _SCALARS: Final = (str, bytes, bool, int, float, complex, type(None))
 Described = dict[str, Any]
@@ -77,7 +77,7 @@ def description(name: str, variables: Mapping[str, Any], rules: Rules) -> Descri
     """
     found = user_variables(variables, rules)
     if name not in found:
-        raise LookupError(f"There is no variable {label(name, 80)}; list_variables says which there are.")
+        raise LookupError(f"There is no variable {label(name, 80)}. List the variables with list_variables.")
     value = found[name]
     told: Described = {"name": name, **_kind(value)}
     if is_secret_name(name):

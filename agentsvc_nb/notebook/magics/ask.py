@@ -33,8 +33,7 @@ KERNEL: Final = ("off", "look", "ask")
 """The values of `kernel.desk.KernelMode`, which is slow to import."""
 _OFFLINE: Final = "offline"
 _WITHOUT_CODE: Final = (
-    "No cell is proposed: --code needs a language model (%agentsvc model), and the offline agent has answered, which"
-    " computes and writes no code."
+    "No cell is proposed, because the offline agent cannot write code. Choose a language model with %agentsvc model."
 )
 _LISTED: Final = re.compile(r"list\[\s*(\w+)\s*\]")
 _EXCLUSIVE: Final = (
@@ -53,29 +52,27 @@ def _check(args: argparse.Namespace) -> None:
     given = {f"--{name.replace('_', '-')}" for name, value in vars(args).items() if value}
     for one, others in _EXCLUSIVE:
         if one in given and (clash := [other for other in others if other in given]):
-            raise AskError(f"{one} and {clash[0]} exclude each other; nothing was sent.", "Give one of them.")
+            raise AskError(f"{one} and {clash[0]} cannot be combined; nothing was sent.", "Use only one of them.")
 
 
 @magics_class
 class Ask(MagicsGroup):
     """Ask an agent from a cell. `%config Ask` shows and sets the options below."""
 
-    live = Bool(None, allow_none=True, help="Show the answer while it is written; None: where a browser shows it.").tag(
+    live = Bool(None, allow_none=True, help="Show the answer while the model writes it; None: only in a browser.").tag(
         config=True
     )
-    reuse = Bool(True, help="Show a known run again the first time that its cell runs in a kernel.").tag(config=True)
+    reuse = Bool(True, help="Show the stored answer when a cell runs for the first time in a kernel.").tag(config=True)
     background = Bool(False, help="Ask in the background, as with --bg.").tag(config=True)
     model = Unicode("", help="The model to ask, as with --model; empty: the service's default.").tag(config=True)
-    effort = Enum(EFFORTS, None, allow_none=True, help="How much thought, as with --effort.").tag(config=True)
+    effort = Enum(EFFORTS, None, allow_none=True, help="How much the model thinks, as with --effort.").tag(config=True)
     kernel = Enum(KERNEL, "off", help="What the agent may do in this kernel, as with --kernel.").tag(config=True)
-    kernel_rows = Int(5, min=0, help="How many rows of a variable the agent is shown; 0: no values at all.").tag(
+    kernel_rows = Int(5, min=0, help="How many rows of a variable the agent sees; 0: no values.").tag(config=True)
+    kernel_hidden = List(Unicode(), help="Columns and variables to hide from the agent; * and ? are wildcards.").tag(
         config=True
     )
-    kernel_hidden = List(
-        Unicode(), help="Columns and variables that are not mentioned to the agent; * and ? stand for letters."
-    ).tag(config=True)
 
-    connection = Unicode("", help="The database connection that the agent may ask, as with --connection.").tag(
+    connection = Unicode("", help="The database connection that the agent may query, as with --connection.").tag(
         config=True
     )
 
@@ -87,8 +84,13 @@ class Ask(MagicsGroup):
 
     @takes(
         line_cell_magic,
-        arg("question", nargs="?", metavar="QUESTION", help="in `%%ask` on one line: the question, after the options"),
-        group("what goes along"),
+        arg(
+            "question",
+            nargs="?",
+            metavar="QUESTION",
+            help="only for `%%ask` on one line: the question, after the options",
+        ),
+        group("attachments"),
         arg("-f", "--file", metavar="PATH", action="append", default=[], help="attach a file; repeat for more"),
         arg("--df", metavar="NAME", action="append", default=[], help="attach a DataFrame as CSV; repeat for more"),
         arg("--image", metavar="NAME", action="append", default=[], help="attach a figure, a picture or its file"),
@@ -98,44 +100,46 @@ class Ask(MagicsGroup):
             nargs="?",
             const="ask",
             choices=KERNEL,
-            help="let the agent look at this kernel's variables, and (ask) run code that you approve",
+            help="look: let the agent see this kernel's variables; ask: also run code that you approve",
         ),
         arg(
             "--connection",
             metavar="NAME",
-            help="let the agent read from this DuckDB or SQLAlchemy connection: its tables, and SELECTs",
+            help="let the agent query this DuckDB or SQLAlchemy connection with SELECT",
         ),
-        group("what comes back"),
+        group("answer"),
         arg("-o", "--out", metavar="NAME", help="variable for the answer (also `_`); `.df` is the computed table"),
-        arg("--schema", metavar="NAME", help="what `.data` is to be: a pydantic model, list[Model] or a JSON Schema"),
+        arg("--schema", metavar="NAME", help="the schema of `.data`: a pydantic model, list[Model] or a JSON Schema"),
         arg(
-            "--code", action="store_true", help="propose the next cell, by a language model; it is never run by itself"
+            "--code",
+            action="store_true",
+            help="let a language model propose the next cell, which never runs automatically",
         ),
         arg(
             "--fix",
             action="store_true",
-            help="propose a change of the last cell that failed; it is never run by itself",
+            help="propose a correction of the last cell that failed; it never runs automatically",
         ),
-        arg("--edit", metavar="CELL", help="propose a change of the cell with this number, as [3]"),
-        group("which model"),
-        arg("--model", metavar="NAME", help="ask this one of the service's models, which `%%agentsvc model` lists"),
-        arg("--effort", choices=EFFORTS, help="how much thought the model is to give it"),
-        group("how it runs"),
+        arg("--edit", metavar="CELL", help="propose a change of the cell with this number, such as 3"),
+        group("model"),
+        arg("--model", metavar="NAME", help="the model to ask; `%%agentsvc model` lists the models"),
+        arg("--effort", choices=EFFORTS, help="how much the model thinks"),
+        group("run"),
         arg("-c", "--chat", metavar="ID", help="ask in this chat"),
         arg("--new-chat", action="store_true", help="begin a new chat and stay in it"),
-        arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: until the chat is free"),
-        arg("--bg", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
+        arg("--on-busy", choices=["reject", "wait"], default="reject", help="wait: wait until the chat is free"),
+        arg("--bg", action="store_true", help="run in the background; `_` is a future"),
         arg(
             "--each",
             metavar="NAME",
-            help="ask it of each row of a DataFrame, or of a file's table; {{column}} is the value",
+            help="ask for each row of a DataFrame or of a table file; {{column}} inserts a value",
         ),
-        arg("--key", metavar="COLUMN", help="--each: the column that tells the rows apart"),
-        arg("--at-once", type=int, default=8, metavar="N", help="--each: how many rows at once (8)"),
-        arg("--max-cents", type=float, metavar="CENTS", help="what the run may cost; --each: all rows together"),
-        arg("--fresh", action="store_true", help="ask anew even if this cell's run is known"),
-        arg("--no-raise-error", action="store_true", help="a failed run does not fail the cell"),
-        arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the run then goes on by itself"),
+        arg("--key", metavar="COLUMN", help="--each: the column that identifies the rows"),
+        arg("--at-once", type=int, default=8, metavar="N", help="--each: how many rows to ask at once (default: 8)"),
+        arg("--max-cents", type=float, metavar="CENTS", help="the cost limit of the run; --each: of all rows together"),
+        arg("--fresh", action="store_true", help="start a new run even if this cell has a stored answer"),
+        arg("--no-raise-error", action="store_true", help="do not fail the cell if the run fails"),
+        arg("--timeout", type=float, metavar="SECONDS", help="stop waiting after this time; the run continues"),
     )
     def ask(self, line: str, cell: str | None = None) -> Any:
         """Ask the agent what the cell says, and watch it work. {{name}} inserts a variable's text. `%ask` asks on one
@@ -151,7 +155,10 @@ class Ask(MagicsGroup):
             args = leading(self.ask, line, self.shell.user_ns)
             cell = args.question or ""
         elif (args := parse(self.ask, line, self.shell.user_ns)).question:
-            raise AskError("`%%ask` asks what stands below its line; nothing was sent.", "Begin the question there.")
+            raise AskError(
+                "The question of `%%ask` must begin below its first line; nothing was sent.",
+                "Move the question to the next line.",
+            )
         args.bg = args.bg or (self.background and not args.each)
         _check(args)
         if args.each:
@@ -221,8 +228,8 @@ class Ask(MagicsGroup):
         of = listed[1] if listed else name
         if of not in variables:
             raise AskError(
-                f"--schema {name}: there is no variable `{label(of, 80)}`; nothing was sent.",
-                "Define a pydantic model, list[Model] or a JSON Schema of that name.",
+                f"--schema {name}: the variable `{label(of, 80)}` does not exist; nothing was sent.",
+                "Define a pydantic model or a JSON Schema with that name.",
             )
         return AnswerShape(name, list[variables[of]] if listed else variables[of])  # type: ignore[valid-type]
 
@@ -231,7 +238,7 @@ class Ask(MagicsGroup):
         offer = self.context.kernel_offer(args.kernel, args.connection, between=between)
         if offer is not None and between and self.context.mode == "terminal":
             raise AskError(
-                "In a terminal nothing can run in the background beside what you type; nothing was sent.",
+                "In a terminal, the agent can't use the kernel from the background; nothing was sent.",
                 "Ask without --bg, or with `--kernel off`.",
             )
         return offer
@@ -275,10 +282,10 @@ class Ask(MagicsGroup):
     def _propose(self, answer: CellAnswer) -> None:
         """Insert the answer's code as the next cell, without running it; print a line if there is none."""
         if answer.code is not None and (invisible := forbidden(answer.code)):
-            print(f"The code of the answer has invisible characters ({invisible}); no cell is proposed.")
+            print(f"The code in the answer contains invisible characters ({invisible}); no cell is proposed.")
         elif answer.code is not None:
             self.shell.set_next_input(answer.code)
         elif answer.run.model == _OFFLINE:
             print(_WITHOUT_CODE)
         else:
-            print("The answer holds no Python code block; no cell is proposed.")
+            print("The answer contains no Python code block; no cell is proposed.")

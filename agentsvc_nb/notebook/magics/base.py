@@ -88,8 +88,9 @@ class MagicsContext:
             self._kernel.watch()
         if connection and self.mode == "static" and not host.asker(self.shell):
             raise AskError(
-                f"--connection {connection}: nobody is at this notebook, so no database is asked; nothing was sent.",
-                "Run it where somebody is, or ask without --connection.",
+                f"--connection {connection}: the notebook runs without a user who can approve queries;"
+                " nothing was sent.",
+                "Run the notebook interactively, or ask without --connection.",
             )
         database = None
         if connection:
@@ -289,7 +290,9 @@ def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = F
         raise AskError(f"{error}; nothing was sent.", f"`?{magic.__name__}` shows the options.") from None
     name = getattr(args, "out", None)
     if name is not None and not name.isidentifier():
-        raise AskError(f"-o {name}: that is no name for a variable; nothing was sent.", "Use letters and digits.")
+        raise AskError(
+            f"-o {name}: this is not a valid variable name; nothing was sent.", "Use letters, digits and underscores."
+        )
     return args
 
 
@@ -311,7 +314,7 @@ def _options_and_rest(magic: Any, line: str) -> list[str]:
     return [*options, "--", line] if line else options
 
 
-_OUT: Final = arg("-o", "--out", metavar="NAME", help="variable for what comes of it; of a table, the DataFrame")
+_OUT: Final = arg("-o", "--out", metavar="NAME", help="variable for the result; for a table, the DataFrame")
 _NO_RAISE: Final = arg("--no-raise-error", action="store_true", help="show a failure without failing the cell")
 
 

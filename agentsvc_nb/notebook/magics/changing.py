@@ -21,7 +21,7 @@ _TRACEBACK_CHARS: Final = 20_000
 _RUNS_CELLS: Final = "run_code"
 """IPython's function that executes a cell. The frames after it in a traceback belong to the cell."""
 _KEPT: Final = 1_000
-_WHOLE: Final = "and answer with the whole cell as it should be."
+_WHOLE: Final = "and answer with the whole new cell."
 _FIX: Final = f"Correct the cell that failed, in {LAST_ERROR_FILE} with its traceback, {_WHOLE}"
 _EDIT: Final = f"Improve the cell in {CELL_FILE}, {_WHOLE}"
 """Each is one sentence, because the offline agent answers sentence by sentence and should refuse only once."""
@@ -54,8 +54,8 @@ class CellHistory:
         if number.isdecimal() and (cell := self._cells.get(int(number))):
             return cell
         raise AskError(
-            f"--edit {label(given, 40)}: no cell of that number has run here; nothing was sent.",
-            "Give the number in the brackets next to a cell that has run.",
+            f"--edit {label(given, 40)}: no cell with this number has run in this kernel; nothing was sent.",
+            "Use the number in the brackets next to a cell that has run.",
         )
 
     def last_failed(self, option: str) -> tuple[Cell, BaseException]:
@@ -102,7 +102,7 @@ def target(args: argparse.Namespace, cells: CellHistory) -> Cell | None:
 def message(args: argparse.Namespace, typed: str) -> str:
     """Return the message: the typed text, or a default for the option."""
     default, file = (_FIX, LAST_ERROR_FILE) if args.fix else (_EDIT, CELL_FILE)
-    return f"{typed}\n\nEdit the cell in {file} so, {_WHOLE}" if typed.strip() else default
+    return f"{typed}\n\nEdit the cell in {file} accordingly, {_WHOLE}" if typed.strip() else default
 
 
 def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapping[str, str]) -> AttachedFile:
@@ -125,19 +125,19 @@ def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
     from agentsvc_nb.wire.text import forbidden
 
     if code is None:
-        return print("The answer holds no Python code block; no change is proposed.")
+        return print("The answer contains no Python code block; no change is proposed.")
     try:
         after = edits.restored(code, cell.source)
     except LookupError:
-        return print("The answer leaves out a value that was masked; no change is proposed. Its code stands above.")
+        return print("The answer omits a masked value; no change is proposed. See its code above.")
     if invisible := forbidden("".join(set(after) - set(cell.source))):
-        return print(f"The code of the answer has invisible characters ({invisible}); no change is proposed.")
+        return print(f"The code in the answer contains invisible characters ({invisible}); no change is proposed.")
     if after.strip() == cell.source.strip():
-        return print("The answer leaves the cell as it is.")
+        return print("The answer does not change the cell.")
     area, page = outputs.output(context.shell, context.mode), context.pages.here()
     if context.mode == "live" and cell.id and page.is_there(while_busy=False):
         Proposal(area, cell, after, page)
     else:
-        area.keep(proposal_bundle("● A change is proposed, and stands below, not run:", cell, after))
+        area.keep(proposal_bundle("● Proposed change, inserted as the next cell and not run:", cell, after))
         context.shell.set_next_input(after)
     return None

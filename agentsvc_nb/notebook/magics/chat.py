@@ -29,7 +29,7 @@ _NUMBERS: Final = {
     "raise": (2, 2),
 }
 """The minimum and maximum number of arguments of each action."""
-_MISSING: Final = {"raise": "The run or its new limit in cents is missing."}
+_MISSING: Final = {"raise": "The run or its new limit in cents is missing; nothing was sent."}
 
 
 def _cents(given: str) -> float:
@@ -38,7 +38,7 @@ def _cents(given: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= CENTS_MAX:
-        wanted = f"a number of cents over 0 and at most {CENTS_MAX:,}"
+        wanted = f"a number of cents that is more than 0 and at most {CENTS_MAX:,}"
         raise AskError(f"{given!r} is not {wanted}; nothing was sent.", "For example: `%runs raise last 100`")
     return found
 
@@ -53,16 +53,28 @@ class RunsMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["show", "attach", "cancel", "resume", "raise", "undo", "redo", "wait"],
-            help="show one as it stands; attach: follow it again; cancel; resume: go on with one that failed because"
-            " its model was unavailable or it reached a limit; raise what an active one may cost; undo: bring the files"
-            " that it changed back to what they were before it; redo: bring back what undo took back; wait until it has"
-            " ended (all active ones when none is named)",
+            help=(
+                "show: show a run; attach: follow a run again; cancel: stop a run; resume: continue a run that"
+                " failed because its model was unavailable or it reached a limit; raise: raise the cost"
+                " limit of an active run; undo: revert the files that a run changed; redo: revert an"
+                " undo; wait: wait until runs have ended (default: all active runs)"
+            ),
         ),
-        arg("runs", nargs="*", metavar="RUN", help="ids, or their beginnings, or `last`; raise: one, and the cents"),
-        arg("--all", action="store_true", help="the runs of all notebooks of this machine"),
-        arg("--max-cents", type=float, metavar="N", help="resume: what the run may cost; default: as before"),
-        arg("--force", action="store_true", help="undo, redo: also change files that were changed since"),
-        arg("--timeout", type=float, metavar="SECONDS", help="wait or attach for so long; the run then goes on"),
+        arg(
+            "runs",
+            nargs="*",
+            metavar="RUN",
+            help="ids, beginnings of ids, or `last`; raise: one run and a number of cents",
+        ),
+        arg("--all", action="store_true", help="list the runs of all notebooks on this machine"),
+        arg("--max-cents", type=float, metavar="N", help="resume: the cost limit; default: unchanged"),
+        arg("--force", action="store_true", help="undo, redo: also overwrite files that were changed later"),
+        arg(
+            "--timeout",
+            type=float,
+            metavar="SECONDS",
+            help="wait, attach: stop waiting after this time; the run continues",
+        ),
     )
     def runs(self, args: argparse.Namespace) -> Any:
         """List this notebook's runs with their cost; or show, follow, stop, resume, undo, wait for or raise one.
@@ -76,10 +88,11 @@ class RunsMagics(MagicsGroup):
         least, most = _NUMBERS.get(args.action, (0, 99))
         if not least <= len(runs) <= most:
             raise AskError(
-                _MISSING.get(args.action, "The run is missing.")
+                _MISSING.get(args.action, "The run is missing; nothing was sent.")
                 if len(runs) < least
-                else f"Too many: expected {most}.",
-                f"For example: `%runs {args.action} last{' 100' * (args.action == 'raise')}`; `%runs` lists them.",
+                else f"Too many runs: expected at most {most}; nothing was sent.",
+                f"For example: `%runs {args.action} last{' 100' * (args.action == 'raise')}`. List the runs"
+                " with `%runs`.",
             )
         match args.action:
             case "show":
@@ -108,15 +121,20 @@ class ApproveMagics(MagicsGroup):
 
     @command(
         line_magic,
-        arg("call", nargs="?", metavar="CALL", help="the call, or its run where just one of its calls waits"),
-        arg("--refuse", action="store_true", help="no: the tool is not called, and the agent is told"),
-        arg("--reason", metavar="TEXT", default="", help="--refuse: what the agent is told"),
-        arg("--input", metavar="NAME", help="a dict: call the tool with it instead of the agent's arguments"),
-        arg("--for", dest="lasts", choices=["run", "hour"], help="approve all its calls in this run, or for an hour"),
+        arg("call", nargs="?", metavar="CALL", help="the call, or its run if exactly one of its calls waits"),
+        arg("--refuse", action="store_true", help="refuse the call; the agent continues without it"),
+        arg("--reason", metavar="TEXT", default="", help="--refuse: the reason to send to the agent"),
+        arg("--input", metavar="NAME", help="a dict: call the tool with these arguments instead of the agent's"),
+        arg(
+            "--for",
+            dest="lasts",
+            choices=["run", "hour"],
+            help="also approve the tool's further calls in this run, or for an hour",
+        ),
         arg("--folder", metavar="PATH", help="--for: only calls for files in this folder"),
         arg("--standing", action="store_true", help="list what you approved with --for"),
-        arg("--revoke", metavar="ID", help="end one of those approvals"),
-        arg("--all", action="store_true", help="list those of all notebooks of this machine"),
+        arg("--revoke", metavar="ID", help="revoke one of those approvals"),
+        arg("--all", action="store_true", help="list the waiting calls of all notebooks on this machine"),
     )
     def approve(self, args: argparse.Namespace) -> Any:
         """List the calls that wait for your approval, with their exact input; or approve or refuse one.
@@ -127,7 +145,9 @@ class ApproveMagics(MagicsGroup):
         from agentsvc_nb.notebook import commands
 
         if args.folder and not args.lasts:
-            raise AskError("--folder goes with --for; nothing was sent.", "For example: `--for hour --folder reports`")
+            raise AskError(
+                "--folder is only valid with --for; nothing was sent.", "For example: `--for hour --folder reports`"
+            )
         if args.call:
             return commands.approve(
                 self.session,
@@ -150,7 +170,7 @@ class ApproveMagics(MagicsGroup):
         found = self.shell.user_ns.get(name)
         if not isinstance(found, dict):
             raise AskError(
-                f"--input {label(name, 80)}: there is no dict of that name; nothing was sent.",
+                f"--input {label(name, 80)}: there is no dict with this name; nothing was sent.",
                 "Change a copy of the arguments: `%approve -o calls`, then `changed = calls['input'][0] | {...}`.",
             )
         return dict(found)
@@ -166,18 +186,25 @@ class FilesMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["browse", "put", "get", "preview", "gallery", "versions", "restore"],
-            help="look through them; upload files; download some; look at the beginning of one; see the pictures; list"
-            " the versions of one; bring an earlier version back",
+            help=(
+                "browse: browse the files; put: upload files; get: download files; preview: show the beginning"
+                " of a file; gallery: show the pictures; versions: list the versions of a file; restore:"
+                " restore an earlier version"
+            ),
         ),
         arg(
             "paths",
             nargs="*",
             metavar="PATH",
-            help="put: your files, folders or globs; get: paths of the table, names or globs; preview: one of them; "
-            "gallery: a glob; versions: one of them; restore: one of them, and a version other than the one before",
+            help=(
+                "put: local files, folders or globs; get: paths, names or globs; gallery: a glob; preview,"
+                " versions: one path; restore: one path and a version (default: the previous one)"
+            ),
         ),
-        arg("--to", metavar="PLACE", default=".", help="get: the folder to put it in; or, of one file, its new name"),
-        arg("-f", "--force", action="store_true", help="get: replace a file that is there with other content"),
+        arg(
+            "--to", metavar="PLACE", default=".", help="get: the folder to download to; for one file, also its new name"
+        ),
+        arg("-f", "--force", action="store_true", help="get: replace an existing file that has other content"),
     )
     def files(self, args: argparse.Namespace) -> Any:
         """List the files of this notebook's chat; or upload, download, view files, or restore an earlier version.
@@ -205,8 +232,11 @@ class FilesMagics(MagicsGroup):
                 return commands.files_versions(session, _one(paths, "versions", "list the versions of"))
             case "restore":
                 if len(paths) not in (1, 2):
-                    hint = "For example: `%files restore reports/plan.md 1`; `%files versions PATH` lists the versions."
-                    raise AskError("Name one file to restore, and at most one version.", hint)
+                    hint = (
+                        "For example: `%files restore reports/plan.md 1`. List the versions with"
+                        " `%files versions PATH`."
+                    )
+                    raise AskError("Expected one file and at most one version; nothing was restored.", hint)
                 return QuotedText(commands.files_restore(session, *paths))
         return commands.files(session)
 
@@ -214,14 +244,17 @@ class FilesMagics(MagicsGroup):
         from agentsvc_nb.notebook import commands
 
         if not paths:
-            raise AskError("Name one file to get.", "For example: `%files get reports/plan.md --to downloads`")
+            raise AskError(
+                "The path of the file is missing; nothing was downloaded.",
+                "For example: `%files get reports/plan.md --to downloads`",
+            )
         wanted = commands.files_matching(self.session, paths)
         if len(wanted) > 1:
             to = f"{to}/"  # a folder, even if its name looks like a file's
         got = [commands.files_get(self.session, path, to, force=force) for path in wanted]
         for file in got:
             if file.same:
-                print(f"{file.path} is there already, with the same content.")
+                print(f"{file.path} already exists with the same content.")
         return str(got[0].path) if len(got) == 1 else [str(file.path) for file in got]
 
     @command(
@@ -241,5 +274,7 @@ class FilesMagics(MagicsGroup):
 
 def _one(paths: list[str], action: str, purpose: str | None = None) -> str:
     if len(paths) != 1:
-        raise AskError(f"Name one file to {purpose or action}.", f"For example: `%files {action} reports/plan.md`")
+        raise AskError(
+            f"Expected exactly one file to {purpose or action}.", f"For example: `%files {action} reports/plan.md`"
+        )
     return str(paths[0])

@@ -37,8 +37,8 @@ def _advise(result: Any) -> None:
     """Suggest `%agentsvc` after a cell with `!agentsvc` that the shell does not find. IPython calls this."""
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
-    does = "`!agentsvc` is not found, because the kernel's environment is not on the shell's path. In a notebook"
-    print(in_bold(f"{does} `%agentsvc` does it; the command itself is `!{shlex.quote(sys.executable)} -m agentsvc_nb`"))
+    does = "The shell does not find `agentsvc`, because the kernel's environment is not on its path. In a notebook, use"
+    print(in_bold(f"{does} `%agentsvc`, or run the command with `!{shlex.quote(sys.executable)} -m agentsvc_nb`"))
 
 
 _COMMAND: Final = re.compile(r"^\s*!\s*agentsvc\b", re.MULTILINE)
@@ -63,23 +63,38 @@ class ConnectionMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["open", "connect", "chat", "project", "model", "rules", "sent", "mcp"],
-            help="open: a link to the chat's page, signed in; connect: use the service at URL, or `local`; chat,"
-            " project: ask there from now on; model: list the models, or choose one; rules: list those of the project,"
-            " or remove one; sent: what a run sent to models; mcp: servers whose tools the embedded service may use",
+            help=(
+                "open: show a link that opens the chat's page; connect: use the service at URL, or `local` for"
+                " the embedded one; chat, project: use another chat or project; model: list the models, or"
+                " choose one; rules: list the project's rules, or remove one; sent: show what a run"
+                " sent to models; mcp: list, add or remove MCP servers of the embedded service"
+            ),
         ),
         arg(
             "where",
             nargs="*",
             metavar="WHERE",
-            help="connect: such as https://agents.example.com; chat: an id; project: an id or name, nothing for none;"
-            " model: such as anthropic:claude-sonnet-4-6; rules: remove NUMBER; sent: a run; mcp: list, remove NAME,"
-            " add NAME URL, or add NAME -- COMMAND",
+            help="connect: such as https://agents.example.com; chat: an id; project: an id or name, or nothing for no"
+            " project; model: such as anthropic:claude-sonnet-4-6; rules: remove NUMBER; sent: a run; mcp: list,"
+            " remove NAME, add NAME URL, or add NAME -- COMMAND",
         ),
-        arg("--save-key", action="store_true", help="connect: ask for the key and keep it in the system's keyring"),
-        arg("--create", action="store_true", help="project: make it if there is none of that name"),
-        arg("--key", action="store_true", help="mcp add, model: ask for its key, also if one is kept, and keep it"),
-        arg("--key-as", metavar="VARIABLE", help="mcp add: ask for it, and give it to the command in this variable"),
-        arg("--trust", action="store_true", help="mcp add: what it says only reads is called without approval"),
+        arg("--save-key", action="store_true", help="connect: ask for the key and store it in the system's keyring"),
+        arg("--create", action="store_true", help="project: create the project if it does not exist"),
+        arg(
+            "--key",
+            action="store_true",
+            help="mcp add, model: ask for the key and store it, even if one is already stored",
+        ),
+        arg(
+            "--key-as",
+            metavar="VARIABLE",
+            help="mcp add: ask for the key, and pass it to the command in this environment variable",
+        ),
+        arg(
+            "--trust",
+            action="store_true",
+            help="mcp add: call the tools that the server declares read-only without approval",
+        ),
         read=with_command,
     )
     def agentsvc(self, args: argparse.Namespace) -> Any:
@@ -102,13 +117,21 @@ class ConnectionMagics(MagicsGroup):
                     return commands.rules(session)
                 case ["remove", number]:
                     return commands.rules_remove(session, number)
-            raise AskError("Give nothing, or the rule to remove.", "For example: `%agentsvc rules remove 2`")
+            raise AskError(
+                "The arguments of `rules` are not valid; nothing was changed.",
+                "For example: `%agentsvc rules remove 2`",
+            )
         if len(args.where) > 1 or args.command:
-            raise AskError("Too many arguments: expected one name; nothing was changed.", "Quote a name with spaces.")
+            raise AskError(
+                "Too many arguments: expected at most one; nothing was changed.",
+                "Put a name with spaces in quotation marks.",
+            )
         where: Any = args.where[0] if args.where else None
         if where is None and args.action in _EXAMPLES:
             what, example = _EXAMPLES[args.action]
-            raise AskError(f"The {what} is missing.", f"For example: `%agentsvc {args.action} {example}`")
+            raise AskError(
+                f"The {what} is missing; nothing was sent.", f"For example: `%agentsvc {args.action} {example}`"
+            )
         match args.action:
             case "connect":
                 return commands.connect(session, where, host.asker(self.shell), keep_key=args.save_key)
@@ -152,13 +175,16 @@ class ConnectionMagics(MagicsGroup):
                     key_as=args.key_as,
                     ask_key=ask_key,
                 )
-        raise AskError("Say which server.", "For example: `%agentsvc mcp add tickets https://tickets.example/mcp`")
+        raise AskError(
+            "The name of the MCP server is missing; nothing was changed.",
+            "For example: `%agentsvc mcp add tickets https://tickets.example/mcp`",
+        )
 
     @command(
         line_magic,
         arg("action", nargs="?", choices=["send"], help="send a report; without it, list yours"),
         arg("words", nargs="*", metavar="WORDS", help="send: what happened, in quotes"),
-        arg("-e", "--error", action="store_true", help="send: it is about the last error of this notebook"),
+        arg("-e", "--error", action="store_true", help="send: report the last error of this notebook"),
     )
     def feedback(self, args: argparse.Namespace) -> Any:
         """List your reports to the service's team and its replies; or send one, also about the last error.
@@ -180,7 +206,12 @@ class ToolsMagics(MagicsGroup):
 
     @command(
         line_magic,
-        arg("tool", nargs="*", metavar="TOOL", help="say what this one does and takes; `form TOOL`: a form to fill in"),
+        arg(
+            "tool",
+            nargs="*",
+            metavar="TOOL",
+            help="describe this tool and its input; `form TOOL`: show a form for its input",
+        ),
     )
     def tools(self, args: argparse.Namespace) -> Any:
         """List the service's tools; or show the input of one, or a form to fill in and run it.
@@ -196,12 +227,20 @@ class ToolsMagics(MagicsGroup):
                 return commands.ToolForm(name, session=self.session)
             case [name]:
                 return commands.tools_describe(self.session, name)
-        raise AskError("Name one tool.", "For example: `%tools form create_images`; `%tools` lists them.")
+        raise AskError(
+            "Expected the name of exactly one tool.",
+            "For example: `%tools form create_images`. List the tools with `%tools`.",
+        )
 
     @command(
         cell_magic,
         arg("tool", help="name of the tool, such as web_search"),
-        arg("--timeout", type=float, metavar="SECONDS", help="where it becomes a job: watch for so long"),
+        arg(
+            "--timeout",
+            type=float,
+            metavar="SECONDS",
+            help="for a tool that runs as a job: stop waiting after this time",
+        ),
     )
     def tool(self, args: argparse.Namespace, cell: str) -> Any:
         """Call a tool with the cell as its input: JSON, or `key: value` lines in which dots nest.
@@ -228,8 +267,8 @@ class JobsMagics(MagicsGroup):
     @command(
         cell_magic,
         arg("tool", help="name of the tool, such as create_images"),
-        arg("--bg", action="store_true", help="go on with other cells meanwhile; `_` is a future"),
-        arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the job then goes on by itself"),
+        arg("--bg", action="store_true", help="run in the background; `_` is a future"),
+        arg("--timeout", type=float, metavar="SECONDS", help="stop waiting after this time; the job continues"),
     )
     def job(self, args: argparse.Namespace, cell: str) -> Any:
         """Run a tool as a job with the cell as its input: JSON, or `key: value` lines in which dots nest.
@@ -259,11 +298,13 @@ class JobsMagics(MagicsGroup):
             "action",
             nargs="?",
             choices=["watch", "show", "cancel"],
-            help="a bar for each until all have ended; show one and what it made; cancel",
+            help=(
+                "watch: show the progress until all jobs have ended; show: show a job and its result; cancel: stop jobs"
+            ),
         ),
-        arg("jobs", nargs="*", metavar="JOB", help="ids as the table has them, their beginnings, or `last`"),
-        arg("--bg", action="store_true", help="watch: go on with other cells meanwhile; each bar has a Cancel button"),
-        arg("--timeout", type=float, metavar="SECONDS", help="watch for so long; the jobs then go on"),
+        arg("jobs", nargs="*", metavar="JOB", help="ids, beginnings of ids, or `last`"),
+        arg("--bg", action="store_true", help="watch: run in the background; each job has a Cancel button"),
+        arg("--timeout", type=float, metavar="SECONDS", help="watch: stop waiting after this time; the jobs continue"),
     )
     def jobs(self, args: argparse.Namespace) -> Any:
         """List this notebook's jobs; or watch several at once, show or stop one.
@@ -274,7 +315,10 @@ class JobsMagics(MagicsGroup):
 
         session, jobs = self.session, args.jobs
         if args.action in ("show", "cancel") and not jobs:
-            raise AskError("The job is missing.", f"For example: `%jobs {args.action} last`; `%jobs` lists them.")
+            raise AskError(
+                "The job is missing; nothing was sent.",
+                f"For example: `%jobs {args.action} last`. List the jobs with `%jobs`.",
+            )
         match args.action:
             case "watch" if args.bg:
                 return commands.watch_in_background(session, self.context.jobs_screen(), jobs, timeout=args.timeout)

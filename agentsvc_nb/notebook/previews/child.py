@@ -37,10 +37,10 @@ def _decode(decoder: str, path: str) -> dict[str, Any]:
     except CannotDecode as error:
         return {"error": str(error)}
     except MemoryError:
-        return {"error": "It needs more than 1 GB of memory to be shown."}
+        return {"error": "The preview would need more than 1 GB of memory."}
     except Exception as error:  # decoders raise many types of errors on damaged files
         reason = str(error).replace(path, "file")[:200] or type(error).__name__
-        return {"error": f"It can't be read, so it is damaged or of another kind ({reason})."}
+        return {"error": f"The file can't be read: it is damaged or has another format ({reason})."}
 
 
 class Scaling(NamedTuple):
@@ -79,7 +79,7 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
         frames = getattr(image, "n_frames", 1)
         image.draft("RGB", (2 * scaling.edges[0], 2 * scaling.edges[0]))  # decode a JPEG at a reduced scale
         if image.width * image.height > PIXELS_MAX:
-            raise CannotDecode(f"It has {width:,} × {height:,} pixels, too many to be shown here.")
+            raise CannotDecode(f"The picture has {width:,} × {height:,} pixels, which is too large for a preview.")
         coloured = _coloured(image)
         coloured.thumbnail((scaling.edges[0], scaling.edges[0]), reducing_gap=2.0)
         picture = webp(ImageOps.exif_transpose(coloured), scaling)
@@ -120,9 +120,11 @@ def read_pages(path: str) -> dict[str, Any]:
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
-        raise CannotDecode("It needs a password." if "assword" in str(error) else f"It is damaged: {error}") from None
+        raise CannotDecode(
+            "The file needs a password." if "assword" in str(error) else f"The file is damaged: {error}"
+        ) from None
     if not (count := len(document)):
-        raise CannotDecode("It has no pages.")
+        raise CannotDecode("The document has no pages.")
     pages = []
     for number in range(min(count, PAGES)):
         page = document[number]
@@ -169,7 +171,11 @@ def read_beginning(path: str) -> dict[str, Any]:
     tables = _tables(path, CELLS_READ)
     first = tables[0]
     shown = first.columns[:COLUMNS]
-    read = [f"Read by its first {first.rows:,} rows."] if first.rows_left_out and first.notes else []
+    read = (
+        [f"Only the first {first.rows:,} rows were used to detect the columns."]
+        if first.rows_left_out and first.notes
+        else []
+    )
     return {
         "names": [column.name[:CELL_CHARS] for column in shown],
         "types": [f"{column.kind} {column.unit}".strip() for column in shown],
@@ -194,7 +200,7 @@ def read_whole(path: str) -> dict[str, Any]:
         try:
             files = exported(Result(tuple(map(_column, table.columns)), rows), table.name)
         except ResultTooLong:
-            raise CannotDecode(f"It has more rows than the {TABLE_BYTES // 10**6} MB that are read here.") from None
+            raise CannotDecode(f"The table is larger than the {TABLE_BYTES // 10**6} MB that can be read.") from None
         csv, schema = files[CSV].decode(), files[SCHEMA].decode()
         tables.append({"name": table.name, "csv": csv, "schema": schema, "notes": list(table.notes)})
     return {"tables": tables}
@@ -209,7 +215,7 @@ def _tables(path: str, *cells_max: int) -> list[ReadTable]:
     except UnreadableTable as error:
         raise CannotDecode(str(error)) from None
     if not found:
-        raise CannotDecode("It has no rows.")
+        raise CannotDecode("The table has no rows.")
     return found
 
 

@@ -65,13 +65,13 @@ class Decoder:
             # No complete line: the child was killed at a limit, or is still busy. The next file gets a new child.
             self.__exit__()
             if len(answer) <= answer_bytes:
-                raise CannotShow("It takes too long or too much memory to be shown, or it is damaged.")
+                raise CannotShow("The preview took too much time or memory, or the file is damaged.")
         try:
             found = read_json(answer)
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise CannotShow("Its decoder gave no answer that can be read.")
+            raise CannotShow("The program that decodes the file returned an unreadable result.")
         if reason := found.get("error"):
             raise CannotShow(label(reason, 300))
         return found
@@ -89,7 +89,7 @@ def data_uri(picture: object, limit: int = 100_000) -> str:
     Raises `CannotShow` for a value that is not base64, or has more than `limit` characters.
     """
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
-        raise CannotShow("Its decoder gave no picture.")
+        raise CannotShow("The program that decodes the file returned no picture.")
     return f"data:image/webp;base64,{picture}"
 
 
@@ -114,7 +114,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.
     """
     place = Path(path).expanduser().absolute()
     if not place.is_file():
-        raise AskError(f"There is no file {label(place.name)!r} to be read as a table.")
+        raise AskError(f"The file {label(place.name)!r} does not exist; nothing was sent.")
     try:
         found = decode("tables", place, _TABLES_BYTES)["tables"]
     except CannotShow as reason:
@@ -122,6 +122,6 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.
     chosen = next((one for one in found if sheet is None or one["name"] == sheet), None)
     if chosen is None:
         names = ", ".join(label(one["name"], 40) for one in found[:10])
-        raise AskError(f"There is no table {label(sheet)!r} in the file.", f"Its tables are: {names}.")
+        raise AskError(f"The file has no table {label(sheet)!r}.", f"Its tables are: {names}.")
     csv, schema = chosen["csv"].encode(), chosen["schema"].encode()
     return downloads.read_table(csv, schema, path=str(path), notes=chosen["notes"])

@@ -88,7 +88,9 @@ class Subject:
         """
         if self.is_cut and self.file.size_bytes > WHOLE_BYTES:
             limit = size(WHOLE_BYTES)
-            raise CannotShow(f"It has {size(self.file.size_bytes)}; files of this kind are shown up to {limit}.")
+            raise CannotShow(
+                f"The file has {size(self.file.size_bytes)}. The preview of this kind of file is limited to {limit}."
+            )
         with TemporaryDirectory(prefix="agentsvc-preview-") as folder:
             path = Path(folder) / f"whole{ending}"
             if self.is_cut and self.fetch:
@@ -117,13 +119,13 @@ def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None,
     )
     named = media_types.guess(f"file{subject.ending}", b"")
     if head and _is_known(named) and _family(named, subject) != _family(subject.media_type, subject):
-        lines.append(f"Its name ends with {subject.ending}, but its content is another kind: {kind}.")
+        lines.append(f"The name of the file ends with {subject.ending}, but its content has another format: {kind}.")
     try:
         if not head:
             raise CannotShow("The file is empty.")
         body = _PREVIEWS[_family(subject.media_type, subject)](subject)
     except CannotShow as reason:
-        hint = f" `%files get {label(file.path)}` downloads it." if head else ""
+        hint = f" Download it with `%files get {label(file.path)}`." if head else ""
         body = {"text/plain": f"{reason}{hint}", "text/html": f"<div>{escape(f'{reason}{hint}', 600)}</div>"}
     above = "".join(f'<div style="{SMALL}">{escape(line, 600)}</div>' for line in lines)
     return {"text/plain": "\n".join([*lines, body["text/plain"]]), "text/html": f"{above}{body['text/html']}"}
@@ -209,19 +211,19 @@ def pdf_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
 def _player(subject: Subject) -> Bundle:
     """Return sound or video embedded in the output. Raises `CannotShow` for more than 200 kB."""
     if subject.is_cut or len(subject.head) > EMBEDDED_BYTES:
-        raise CannotShow(f"Sound and video are played here up to {size(EMBEDDED_BYTES)}.")
+        raise CannotShow(f"Sound and video can be played here up to {size(EMBEDDED_BYTES)}.")
     kind = called(subject.media_type, subject.file.path)
     tag = subject.media_type.partition("/")[0]
     style = ' style="max-width:100%;max-height:400px"' if tag == "video" else ""
     source = f"data:{subject.media_type};base64,{base64.b64encode(subject.head).decode()}"
     title = escape(f"{kind} {subject.name}", 400)
     return {
-        "text/plain": f"A {kind}. `%files get {label(subject.file.path)}` downloads it.",
+        "text/plain": f"A {kind}. Download it with `%files get {label(subject.file.path)}`.",
         "text/html": f'<{tag} controls preload="metadata" src="{source}" title="{title}"{style}></{tag}>',
     }
 
 
-NOT_SHOWN: Final = "Files of this kind can't be shown."
+NOT_SHOWN: Final = "There is no preview for this kind of file."
 CHARS: Final = 4_000
 MARKDOWN_CELLS_MAX: Final = 2_500
 """The maximum number of cells of a table in Markdown. Rows are padded to the length of the first, so few bars can make
@@ -287,7 +289,7 @@ def _beginning(subject: Subject) -> tuple[str, str]:
     elif len(found.text) > CHARS:
         notes.append(f"the first {CHARS:,} of {len(found.text):,} characters")
     if found.encoding != "utf-8":
-        notes.append(f"in {found.encoding}, which is a guess" if found.guessed else f"in {found.encoding}")
+        notes.append(f"probably in {found.encoding}" if found.guessed else f"in {found.encoding}")
     return plain(found.text[: 2 * CHARS])[:CHARS], ", ".join(notes)
 
 
@@ -326,7 +328,7 @@ def _table_preview(subject: Subject) -> Bundle:
         raise
     count, shown = found.get("count", 0), len(found.get("rows", []))
     if is_part:
-        return table_bundle(f"the first {ROWS} rows of {size(subject.file.size_bytes)}, read by its beginning", found)
+        return table_bundle(f"the first {ROWS} rows of a file of {size(subject.file.size_bytes)}", found)
     return table_bundle(
         f"the first {shown} of {count:,} rows" if count > shown else f"{count:,} row{'s' * (count != 1)}", found
     )
@@ -358,7 +360,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
     notes = [label(note) for note in found.get("notes", [])[:NOTES]]
     sheets = [label(name, 40) for name in found.get("sheets", [])[:10]]
     if sheets[1:]:
-        notes.insert(0, f"{sheets[0]}; there are also {', '.join(sheets[1:])}")
+        notes.insert(0, f"{sheets[0]}; the other sheets are {', '.join(sheets[1:])}")
     if hidden := found.get("columns", 0) - len(names):
         notes.append(f"{hidden:,} more columns")
     return grid(caption, names, [kinds, *cells], notes)

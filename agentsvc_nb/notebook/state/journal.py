@@ -276,7 +276,10 @@ class Journal:
                 with self._db:
                     return self._db.execute(sql, list(values)).fetchall()
             except (sqlite3.Error, OSError) as error:
-                self.warning = f"The journal of runs can't be used ({error}); %runs and showing runs again are off."
+                self.warning = (
+                    f"The journal of runs is not available ({error}). %runs and stored answers do not work"
+                    " until you restart the kernel."
+                )
                 self._shut()
                 return []
 

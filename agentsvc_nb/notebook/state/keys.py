@@ -46,7 +46,10 @@ class Keys:
         Raises `AskError` when the key has invalid characters, or the keyring is missing or fails.
         """
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise AskError("That is no key: it holds blanks or characters that no key has.", "Copy it once more.")
+            raise AskError(
+                "The key is not valid: it contains spaces or characters that a key cannot have. Nothing was stored.",
+                "Copy the key again, and run the cell again.",
+            )
         self._found[url] = key, "a typed key"
         if keep:
             _keep(url, key)
@@ -57,7 +60,7 @@ def _keep(url: str, key: str) -> None:
     try:
         system_keyring.put(url, key)
     except system_keyring.NoKeyring:
-        missing = "The key is used, but not kept: the package `keyring` is missing."
+        missing = "The key is used now, but was not stored, because the package `keyring` is missing."
         raise AskError(missing, f"%{pip_install('keyring')}") from None
     except system_keyring.KeyringRefused as refused:
-        raise AskError(f"The key is used, but the keyring did not take it ({refused}).") from None
+        raise AskError(f"The key is used now, but the keyring did not store it ({refused}).") from None

@@ -173,7 +173,7 @@ class Session:
         self.project = None
         self.known = KnownNames()
         if url != EMBEDDED and not self.keys.of(url):
-            self.note("SERVICE_API_KEY is not set; set it before the first request.")
+            self.note("SERVICE_API_KEY is not set. Set it before the first request.")
 
     @property
     def name(self) -> str:
@@ -215,8 +215,8 @@ class Session:
         if self.base_url != EMBEDDED or self._url == EMBEDDED or not self.keys.given:
             return None
         return AskError(
-            "SERVICE_API_KEY is set, but no service is named; nothing was sent.",
-            "Name it with AGENTSVC_BASE_URL or `%agentsvc connect URL`; for the embedded service say"
+            "SERVICE_API_KEY is set, but the address of its service is not; nothing was sent.",
+            "Set the address with AGENTSVC_BASE_URL or `%agentsvc connect URL`. For the embedded service use"
             " `%agentsvc connect local`, or unset SERVICE_API_KEY.",
         )
 
@@ -229,7 +229,8 @@ class Session:
         if (found := self.keys.of(url)) is None:
             raise AskError(
                 f"There is no key for {url}; nothing was sent.",
-                f"Set SERVICE_API_KEY, type it after `%agentsvc connect {url}`, or `%agentsvc connect local`.",
+                f"Set SERVICE_API_KEY, type the key after `%agentsvc connect {url}`, or use the embedded"
+                " service with `%agentsvc connect local`.",
             )
         return url, found[0]
 
@@ -247,7 +248,7 @@ class Session:
         try:
             found = revive() if revived else find_or_start()
         except (EmbeddedError, SettingsError) as error:
-            raise AskError(str(error), "Its data folder, which `%agentsvc` names, holds serve.log.") from None
+            raise AskError(str(error), "See serve.log in the data folder that `%agentsvc` shows.") from None
         if notice := found.news():
             self.note(notice)
         return found.base_url, found.api_key

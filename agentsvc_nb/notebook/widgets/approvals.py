@@ -61,10 +61,10 @@ class ApprovalCards:
             buttons = {"yes": list(call.yes), "no": call.no_tip, "edit": edit if call.on_main_thread else None}
         else:
             shown = call_bundle(call)["text/html"]
-            tip = f"Change what {tool} is called with; the agent is told"
+            tip = f"Change the arguments of {tool}; the agent sees the change"
             edit = {"label": "Arguments as JSON", "text": editable(call.input), "tip": tip, "yes": _APPROVE}
-            yes = ["Approve", f"Let {tool} do this"]
-            buttons = {"yes": yes, "no": f"{tool} is not called; the run goes on", "edit": edit}
+            yes = ["Approve", f"Call {tool} with these arguments"]
+            buttons = {"yes": yes, "no": f"Do not call {tool}; the run continues", "edit": edit}
         scopes = [[name, words] for name, (words, _) in _scopes(call).items()]
         return {"shown": shown, "tool": tool, "failed": "", "scopes": scopes, **buttons}
 

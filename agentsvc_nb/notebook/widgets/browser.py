@@ -40,7 +40,7 @@ KEY_CHARS: Final = 500
 """The maximum length of a path by which the page names a file."""
 THUMBNAILS_MAX: Final = 300
 """The maximum number of thumbnails that the kernel holds for pages opened later."""
-STAGED_NOTE: Final = "goes along with the next question"
+STAGED_NOTE: Final = "is attached to the next question"
 
 
 def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
@@ -176,7 +176,7 @@ class FileBrowser:
 
     def _preview(self, key: str, version: int) -> None:
         if staged := self._staged.get(key):
-            shown = _facts(staged) | {"html": f"<p>It {STAGED_NOTE}, and can be shown afterwards.</p>"}
+            shown = _facts(staged) | {"html": f"<p>This file {STAGED_NOTE}. Its preview is available after that.</p>"}
         else:
             shown = self._preview_file(self._files[key], version)
         with self._lock:
@@ -218,7 +218,7 @@ class FileBrowser:
 
     def _get(self, file: WorkspaceFile) -> None:
         got = files_get(self._session, file.path)
-        self._say(f"{got.path} is there already, with the same content." if got.same else f"It is in {got.path}.")
+        self._say(f"{got.path} already exists with the same content." if got.same else f"Downloaded to {got.path}.")
 
     def _restore(self, file: WorkspaceFile, version: int) -> None:
         said = files_restore(self._session, file.path, str(version))

@@ -150,9 +150,12 @@ def last_blocks(said: str) -> str:
 
 def _line(run_id: str) -> str:
     if not run_id:
-        return "Asked in the background. In a notebook that was opened again, `%runs` lists it once it has begun."
+        return "This question runs in the background. After reopening the notebook, find it with `%runs`."
     shown = label(run_id, 64)
-    return f"Asked in the background. In a notebook that was opened again, `%runs show {shown}` shows the answer."
+    return (
+        "This question runs in the background. After reopening the notebook, show the answer with"
+        f" `%runs show {shown}`."
+    )
 
 
 class BarsScreen(JobScreen):
@@ -207,6 +210,6 @@ class BarsScreen(JobScreen):
 def standing(jobs: Sequence[Job]) -> str:
     """Return the static line above the bars, which remains in a saved notebook."""
     if len(jobs) == 1:
-        shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows what it made"
-        return f"A job in the background. In a notebook that was opened again, `{shown}` {what}."
-    return f"{len(jobs)} jobs in the background. In a notebook that was opened again, `%jobs` lists them."
+        shown, what = f"%jobs show {label(jobs[0].job_id, 64)}", "shows its result"
+        return f"This job runs in the background. After reopening the notebook, `{shown}` {what}."
+    return f"{len(jobs)} jobs run in the background. After reopening the notebook, list them with `%jobs`."

@@ -184,7 +184,7 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
         elif error.keyword == "pattern":  # a regular expression tells most people nothing
             said = f"{said.partition(' does not match ')[0]} does not match the expected format."
         elif error.keyword in ("anyOf", "oneOf"):
-            said = "This fits none of what it may be, or several where it must be one."
+            said = "This matches none of the allowed forms, or more than one."
         elif error.keyword in _LIMITS:  # "0 is less than the minimum of 1"
             bound = said.rpartition(" than ")[2].removeprefix("the minimum of ").removeprefix("the maximum of ")
             said = f"{'At least' if error.keyword.startswith('min') else 'At most'} {bound}."
@@ -247,11 +247,13 @@ class ToolForm(Showing):
 
     def _errors(self) -> list[tuple[Path, str]]:
         """Return the first error of each invalid field. If the schema cannot be used, only the service validates."""
-        found: dict[Path, str] = {} if isinstance(self._value, dict) else {(): "The input of a tool is an object."}
+        found: dict[Path, str] = (
+            {} if isinstance(self._value, dict) else {(): "The input of a tool must be a JSON object."}
+        )
         try:
             found = {} if self._fault else field_errors(self.tool.input_schema, self._value) | found
         except (ValueError, TypeError, RecursionError) as error:  # the schema may be invalid, or not JSON
-            self._fault = f"The input can't be checked here (the schema {label(error, 100)}): only the service can."
+            self._fault = f"The form can't check the input (the schema {label(error, 100)}). The service checks it."
         return [*(found | self._unreadable).items()]
 
     @property
@@ -368,7 +370,7 @@ class ToolForm(Showing):
             self.front.change({"busy": None, "job": None})
 
     def _follow(self, job: Job) -> JobResult:
-        self._save(note_bundle(f"A job was started: `%jobs show {label(job.job_id, 64)}` shows what it made."))
+        self._save(note_bundle(f"A job was started. Show its result with `%jobs show {label(job.job_id, 64)}`."))
         screen = _FormScreen(self.front)
         follower = JobFollower(self._session, [job], screen)
         screen.begin([job], follower.cancel)

@@ -177,7 +177,7 @@ class WidgetWithFallback(Showing):
 
 def fallback(said: str, again: str, shown: Bundle) -> Bundle:
     """The static output: a line with a description (`said`) and the command `again`, and folded below it `shown`."""
-    line = f"{label(said, 300)} In a notebook that was opened again, {again} brings this back."
+    line = f"{label(said, 300)} After reopening the notebook, run {again} to show it again."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",
         "text/html": f'<div role="note"><details><summary style="{SMALL}">{worded(line, 600)}</summary>'

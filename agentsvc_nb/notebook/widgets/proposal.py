@@ -11,16 +11,16 @@ from agentsvc_nb.notebook.kernel.pages import Cell, Page
 from agentsvc_nb.notebook.widgets.card import LiveOutput, card_front
 from agentsvc_nb.wire.text import escape, worded
 
-_NO_ANSWER: Final = "The page does not answer: load it anew, or copy the cell."
+_NO_ANSWER: Final = "The notebook page does not respond. Reload it, or copy the cell."
 _BUTTONS: Final = [
-    ["edit", "Accept", "Write this into the cell; it is not run", "asvc-primary"],
-    ["insert", "Insert below", "Put the changed cell below the one that it is of; it is not run", ""],
-    ["leave", "Leave", "The cell stays as it is", ""],
+    ["edit", "Accept", "Change the cell without running it", "asvc-primary"],
+    ["insert", "Insert below", "Insert the changed cell below the original without running it", ""],
+    ["leave", "Leave", "Do not change the cell", ""],
 ]
 _HEADS: Final = {
-    "edit": "✓ Changed, not run, and undone by Undo:",
-    "insert": "✓ Put below, not run:",
-    "leave": "■ Left as it was:",
+    "edit": "✓ Changed, not run (revert it with Undo):",
+    "insert": "✓ Inserted below, not run:",
+    "leave": "■ Not changed:",
 }
 
 
@@ -32,11 +32,11 @@ class Proposal:
         self._front = card_front()
         self._front.on("choose", lambda content, _: self._chosen(str(content.get("key"))))
         self._offer()
-        line = f"A change of {cell.name} was proposed. In a notebook that was opened again, run this cell again."
+        line = f"A change of {cell.name} was proposed. After reopening the notebook, run this cell again."
         self._live = LiveOutput(output, line, self._front)
 
     def _offer(self, *, busy: bool = False, wrong: str = "") -> None:
-        shown = proposal_bundle("● A change is proposed:", self._cell, self._after)["text/html"]
+        shown = proposal_bundle("● Proposed change of", self._cell, self._after)["text/html"]
         self._front.change({"choice": {"shown": shown, "buttons": _BUTTONS, "busy": busy, "wrong": worded(wrong, 400)}})
 
     def _chosen(self, key: str) -> None:

@@ -43,7 +43,7 @@ class LimitCard:
             return None
         shown = line_html(spent_line(near))
         to = f"{near.suggested_cents:g} cents"
-        return {"shown": shown, "button": [f"Raise to {to}", f"Let this run cost {to}"], "failed": failed}
+        return {"shown": shown, "button": [f"Raise to {to}", f"Raise the limit of this run to {to}"], "failed": failed}
 
     def _pressed(self, _: Mapping[str, Any], __: object) -> None:
         if self._near is not None:

@@ -65,7 +65,7 @@ def has_come(name: str, start: object, content: bytes, at: int, size: int, read:
         return False
     if isinstance(start, int) and 0 <= start <= at - len(content) and read(start, start + len(content)) == content:
         return True
-    kept = "it has come whole, and stays as it is" if at == size else f"byte {at} comes next"
+    kept = "the file is already complete" if at == size else f"byte {at} is expected next"
     raise SliceRefused(f"A slice of {name} at byte {label(start, 20)} was refused: {kept}.")
 
 
@@ -112,7 +112,7 @@ class Uploads:
                 else:
                     return  # cancelled, refused or done
                 if file.at + len(data) > file.size:
-                    raise AskError(f"{name} is larger than its page said, and was not sent.")
+                    raise AskError(f"{name} is larger than the notebook page announced, and was not sent.")
                 with file.path.open("ab") as into:
                     file.at += into.write(data)
             except SliceRefused as error:  # what has come stays
@@ -131,7 +131,10 @@ class Uploads:
         if not isinstance(whole, int) or whole > FILE_MAX_BYTES:
             raise AskError(_too_large(name))
         if len(self._arriving) >= TOGETHER:
-            raise AskError(f"{TOGETHER} files are on their way; not sent: {name}. Cancel one.")
+            raise AskError(
+                f"At most {TOGETHER} uploads can run at once. {name} was not sent: try again later, or"
+                " cancel another upload."
+            )
         folder = Path(mkdtemp(prefix="agentsvc-upload-"))
         self._arriving[key] = file = ArrivingFile(folder, base_name(str(content.get("name"))), whole)
         weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
@@ -143,7 +146,7 @@ def _name(content: Mapping[str, Any]) -> str:
 
 
 def _too_large(name: str) -> str:
-    way_out = "Query it in the notebook and attach the part that the question needs, or split it."
+    way_out = "Query it in the notebook and attach only the data that the question needs, or split it."
     return f"{name} is larger than {size(FILE_MAX_BYTES)} and was not sent. {way_out}"
 
 
@@ -151,6 +154,6 @@ def _reason(name: str, error: Exception) -> str:
     if isinstance(error, AskError):
         return str(error)
     if isinstance(error, OSError) and error.errno not in _BAD_NAME:
-        return f"{name} can't be kept on the kernel's machine: {error.strerror}."
-    why = error.strerror if isinstance(error, OSError) else "it is not a valid name of a file"
+        return f"{name} can't be stored on the kernel's machine: {error.strerror}."
+    why = error.strerror if isinstance(error, OSError) else "it is not a valid file name"
     return f"{name} can't be sent under this name: {why}. Rename it."

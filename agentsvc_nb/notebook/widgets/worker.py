@@ -39,4 +39,4 @@ class Worker:
         except AskError as error:
             self._failed(f"{error} {error.hint}".strip())
         except Exception as error:  # an error in a thread would go unseen: the widget shows it and goes on
-            self._failed(f"That went wrong: {type(error).__name__}: {error}")
+            self._failed(f"An unexpected error occurred: {type(error).__name__}: {error}")

@@ -63,12 +63,12 @@ def test_without_the_extension_a_cell_says_how_to_go_on_and_does(
 def _goes_on_when_it_is_run_again(place: Place) -> None:
     notebook = place.lab.open("reload.ipynb", [LOAD, "%%ask\nsay so far\nsay\nwait 25\nsay the end"])
     notebook.run_all()
-    until(lambda: "so far" in notebook.output(1) and "Run this cell again" in notebook.output(1))
+    until(lambda: "so far" in notebook.output(1) and "run this cell again" in notebook.output(1))
     notebook.save()
     notebook.reload()
-    assert "Run this cell again" in notebook.output(1)
+    assert "run this cell again" in notebook.output(1)
     notebook.run(1)
-    until(lambda: "the end" in notebook.output(1) and "Shown again, not asked again" in notebook.output(1))
+    until(lambda: "the end" in notebook.output(1) and "the stored answer of an earlier run" in notebook.output(1))
     assert place.count() == 1, "it went on with its run, and began no other"
     notebook.page.close()
 
@@ -86,7 +86,7 @@ def test_what_was_said_stays_in_its_cells(place: Place) -> None:
     for cell in (1, 2):
         shown = notebook.output(cell)
         assert [shown.count(f"Line {number} of many.") for number in range(40)] == [1] * 40
-        assert "The service went away before run " in shown
+        assert "The connection to the service was lost before run " in shown
         assert "%runs attach " in shown
     assert "Traceback" not in notebook.output(2)
     saved = json.dumps(notebook.save())

@@ -27,9 +27,9 @@ VERSIONS: Final = {
     "7.4": ("ipykernel==7.4.0", "nest-asyncio2==1.7.4"),
 }
 ENDING: Final = {
-    "input('name?')": "can't ask with input",
+    "input('name?')": "can't use input",
     "import sys; sys.exit(3)": "SystemExit",
-    "exit()": "can't end the kernel",
+    "exit()": "can't stop the kernel",
     "raise SystemExit": "SystemExit",
 }
 """Code that asks or ends, and what its agent is told."""

@@ -19,7 +19,7 @@ HELD_BYTES: Final = 20 * MB
 """The limit in bytes of all attachments of a message, which are held in the kernel until it is sent."""
 OFFERED: Final = 200
 """The maximum number of the chat's files to choose from."""
-LIMITS: Final = f"{ATTACHMENTS_MAX} files and {size(HELD_BYTES)} go along at most; not attached: "
+LIMITS: Final = f"At most {ATTACHMENTS_MAX} files and {size(HELD_BYTES)} can be attached; not attached: "
 
 
 @dataclass

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.chat.controller import ChatController
     from agentsvc_nb.notebook.widgets.front import Front
 
-_NO_WIDGETS: Final = ("A chat needs buttons, and nothing can be pressed here.", "`%%ask` asks in the same chat.")
-_NO_NOTEBOOK: Final = ("A chat needs a notebook, and this is none.", "`client.ask(...)` asks the agent.")
-_INSTALL: Final = f"`%{pip_install('lab')}`, then load the page again; without `where`, it stands below its cell."
+_NO_WIDGETS: Final = ("The chat widget needs buttons, which do not work here.", "Ask in the same chat with `%%ask`.")
+_NO_NOTEBOOK: Final = ("The chat widget needs a notebook.", "In a program, ask the agent with `client.ask(...)`.")
+_INSTALL: Final = f"Run `%{pip_install('lab')}` and reload the page, or omit `where` to show the chat below its cell."
 
 
 class Chat(Showing):
@@ -69,7 +69,7 @@ class Chat(Showing):
             "-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer
         )
         if where == "side" and find_spec("sidecar") is None:
-            raise AskError("A chat beside the notebook needs the package sidecar.", _INSTALL)
+            raise AskError("A chat next to the notebook needs the package sidecar.", _INSTALL)
         self._where = where
         self._shell = get_ipython()
         self._session, _ = here()

@@ -125,14 +125,14 @@ def summary(conversation: Conversation) -> Bundle:
     where = f"Chat {label(conversation.chat, 64)}" if conversation.chat else "A new chat"
     turns = f"{conversation.count} turn{'s' * (conversation.count != 1)}"
     if conversation.closed:
-        return _line(f"{where}, {turns}, closed. Run this cell again to go on with it.")
-    return standin_bundle(f"{where}, {turns}. Where the chat is not shown, run this cell again to bring it back.")
+        return _line(f"{where}, {turns}, closed. Run this cell again to continue the chat.")
+    return standin_bundle(f"{where}, {turns}. If the chat is not shown, run this cell again.")
 
 
 def transcript(conversation: Conversation) -> Bundle:
     """Return the conversation as one static output."""
     rest = len(conversation.earlier)
-    known = f"{rest} earlier turn{'s' * (rest != 1)} not shown here; `%runs` lists them." if rest else ""
+    known = f"{rest} earlier turn{'s' * (rest != 1)} not shown here. List them with `%runs`." if rest else ""
     parts = [_line(known)] if known else []
     for turn in conversation.turns:
         files = label(", ".join(turn.files), 400)
@@ -140,9 +140,9 @@ def transcript(conversation: Conversation) -> Bundle:
         small = f'<div style="{SMALL}">with {escape(files, 400)}</div>' if files else ""
         plain = f"You: {said}" + (f"\n(with {files})" if files else "")
         parts.append({"text/plain": plain, "text/html": f'<div style="{_ASKED}">{html.escape(said)}{small}</div>'})
-        unfinished = f"Not ended yet; `%runs attach {label(turn.run_id, 64)}` follows it."
-        parts.append(turn.bundle or _line(unfinished if turn.run_id else "Not begun."))
-    shown = parts or [_line("Nothing was asked.")]
+        unfinished = f"This run is still active. Follow it with `%runs attach {label(turn.run_id, 64)}`."
+        parts.append(turn.bundle or _line(unfinished if turn.run_id else "Not started."))
+    shown = parts or [_line("This chat has no questions.")]
     body = "".join(part["text/html"] for part in shown)
     return {
         "text/plain": "\n\n".join(part["text/plain"] for part in shown),

@@ -115,4 +115,4 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
             try:
                 heard(content, buffers or ())
             except Exception:  # nobody could handle the error; handlers put errors for users into parts
-                logging.getLogger(__name__).exception("The message %r of a page failed", what)
+                logging.getLogger(__name__).exception("Handling the message %r of a notebook page failed", what)

@@ -42,7 +42,7 @@ class ChatView {
     this.model = model;
     this.title = element("span", { className: "asvc-title", dir: "auto" });
     this.facts = element("span", { className: "asvc-quiet asvc-facts" });
-    const close = iconButton("close", "Leave the conversation as a static output", () => this.say({ do: "close" }), "", "Close");
+    const close = iconButton("close", "Close the chat and keep its turns as a static output", () => this.say({ do: "close" }), "", "Close");
     this.head = element("div", { className: "asvc-head" }, this.title, this.facts, close);
     this.log = new Log(() => this.say({ do: "earlier" }));
     this.heard = element("div", { className: "asvc-heard", role: "status" });
@@ -139,14 +139,14 @@ class ChatView {
     if (steps) shown.prepend(steps);
     for (const asked of shown.querySelectorAll(".asvc-ask")) {
       const text = asked.textContent;
-      const chosen = button("", "Put this question into the field", () => this.writing.suggest(text), "asvc-chip asvc-offered");
+      const chosen = button("", "Copy this question into the message field", () => this.writing.suggest(text), "asvc-chip asvc-offered");
       chosen.append(element("span", {}, ...asked.childNodes));
       asked.replaceWith(chosen);
     }
     act("copy", "Copy", "Copy the answer", async () => tell(await copy(shown, turn)));
     if (again) act("again", "Ask again", "Ask the same question as a new turn", () => this.answered({ do: "again", turn: number }));
     if (cell) act("cell", "As a cell", "Insert it as an %%ask cell below, or copy it", async () => {
-      tell(inserted(this.model, this.root, cell) ? "It is in a cell below." : await copy(cell, turn));
+      tell(inserted(this.model, this.root, cell) ? "Inserted as a cell below." : await copy(cell, turn));
     });
     row.append(said);
     turn.append(who, shown, row);
@@ -176,7 +176,7 @@ function agent() {
 class Log {
   constructor(earlier) {
     this.turns = element("div", { className: "asvc-turns" });
-    this.earlier = button("", "Show turns before these", earlier, "asvc-chip asvc-earlier");
+    this.earlier = button("", "Show earlier turns", earlier, "asvc-chip asvc-earlier");
     this.welcome = element("div", { className: "asvc-welcome" }, element("span", { className: "asvc-avatar" }, icon("agent")));
     this.welcome.append(element("div", { className: "asvc-quiet", textContent: "Ask a question, or drop files here." }));
     this.scrolled = element("div", { className: "asvc-log", tabIndex: 0, role: "region", "aria-label": "Conversation" });
@@ -232,7 +232,7 @@ class Log {
   }
 }
 
-/** The turn that goes on: the question, the answer in blocks as they settle, and what waits for the user. */
+/** The current turn: the question, the answer in blocks as they settle, and what waits for the user. */
 class Live {
   constructor(model, root, say) {
     this.model = model;
@@ -247,7 +247,7 @@ class Live {
     this.blocks = new Map();
     const who = agent();
     who.append(this.doing);
-    this.box = element("div", { className: "asvc-turn", role: "group", "aria-label": "The turn that goes on" });
+    this.box = element("div", { className: "asvc-turn", role: "group", "aria-label": "The current turn" });
     this.box.append(this.asked, who, this.steps, this.page, this.approvals.box, this.limit.box);
     this.box.hidden = true;
   }

@@ -201,7 +201,7 @@ function typeset(model, within) {
   if (typesetter) for (const formula of within.querySelectorAll(".mathjax_process")) typesetter.typeset(formula);
 }
 
-const GONE = "The kernel does not hear this any more. If it was restarted, run this cell again.";
+const GONE = "The kernel no longer responds to this output. If the kernel was restarted, run this cell again.";
 
 /** Show the parts of the model with `show(name, value)`, where null removes; a whole state with `reset` before it. Say
  * below `root` when its kernel has gone. */

@@ -32,8 +32,8 @@ class FilesView {
     this.search.addEventListener("keydown", (event) => event.key === "ArrowDown" && this.list.focus());
     this.asGrid = iconButton("grid", "Show as a grid", () => this.turn(true));
     this.asList = iconButton("list", "Show as a list", () => this.turn(false));
-    const anew = iconButton("again", "List the files anew", () => say({ do: "refresh" }));
-    const upload = button("", "Send files of your machine. You can drop or paste them, too.", () => this.uploads.choose(), "asvc-upload");
+    const anew = iconButton("again", "Refresh the list", () => say({ do: "refresh" }));
+    const upload = button("", "Upload files from your computer. You can also drop or paste them.", () => this.uploads.choose(), "asvc-upload");
     upload.setAttribute("aria-label", "Upload");
     upload.append(icon("upload"), element("span", { textContent: "Upload" }));
     const head = element("div", { className: "asvc-head" }, icon("search"), this.search, this.asGrid, this.asList, anew, upload);
@@ -152,7 +152,7 @@ class List {
     this.table = element("table", { "aria-label": "Files" }, head, this.body);
     this.grid = element("ul", { className: "asvc-thumbs", "aria-label": "Files" });
     this.empty = element("p", { className: "asvc-empty asvc-quiet" });
-    this.more = button("", "Show more of the files", () => this.draw((this.room += SHOWN)));
+    this.more = button("", "Show more files", () => this.draw((this.room += SHOWN)));
     this.box = element("div", { className: "asvc-list" }, this.table, this.grid, this.empty, this.more);
     this.box.addEventListener("keydown", (event) => this.pressed(event));
     this.seen = new IntersectionObserver((entries) => this.look(entries.filter((entry) => entry.isIntersecting)));
@@ -224,8 +224,8 @@ class List {
     this.grid.replaceChildren(...(this.asGrid ? shown.map((row) => this.tile(row)) : []));
     this.empty.hidden = rows.length > 0 || !this.known; // nothing is said of files before the kernel was heard
     this.empty.textContent = this.rows.length
-      ? "No file has these words in its name. New files are found by their content a minute later."
-      : "No files yet. What an answer writes is listed here.";
+      ? "No file name contains these words. The content of a new file becomes searchable after a minute."
+      : "No files yet. Files that the agent writes appear here.";
     this.more.hidden = rows.length <= this.room;
     this.more.textContent = `${(rows.length - this.room).toLocaleString("en")} more`;
     for (const [column, head] of this.heads) {

@@ -27,7 +27,7 @@ class FormView {
     // The field keeps the focus until the click: its error would move the button away from under the mouse.
     this.press.addEventListener("mousedown", (event) => event.preventDefault());
     this.facts = element("span", { className: "asvc-quiet" });
-    const cell = iconButton("cell", "As a cell: insert the cell that does the same below, or copy it", () => this.askCell(), "", "As a cell");
+    const cell = iconButton("cell", "As a cell: insert an equivalent cell below, or copy it", () => this.askCell(), "", "As a cell");
     this.status = element("div", { role: "status" });
     this.bar = element("div");
     this.doing = element("span", { className: "asvc-quiet", role: "status" });
@@ -103,7 +103,7 @@ class FormView {
 
   async cellPart(value) {
     if (value?.asked !== this.asked) return; // asked for by another view, or before the page was loaded again
-    const said = inserted(this.model, this.root, value.source) ? "It is in a cell below." : await copy(value.source, this.root);
+    const said = inserted(this.model, this.root, value.source) ? "Inserted as a cell below." : await copy(value.source, this.root);
     this.statusPart({ text: said });
   }
 
@@ -229,7 +229,7 @@ function entry(plan, form) {
     try {
       if (json && text) JSON.parse(text);
     } catch {
-      unreadable.push([path, "This is not JSON."]);
+      unreadable.push([path, "This is not valid JSON."]);
       return "null";
     }
     if (control.validity.badInput) unreadable.push([path, "This is not a number."]);
@@ -239,7 +239,7 @@ function entry(plan, form) {
 
 function choice(plan) {
   const chosen = plan.options[plan.on[0]]?.[1] ?? "";
-  const blank = plan.required ? "Choose…" : plan.empty ? "(none)" : "(left out)";
+  const blank = plan.required ? "Choose…" : plan.empty ? "(none)" : "(not set)";
   const options = [...(chosen && !plan.empty ? [] : [[blank, ""]]), ...plan.options];
   const control = element("select", {}, ...options.map(([textContent, value]) => element("option", { textContent, value })));
   control.value = chosen;
@@ -324,7 +324,7 @@ function items(plan, form) {
       const key = pairs ? row.name.value : texts.length;
       const text = row.part.read([...path, key], unreadable);
       if (text === undefined && !(pairs && key)) continue;
-      if (pairs && (!key || names.has(key))) unreadable.push([path, "Each row needs a name of its own."]);
+      if (pairs && (!key || names.has(key))) unreadable.push([path, "Each row needs a different name."]);
       names.add(key);
       texts.push(pairs ? `${JSON.stringify(key)}:${text ?? '""'}` : text);
     }

@@ -35,7 +35,7 @@ class Approvals {
 /** The card of a call that waits: Approve, Edit if it can be changed, and Refuse with a reason. */
 function approval(key, { shown, edit, scopes, tool, yes, no, failed }, say) {
   const reason = element("input", { type: "text", placeholder: "Reason (optional)", maxLength: 2000 });
-  reason.setAttribute("aria-label", "Reason to refuse");
+  reason.setAttribute("aria-label", "Reason for refusing");
   const before = edit?.text ?? "";
   const edited = element("textarea", { value: before, rows: Math.min(20, before.split("\n").length + 1) });
   const text = element("label", { className: "asvc-area asvc-codearea" }, edit?.label ?? "", edited);

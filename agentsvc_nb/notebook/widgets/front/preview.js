@@ -12,10 +12,10 @@ class Pane {
     this.page = element("div", { className: "asvc-page jp-RenderedHTMLCommon", role: "region", tabIndex: 0 });
     this.figure = new Figure();
     this.versions = element("details", { className: "asvc-versions" });
-    this.back = iconButton("left", "The file before", () => step(-1));
-    this.next = iconButton("right", "The next file", () => step(1));
-    const get = iconButton("download", "Download it into the notebook's folder, as %files get does", () => this.act("get"));
-    const copying = iconButton("copy", "Copy its path, to name it in a question", async () => {
+    this.back = iconButton("left", "Previous file", () => step(-1));
+    this.next = iconButton("right", "Next file", () => step(1));
+    const get = iconButton("download", "Download it to the notebook's folder, like %files get", () => this.act("get"));
+    const copying = iconButton("copy", "Copy its path, for use in a question", async () => {
       this.note.textContent = await copy(this.key, this.box);
     });
     const close = iconButton("close", "Close the preview (Escape)", () => this.close());
@@ -68,7 +68,7 @@ class Pane {
       const open = button(`v${version}`, `Show version ${version}`, () => this.say({ do: "open", key: this.key, version }));
       if (version === this.version) open.setAttribute("aria-current", "true");
       const facts = element("span", { className: "asvc-quiet", textContent: `${sizeOf(size)} · ${by} · ${ago(changed)}` });
-      const restore = button("Restore", `Bring version ${version} back as the newest one`, () => this.act("restore"));
+      const restore = button("Restore", `Restore version ${version} as the newest version`, () => this.act("restore"));
       const isOlder = version === this.version && version < versions[0].version;
       return element("li", { className: "asvc-row" }, open, facts, ...(isOlder ? [restore] : []));
     });
@@ -91,11 +91,11 @@ class Figure {
   constructor() {
     this.pair = element("div", { className: "asvc-pair" });
     this.full = element("div", { className: "asvc-full", popover: "auto" }, this.pair);
-    this.enlarge = button("Enlarge", "Fill the window; Escape leaves that", () => {});
+    this.enlarge = button("Enlarge", "Fill the window. Press Escape to leave.", () => {});
     this.enlarge.popoverTargetElement = this.full;
     this.wipe = element("input", { type: "range", min: 0, max: 100, step: 10, oninput: () => this.wiped() });
     this.comparing = element("label", { className: "asvc-field" }, "Before", this.wipe, "After");
-    this.wipe.setAttribute("aria-label", "How much of the picture before is shown, %");
+    this.wipe.setAttribute("aria-label", "How much of the earlier picture is shown, %");
     this.box = element("div", { className: "asvc-figure" }, this.full, element("div", { className: "asvc-row" }, this.comparing, this.enlarge));
   }
 

@@ -59,7 +59,7 @@ class Uploads {
     const bar = row.querySelector("[role=progressbar]");
     bar.setAttribute("aria-valuenow", share);
     bar.firstElementChild.style.width = `${share}%`;
-    row.querySelector("bdi").textContent = share < 100 ? `${name}, ${share} %` : `${name}, into the chat …`;
+    row.querySelector("bdi").textContent = share < 100 ? `${name}, ${share} %` : `${name}, adding to the chat …`;
   }
 
   begin(id, name) {

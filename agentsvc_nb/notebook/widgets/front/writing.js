@@ -48,7 +48,7 @@ class Writing {
     this.send = iconButton("send", "Send the message (Enter)", () => this.sent(), "asvc-primary asvc-round", "Send");
     this.stop = button("Stop", "Stop the run on the service", () => say({ do: "stop" }), "asvc-stop");
     this.chosen = element("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to attach" });
-    const title = "Attach files of your machine; they can be dropped or pasted, too";
+    const title = "Attach files from your computer. You can also drop or paste them.";
     this.upload = iconButton("attach", title, () => this.chosen.click(), "", "Attach");
     this.choose = element("select", { "aria-label": "Attach a file of this chat" });
     // Stop comes and goes before Send, which stays where it is: no button slides under the pointer.
