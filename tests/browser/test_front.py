@@ -40,13 +40,20 @@ const heard = new Set();
 const encoded = (buffer) => btoa([...new Uint8Array(buffer)].map((byte) => String.fromCharCode(byte)).join(""));
 const model = {
   get: (name) => state[name],
+  set: (name, value) => { state[name] = value },
   on: (event, act) => event === "msg:custom" && heard.add(act),
   off: (event, act) => heard.delete(act),
   send: (content, callbacks, buffers = []) => { kernel({ do: "send", content, buffers: buffers.map(encoded) }) },
 };
 const url = URL.createObjectURL(new Blob([state._esm], { type: "text/javascript" }));
 const widget = (await import(url)).default;
-await widget.render({ model, el: document.getElementById("place") });
+const leave = await widget.render({ model, el: document.getElementById("place") });
+window.drawAgain = async () => {
+  leave();
+  const place = document.createElement("main");
+  document.getElementById("place").replaceWith(place);
+  await widget.render({ model, el: place });
+};
 for (;;) {
   for (const content of await kernel({ do: "receive" })) for (const act of [...heard]) act(content, []);
   await new Promise((wake) => setTimeout(wake, 30));
@@ -73,6 +80,8 @@ class Host:
         self._browser = browser
         self.requests: list[str] = []
         self.errors: list[str] = []
+        self.silent = False
+        """Whether pages wait for the kernel's messages."""
 
     def _note(self, said: ConsoleMessage) -> None:
         if said.type == "error":
@@ -107,7 +116,7 @@ class Host:
                 front.comm.handle_msg({"content": {"data": data}, "buffers": buffers})
                 return None
         received = []
-        while front.comm.queue:
+        while front.comm.queue and not self.silent:
             received.append(front.comm.queue.popleft())
         return received
 
@@ -157,6 +166,10 @@ def opened(host: Host) -> Iterator[Opened]:
 @pytest.fixture
 def page(opened: Opened, service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Page:
     """A page with a new chat with the scripted agent."""
+    return new_chat(opened, service, monkeypatch)
+
+
+def new_chat(opened: Opened, service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Page:
     monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
     monkeypatch.setenv("AGENTSVC_BASE_URL", service.base_url)
     front = Chat(new=True)._display_()  # as marimo asks for it
@@ -234,6 +247,25 @@ def test_a_message_stays_until_the_kernel_has_it(page: Page, host: Host) -> None
         message.press("Enter")
         expect(message).to_have_value("say one")
     assert host.errors == []
+
+
+def test_what_is_typed_stays_when_the_kernel_is_heard_and_when_it_is_drawn_again(
+    host: Host, opened: Opened, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.silent = True
+    page = new_chat(opened, service, monkeypatch)
+    message = page.get_by_label("Message")
+    message.click()
+    page.keyboard.type("say o")
+    host.silent = False
+    expect(page.locator(".asvc-title")).not_to_be_empty()
+    expect(message).to_be_focused()
+    page.keyboard.type("ne")
+    page.evaluate("window.drawAgain()")
+    expect(message).to_have_value("say one")
+    message.press("Enter")
+    expect(page.get_by_role("group", name="Turn 1")).to_contain_text("✓ completed")
+    expect(message).to_have_value("")
 
 
 def put_files(page: Page, event: str, where: str, name: str) -> None:

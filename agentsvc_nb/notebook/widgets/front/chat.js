@@ -72,7 +72,8 @@ class ChatView {
     this.live = new Live(this.model, this.root, (message) => this.answered(message));
     this.log.empty(this.live.box);
     this.writing.reset();
-    this.root.replaceChildren(this.head, this.log.box, this.heard, this.writing.box);
+    // Only once: what is moved loses the focus, and somebody may be typing while the kernel is not heard yet.
+    if (!this.writing.box.parentElement) this.root.replaceChildren(this.head, this.log.box, this.heard, this.writing.box);
   }
 
   show(parts) {

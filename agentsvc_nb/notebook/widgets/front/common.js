@@ -225,16 +225,20 @@ function follow(model, root, reset, show) {
   let again;
   const hello = (pause) => {
     if (known) return;
-    model.send({ do: "hello", view });
+    try {
+      model.send({ do: "hello", view });
+    } catch {
+      return lost(); // the host has left this kernel
+    }
     if (pause < 60_000) again = setTimeout(hello, pause, 2 * pause);
   };
   hello(250);
   return () => {
     clearTimeout(again);
-    model.send({ do: "bye", view });
     model.off("msg:custom", heard);
     model.off("comm_live_update", lost);
     gone.remove();
+    model.send({ do: "bye", view }); // the last, as it fails where the host has left this kernel
   };
 }
 

@@ -57,6 +57,7 @@ class Writing {
     const hint = element("div", { className: "asvc-quiet asvc-hint", textContent: "Enter sends · Shift+Enter breaks · ↑ edits the last question" });
     this.box = element("div", { className: "asvc-writing" }, this.note, field, hint);
     this.listen(field);
+    this.write(model.get("draft") ?? "");
   }
 
   listen(field) {
@@ -71,7 +72,7 @@ class Writing {
       if (event.shiftKey) document.execCommand("insertText", false, "\n"); // JupyterLab prevents the browser's own
       else this.sent();
     });
-    this.input.addEventListener("input", () => this.grow());
+    this.input.addEventListener("input", () => this.write(this.input.value));
     this.input.addEventListener("change", () => this.say({ do: "draft", text: this.input.value }));
     field.addEventListener("click", ({ target }) => target === field && this.input.focus());
     takePasted(this.input, (files) => this.attach(files));
@@ -106,8 +107,10 @@ class Writing {
     }
   }
 
+  /** Have this text in the field, and in a view that takes the place of this one: hosts draw an output anew at any time. */
   write(text) {
-    this.input.value = text;
+    if (this.input.value !== text) this.input.value = text; // else the cursor would go to the end
+    this.model.set("draft", text); // in the page alone: nothing is saved or sent
     this.grow();
   }
 
