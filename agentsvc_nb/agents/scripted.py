@@ -31,7 +31,7 @@ Part = tuple[int, int]
 """The start and end of a part of the script, including its last newline. Lists of lines would take 150 bytes a line."""
 
 LINES_AT_ONCE = 50
-"""Lines that run before other tasks have their turn, because most lines do not wait."""
+"""The number of lines to run before other tasks get a turn, because most lines do not wait."""
 
 
 NOT_RECORDED: Final = (

@@ -21,7 +21,7 @@ _MARKS: Final = (
 )
 _CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HEAD_BYTES: Final = 4_000
-"""The number of bytes in which the zeros of UTF-16 without a mark are counted."""
+"""The number of bytes in which zero bytes are counted, to detect UTF-16 without a byte order mark."""
 _SAMPLE_BYTES: Final = 16_000
 """Guessing from more bytes takes longer and is not better."""
 _SAMPLE_LINES: Final = 2_000

@@ -65,7 +65,9 @@ LIMITS: Final = Limits(memory_bytes=768 * 2**20, file_bytes=0)
 PATIENCE_SECONDS: Final = 30.0
 """The time limit of a document. Reading takes a few seconds of CPU time at most, unless a library hangs."""
 ANSWER_BYTES: Final = 16_000_000
-"""Enough for text and tokens of a megabyte in any script, unless many characters expand to several others."""
+"""The size limit of an answer. It is enough for text and tokens of a megabyte in any script, unless many characters
+expand to several others.
+"""
 _CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
 """Separates the parts of an answer. No text contains it (`documents.texts.tidied`)."""

@@ -173,9 +173,9 @@ _BOXES: Final = {"[ ] ": "☐ ", "[x] ": "☑ "}
 _PLACE = re.compile(r", (page \d+, line \d+|(?:line|row|page) \d+)")
 
 HTML_CHARS: Final = 400_000
-"""Only the beginning of a longer text is shown, because a browser should not have to lay out a book."""
+"""Only the beginning of a longer text is shown, because a browser is slow with very long pages."""
 CELLS: Final = 50_000
-"""Text with more table cells is shown unrendered.
+"""Text with more table cells is shown as plain text.
 
 A row is filled up to the width of its head, so a few thousand `|` would become megabytes.
 """

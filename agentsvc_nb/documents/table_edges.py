@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from agentsvc_nb.wire.text import is_number
 
 COLUMNS: Final = 100
-"""In a table with more columns, the heads beyond are not aligned like the numbers below them."""
+"""In a table with more columns, the headers of the further columns are not aligned with their numbers."""
 Edge = Literal["left", "center", "right"]
 
 

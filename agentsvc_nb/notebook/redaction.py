@@ -38,7 +38,7 @@ _ENDINGS: Final = tuple(
 _WORDS: Final = _words("pw pwd pwds otp totp ssn creds cred cvv cvc iban mnemonic psk")
 """Words that say "secret" wherever they are a word of the name."""
 _LAST_WORDS: Final = _words("pass pin auth key token private cookie cookies dsn")
-"""Words that say "secret" at the end of a name; elsewhere they are a word as any other (`token_count`)."""
+"""Words that say "secret" at the end of a name, but not elsewhere (`token_count`)."""
 _TAILS: Final = _words("value values code number string text hash id raw prod dev test staging live old new")
 """Words after one of `_LAST_WORDS` that change nothing (`tokenValue`)."""
 _ABOUT: Final = _words(
@@ -46,9 +46,9 @@ _ABOUT: Final = _words(
     " uri endpoint min max limit size rate required valid strength reset changed updated created version status field"
     " column label hint stdin name names manager store error errors per usage scope scopes enabled"
 )
-"""Last words of a name that tells something about a secret (`password_length`)."""
+"""Last words of a name that only describes a secret (`password_length`)."""
 _QUESTIONS: Final = _words("is has had needs requires forgot wrong no num n")
-"""First words of a name that tells something about a secret (`has_password`)."""
+"""First words of a name that only describes a secret (`has_password`)."""
 _ORDINARY: Final = {
     "key": _words(
         "primary foreign sort group grouping partition row index join merge cache dict natural surrogate composite"
@@ -57,14 +57,14 @@ _ORDINARY: Final = {
     "token": _words("pad eos bos unk cls sep mask special next start end stop first last"),
     "pass": _words("boarding low high band first second third one two single multi forward backward by all"),
 }
-"""Words that make one of `_LAST_WORDS` an ordinary one (`primary_key`)."""
+"""Words before one of `_LAST_WORDS` that make the name harmless (`primary_key`)."""
 _KEY_IN_PROSE: Final = _words("api access secret private account encryption signing master ssh license auth")
-"""What a key must be called in a name with spaces: "the key" is an ordinary one."""
+"""Words that must accompany "key" in a name with spaces, because "the key" alone is harmless."""
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _NUMBERED: Final = re.compile(r"(?<=[^\W\d])\d+$")
 NAME_CHARS: Final = 200
-"""Longer names are data; only their ends are judged."""
+"""Longer names count as data, so only their ends are checked."""
 
 
 @lru_cache(maxsize=4096)
@@ -223,7 +223,7 @@ _ISSUERS: Final = re.compile(r"4|5[1-5]|2[2-7]|3[47]|36|38|30|6")
 _PROSE: Final = _words("to on in for and or is as with at from the a an option flag argument when if")
 """Words after an option that is only mentioned: "use --password to sign in"."""
 RUN_CHARS: Final = 500
-"""How much of a value without quotes is judged; all of it is replaced."""
+"""The number of characters of an unquoted value that are checked. The whole value is replaced."""
 _SHORTEST: Final = 8
 """The least length of an environment variable's value to be redacted: a shorter one may occur in ordinary words."""
 _FOLDERS: Final = re.compile(r"[/~]|[A-Za-z]:[\\/]")

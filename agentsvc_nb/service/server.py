@@ -34,12 +34,14 @@ DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
 """How long the server may take to end before its process is killed. docs/api/embedded.md promises 10 s."""
 KEEP_ALIVE_SECONDS: Final = 75
-"""Longer than clients keep idle connections, so that the server never closes one that a client is about to use."""
+"""How long the server keeps idle connections. It is longer than clients keep them, so that the server never closes a
+connection that a client is about to use.
+"""
 BACKLOG: Final = 2048
 """The connections that the system holds until the server accepts them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
-"""The limit of macOS, whatever it reports."""
+"""The real limit of macOS, which reports a wrong one."""
 RESERVED: Final = 128
 """Descriptors that are not for connections: the database, children, and files of runs."""
 SWITCH_SECONDS: Final = 0.0005

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FACTS_SECONDS: Final = 60.0
-"""Seconds for which facts about a model are valid."""
+"""The number of seconds for which facts about a model are valid."""
 _SHRINK: Final = 0.75
-"""The part of the context that remains after the model's server found a request too long."""
+"""The factor that shrinks the context after the model's server refused a request as too long."""
 _CONTEXT_LEAST: Final = 1_000
 
 

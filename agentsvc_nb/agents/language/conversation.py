@@ -25,19 +25,19 @@ from agentsvc_nb.tools.port import WorkFailure
 from agentsvc_nb.tools.workspace_port import WorkspaceEntry
 
 OLD_RESULT_TOKENS: Final = 60
-"""Tokens of a shortened result or call."""
+"""The maximum number of tokens of a shortened result or call."""
 _PICTURE: Final = "Picture: "
 _PICTURE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _PICTURE_BYTES_MAX: Final = 5_000_000
 _PICTURE_SIDE_MAX: Final = 8_000
 """Providers refuse larger pictures."""
 _WHOLE_TOKENS: Final = 2_000
-"""Tokens up to which a text is sent whole: about 8 kB."""
+"""The maximum number of tokens of a text that is sent in full: about 8 kB."""
 _ALL_WHOLE_TOKENS: Final = 8_000
-"""Tokens of all texts of a message that are sent whole."""
+"""The maximum number of tokens of all texts of a message that are sent in full."""
 _OUTLINE_TOKENS: Final = 1_000
 _PLACES_MAX: Final = 40
-"""Headings or pages that an outline names."""
+"""The maximum number of headings or pages that an outline names."""
 _HEADING_CHARS: Final = 80
 _HEADING: Final = re.compile(r"^(#{1,6}) +\S.*$", re.MULTILINE)
 

@@ -74,7 +74,7 @@ def is_lost(response: ModelResponse) -> bool:
 _TOO_LONG: Final = re.compile(
     r"context[ _](size|length|window|limit)|too many tokens|(prompt|input) is too long|input token count", re.IGNORECASE
 )
-"""How servers that the agent library does not know say that a request is too long."""
+"""Error texts for a request that is too long, of servers that the agent library does not know."""
 
 
 def is_too_long(error: ModelAPIError) -> bool:
@@ -170,7 +170,7 @@ _SPENT: Final = re.compile(
     r"|^(?!.*RESOURCE_EXHAUSTED).*exceeded your current quota",  # Google says this also for its limits per minute
     re.IGNORECASE | re.DOTALL,
 )
-"""How providers and gateways say that an account has no credit."""
+"""Error texts of providers and gateways for an account without credit."""
 _PERIOD: Final = re.compile(r"(\bper|\ba|/)[ -]?(day|week|month)\b|\b(dai|week|month)ly\b", re.IGNORECASE)
 
 

@@ -39,7 +39,7 @@ RETRIES_MAX: Final = 3
 """How often a model may retry to fit the schema or to call a tool correctly."""
 _RESULTS_CLEARED: Final = "The model no longer gets tool results that a repeated call or a changed file has replaced."
 _UNTOLD: Final = ("model_retry", "unavailable_tool")
-"""Reasons for which calls return to the model without a warning: a misfit answer, or a tool that is not loaded."""
+"""Reasons to retry without a warning: an answer that does not fit its schema, or a tool that is not loaded."""
 _CLOSING: Final = (
     "The budget for this work ran out before the work was done, so you have no more tools. Give the best"
     " answer that you "
@@ -54,7 +54,7 @@ _TRIAL: Final = "What colour is a clear sky by day? Answer with one word."
 _TRIAL_SECONDS: Final = 60.0
 """The longest wait for each part of a trial's answer."""
 _TRIAL_TOKENS: Final = 4_096
-"""More than one word needs, because some models think first."""
+"""The token limit of a trial's answer. It is higher than one word needs, because some models think first."""
 
 
 @dataclass

@@ -36,14 +36,16 @@ from agentsvc_nb.tools.port import LIMIT_REACHED, Meter, SentCall, SentPart, Wor
 from agentsvc_nb.wire.runs import Effort
 
 _RECORDED_CHARS: Final = 500
-"""Recorded characters of each part."""
+"""The maximum number of recorded characters of each part."""
 _ANSWER_LEAST: Final = 1_000
-"""If a call can't write this many tokens, the closing answer is made instead."""
+"""If the money does not pay for this many output tokens, the closing answer replaces the call."""
 _CLOSING_LEAST: Final = 300
-"""Tokens that the closing answer must be able to have."""
+"""The minimum number of output tokens for which the closing answer needs money."""
 CLOSING_INPUT: Final = 6_000
 CLOSING_ANSWER: Final = 1_500
-"""Tokens that the reserved money pays for. It is at most a quarter of the run's remaining limit."""
+"""The number of output tokens that the reserved money pays for. This money is at most a quarter of the run's remaining
+limit.
+"""
 _CUT_BY_LIMIT: Final = (
     "The answer was cut off after {tokens:,} tokens, because the run reached its limit. Resume the run with a"
     " higher `max_cents` to get the whole answer."

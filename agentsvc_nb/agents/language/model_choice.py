@@ -31,12 +31,12 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w./:-]{0,99}")
 _BASE_NAME: Final = re.compile(
     r"(?:^|[-_.:/])(?:base|pt)(?=$|[-_.:])|:(?:[\w.]+-)?text(?:-|$)|^(?:davinci|babbage)-002$", re.IGNORECASE
 )
-"""How names mark base models: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
+"""The parts of names that mark base models: `qwen3:4b-base`, `gemma-3-4b-pt`, `llama2:text`."""
 _TEMPLATE: Final = re.compile(rb"tokenizer\.chat_template([\w.]*)\x08\0\0\0(.{8})", re.DOTALL)
 """A template's key with the name of a special one, then the type of a text and its length. The text follows."""
 _TOOLS: Final = re.compile(rb"\btools?\b|^\.tool_use")
 _METADATA_BYTES: Final = 100_000_000
-"""The metadata of a GGUF file is shorter. The model's vocabulary is most of it."""
+"""The maximum size of the metadata of a GGUF file. Most of it is the model's vocabulary."""
 _NO_TEMPLATE: Final = "{{ .Prompt }}"
 """Ollama's template for a model without a chat template."""
 _LOOK_SECONDS: Final = 60.0

@@ -50,9 +50,9 @@ from agentsvc_nb.wire.runs import CENT, Effort
 NO_KEY: Final = "none"
 """Sent to servers that need no key, because the libraries require one."""
 SMALL_BYTES: Final = 1_000_000_000
-"""Models in smaller files choose tools badly, so they are offered none."""
+"""Models in smaller files choose tools badly, so the service offers them no tools."""
 SMALL_TEMPERATURE: Final = 0.2
-"""Small models lose the thread at higher temperatures."""
+"""The temperature for small models. At higher temperatures, their answers become incoherent."""
 FIRST_EVENT_SECONDS: Final = 300.0
 SILENCE_SECONDS: Final = 120.0
 """The longest silence in a stream that has begun. The pings of some providers do not count as silence."""

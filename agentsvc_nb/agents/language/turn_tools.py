@@ -27,7 +27,7 @@ _OBJECT: Final = SchemaValidator(core_schema.dict_schema(keys_schema=core_schema
 _MISTAKES_MAX: Final = 5
 """How often in a row a model may call a tool with arguments that are not a JSON object."""
 _PICTURES_MAX: Final = 4
-"""Pictures of one result that the model sees."""
+"""The maximum number of pictures of one result that the model gets."""
 _WARNED_AT: Final = 3
 _ENDED_AT: Final = 6
 _REPEATED: Final = (
@@ -37,9 +37,9 @@ _REPEATED: Final = (
 _TOOLS_SHARE: Final = 0.6
 """The share of the context for tool descriptions in the first request."""
 _SMALL_CONTEXT: Final = 16_384
-"""With a context up to this size, a model keeps no plan, because the plan takes too much of it."""
+"""With a context up to this size, a model gets no plan tool, because the plan would use too much of the context."""
 _NAMES_MAX: Final = 12
-"""Tools of a group that the prompt names."""
+"""The maximum number of tools of a group that the prompt names."""
 _GROUPS: Final = "\n\nFurther tools by group. Load them with search_tools before you call them: "
 _NOT_TOLD: Final = frozenset({"title", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum"})
 _GROUP: Final = "group"

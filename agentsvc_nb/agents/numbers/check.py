@@ -17,7 +17,7 @@ from agentsvc_nb.wire.runs import AnswerNumber
 _SENTENCES: Final = 5
 """A number may be computed from numbers at most this many sentences away."""
 _DERIVED_MAX: Final = 100
-"""Numbers without a source for which a calculation is tried."""
+"""The maximum number of numbers without a source for which the check tries calculations."""
 
 
 def check(answer: str, question: str, tables: Sequence[Table], quotes: Sequence[Quote]) -> list[AnswerNumber]:

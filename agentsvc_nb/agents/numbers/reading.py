@@ -10,9 +10,9 @@ from typing import Final
 from agentsvc_nb.agents.numbers.words import CURRENCIES, SCALES, UNITS
 
 NUMBERS_MAX: Final = 1_000
-"""Numbers that are read from each text."""
+"""The maximum number of numbers to read from each text."""
 TEXT_CHARS: Final = 200_000
-"""Characters that are read from each text, because the patterns below take time for each."""
+"""The maximum number of characters to read from each text, because the patterns below take time for each."""
 _MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _NOT_NUMBERS: Final = re.compile(
     r"```.*?(?:```|\Z)"  # code, addresses

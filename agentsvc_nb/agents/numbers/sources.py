@@ -21,9 +21,9 @@ from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber, Basis
 
 log = logging.getLogger(__name__)
 TURNS_MAX: Final = 10
-"""Earlier turns whose results are used."""
+"""The maximum number of earlier turns whose results are used."""
 CALLS_MAX: Final = 40
-"""The latest calls whose results are used."""
+"""The maximum number of calls whose results are used, latest first."""
 READS: Final = frozenset({"read_file", "search_files", "read_page", "read_skill", "web_search", "look_at"})
 """Tools that read texts. Their results are quotations, not calculations."""
 _ROW: Final = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)

@@ -15,9 +15,9 @@ from typing import Any, Final
 from agentsvc_nb.agents.numbers.words import CURRENCIES, MONTHS, SCALES, STOP, UNITS, WORD, stem, stems, words
 
 ROWS_MAX: Final = 2_000
-"""Rows that are searched in each table."""
+"""The maximum number of rows to search in each table."""
 TABLES_MAX: Final = 20
-"""Tables that are searched, latest first."""
+"""The maximum number of tables to search, latest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ _GENERIC: Final = (
 _SCALED_CURRENCY: Final = re.compile(r"\b(k|m|mn|bn)(eur|usd|gbp|chf)\b")
 _TOTAL_ROW: Final = re.compile(r"\W*(?:grand\W+)?(?:total|all|overall|sum)\W*", re.IGNORECASE)
 _GAP_CHARS: Final = 2
-"""The most characters between the words of a name."""
+"""The maximum number of characters between the words of a name."""
 _ISO: Final = re.compile(r"([12][0-9]{3})-([01][0-9])(?:-([0-3][0-9])(?:[T ][0-9:.]+(?:Z|[+-][0-9:]+)?)?)?")
 _MONTH: Final = re.compile(r"([12][0-9]{3})[/.]?([01][0-9])()")
 _QUARTER: Final = re.compile(r"(?:([12][0-9]{3})\W?)?Q([1-4])(?:\W?([12][0-9]{3}))?", re.IGNORECASE)

@@ -28,7 +28,7 @@ class Quote:
 
 
 _SAME_MAX: Final = 30
-"""The most passages with one number that are compared."""
+"""The maximum number of passages with the same number to compare."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 _PASSAGE_CHARS: Final = 400
 

@@ -32,7 +32,7 @@ TOP_PRICES: Final = {
 UNKNOWN: Final = 10.0
 COVERS_MAX: Final = 80
 FRAGMENTS_MAX: Final = 4_000
-"""The most fragments of one question. The parser gives up on questions with hundreds of equal values."""
+"""The maximum number of fragments of one question. The parser gives up on questions with hundreds of equal values."""
 
 Cover = tuple[Fragment, ...]
 _RULES_BY_FIRST: Final[dict[str, list[Rule]]] = defaultdict(list)

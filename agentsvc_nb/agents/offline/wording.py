@@ -19,7 +19,7 @@ from agentsvc_nb.documents.tables.results import Result, ResultColumn, Value, pl
 from agentsvc_nb.wire.text import label
 
 NAMED_MAX: Final = 5
-"""The most values in a headline."""
+"""The maximum number of values in a headline."""
 NOTES_CHARS: Final = 400
 UNREAD_MAX: Final = 3
 DAILY_FROM: Final = 14

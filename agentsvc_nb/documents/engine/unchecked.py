@@ -19,7 +19,7 @@ _LABELS_MAX: Final = 20_000
 """The maximum number of distinct labels of a column in which periods are searched."""
 _PERIOD: Final = re.compile(r"(19|20)\d\d(\W?[QHqh]?\d)?")
 _CERTAIN: Final = 1_000
-"""The size from which one number is not a sum by chance."""
+"""A number of at least this size that equals a sum is not a coincidence."""
 
 
 class UncheckedRows:

@@ -24,9 +24,9 @@ VALUES_MAX: Final = 200
 LINES_MAX: Final = 6
 """The maximum number of lines at the end that may be summaries."""
 _IMPROBABLE: Final = 50
-"""The odds from which a number is not a sum by chance, if the labels say that it may be one."""
+"""Above these odds, a number is a sum and not a coincidence, if the labels also suggest a sum."""
 _CERTAIN: Final = 1_000
-"""The odds from which equal numbers are not chance."""
+"""Above these odds, equal numbers are not a coincidence."""
 
 
 def find_summaries(

@@ -39,11 +39,11 @@ _COMPOUND: Final = re.compile(r"(summe|ergebnis|-total)$")
 _LABEL_MAX: Final = 100
 _PRECISION: Final = 120
 LONG: Final = 20_000
-"""The number of rows from which those between suspect rows are added up first."""
+"""With at least this many rows, the rows between suspect rows are added up first."""
 _SUSPECTS_MAX: Final = 2_000
 _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
-"""The odds from which a row without a word is not a sum by chance."""
+"""Above these odds, a row without a total word is a sum and not a coincidence."""
 _CERTAIN: Final = 1_000
 """The odds from which matching numbers are not chance, whatever else contradicts a total."""
 

@@ -33,7 +33,7 @@ MESSAGE_BYTES: Final = 700
 BYTES_PER_CHAR: Final = 45
 """The byte budget per character of text; it keeps the cost linear even for one endless paragraph."""
 FREE_BYTES: Final = 20_000
-"""The byte budget that does not depend on the text."""
+"""The part of the byte budget that does not depend on the length of the text."""
 LONG_SECONDS: Final = 10.0
 """The seconds after which the status line also advises readers who load the page again."""
 RELOADED: Final = (

@@ -104,8 +104,8 @@ def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def errors_told(*errors: type[Exception]) -> Iterator[None]:
-    """Turn database errors into `LookupError` with a sentence. An interrupt that ends a long query raises none of its
-    own.
+    """Turn database errors into `LookupError` with a sentence. If an interrupt ends a long query, the query raises no
+    second error.
     """
     begun = clock.monotonic()
     try:

@@ -49,7 +49,7 @@ _SETTINGS: Final = """
     SET enable_external_access = false;
 """
 _COLUMNS_READ: Final = "unused_columns"
-"""The only optimizer that stays on: it drops exactly the columns that a query does not read."""
+"""The only optimizer that remains enabled: it drops exactly the columns that a query does not read."""
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 _LEAVES_NAMES = "COLUMN_DATA_SCAN CTE_SCAN DELIM_SCAN DUMMY_SCAN EMPTY_RESULT EXPRESSION_SCAN REC_CTE_SCAN"
 _LEAVES: Final = frozenset(_LEAVES_NAMES.split())

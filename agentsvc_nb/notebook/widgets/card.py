@@ -21,7 +21,7 @@ from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
 
 TAIL_CHARS: Final = 1_000
-"""The number of characters of an answer that a card shows, plus the beginning of the block that is cut."""
+"""The number of characters of an answer that a card shows. It also shows the beginning of a block that would be cut."""
 _DRAW_SECONDS: Final = STATUS_SECONDS / 4
 _ICONS: Final = {"image": "picture", "transcript": "sound", "mail": "send", "search": "search", "page": "code"}
 

@@ -261,7 +261,7 @@ class Day:
         return max(self.limit - self.billed - self.held, 0)
 
     def is_near(self, spent: int) -> bool:
-        """Return True if 80 % of the limit are used, together with `spent`, which no hold covers."""
+        """Return True if 80 % of the limit are used. `spent` is added, because no hold covers it."""
         return is_near(self.limit, self.billed + self.held + spent)
 
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 UPLOADS = "uploads/"
 MADE_MAX: Final = 100
-"""The most files of a run that its result names."""
+"""The maximum number of a run's files that its result names."""
 COPIED_CHARS: Final = 20_000
 """The text of a copied file is indexed in the background if it is longer than this."""
 _UPLOADED = Author("upload")
@@ -462,7 +462,7 @@ def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iter
 
 
 def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
-    """Yield the files at these paths. Each statement reads as many as a search shows."""
+    """Yield the files at these paths. Each statement reads as many files as a search result has."""
     for batch in _batches(paths, SEARCH_MAX_RESULTS):
         tx.check_time()  # a search may skip very many files of one output
         found = file_records.among(tx, chat, batch)

@@ -231,7 +231,7 @@ class _Exchange:
     def end(self, error: ApiError) -> None:
         """Answer with `error`, or cut off an answer that has begun.
 
-        Before its answer, don't cancel the application, because that could interrupt it between two writes.
+        Do not cancel the application before it has answered, because that could interrupt it between two writes.
         """
         if self.status is None:
             answer = refusal(error)

@@ -14,7 +14,7 @@ from agentsvc_nb.wire.runs import Event, PlanStep
 
 _sql = load("runs/events")
 _AT_ONCE: Final = 100
-"""The most events that a query reads. The first query reads 8; each further one reads twice as many.
+"""The maximum number of events that a query reads. The first query reads 8; each further one reads twice as many.
 
 A page also has a limit in bytes, so reading its `limit` at once could load far more.
 """

@@ -17,7 +17,7 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.service.use_cases import UseCaseContext
 
 SWEEP_MAX: Final = 100
-"""The most runs, and the most jobs, that one sweep handles."""
+"""The maximum number of runs, and of jobs, that one sweep handles."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ T = TypeVar("T")
 LONG_CHARS: Final = 100_000
 """A thread reads and writes messages and answers that are longer than this."""
 EARLIER_CHARS: Final = 1_000_000
-"""The most characters of an earlier message that an agent gets. It exceeds the context of any model."""
+"""The maximum number of characters of an earlier message that an agent gets. It exceeds the context of any model."""
 STEPS_EXCEEDED: Final = "budget_limited"
 """The last error of a run that reached its limit of model steps (`wire.codes`)."""
 

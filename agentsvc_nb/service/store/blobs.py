@@ -21,7 +21,7 @@ from typing import IO, Final
 from agentsvc_nb.documents.media_types import HEAD_BYTES
 
 PIECE_MAX_BYTES: Final = 1024 * 1024
-"""The most bytes of one read. Each read is a call in a thread."""
+"""The maximum number of bytes of one read. Each read is a call in a thread."""
 PIECES_MAX_BYTES: Final = 4 * PIECE_MAX_BYTES
 """The memory for the pieces of all reads, down to `PIECE_MIN_BYTES` each. A slow client leaves its piece in memory."""
 PIECE_MIN_BYTES: Final = 64 * 1024

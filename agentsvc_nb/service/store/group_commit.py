@@ -19,9 +19,9 @@ from agentsvc_nb.service.ports import Tx
 
 T = TypeVar("T")
 LONG_SECONDS: Final = 0.02
-"""After this time, a transaction of long writes begins no further one: short writes wait for its end."""
+"""After this time, a transaction of long writes takes no further write, because short writes wait for its end."""
 LONG_MAX: Final = 16
-"""The most long writes of one transaction."""
+"""The maximum number of long writes in one transaction."""
 
 
 class PendingWrite(Generic[T]):

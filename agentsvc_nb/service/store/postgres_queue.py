@@ -24,7 +24,9 @@ POOLED_LOOK_SECONDS: Final = 0.5
 AGAIN_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 5.0
 AT_ONCE: Final = 1_000_000
-"""The most runs and jobs of a process. In effect no limit, because they wait for models, people and each other."""
+"""The maximum number of runs and jobs of a process. It is too high to matter, because runs mostly wait for models,
+people and each other.
+"""
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3_600
 _QUEUE_CHARS: Final = 128

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 CONTENTS: Final = "contents/"
 REMOVED: Final = "removed/"
 COPY_MAX_BYTES: Final = 5_000_000_000
-"""The most that S3 copies in one request. A larger blob is never moved aside."""
+"""The maximum size that S3 copies in one request. A larger blob is never moved aside."""
 PART_BYTES: Final = 5 * 1024 * 1024
 """The size of a part of an upload, the smallest that S3 allows. A smaller object is sent in one request."""
 PARTS_AT_ONCE: Final = 4

@@ -277,7 +277,7 @@ def _fitting(lexemes: Iterable[str]) -> tuple[str, bool]:
 # two, and they are numbered as in PostgreSQL's `get_bit`: the first is the lowest of the first byte.
 
 PAIR_BITS: Final = 8
-"""A filter has 8 to 16 bits for each pair. Of the files without a pair, 1 in 20 to 70 seems to have it."""
+"""A filter has 8 to 16 bits for each pair. So 1 in 20 to 70 files without a pair is a false match."""
 _HALF_BITS: Final = 30
 _HASH_FACTOR: Final = 0x9E3779B97F4A7C15
 _HASH_MASK: Final = 2 ** (2 * _HALF_BITS) - 1

@@ -34,7 +34,7 @@ PACKAGES: Final = {
 }
 """The modules that a program can import in addition to the standard library, with their packages' names."""
 WORK_BYTES: Final = 256_000_000
-"""The most bytes of all files that a program writes. They are in memory."""
+"""The maximum number of bytes of all files that a program writes. They are in memory."""
 SCRATCH_BYTES: Final = 64_000_000
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")

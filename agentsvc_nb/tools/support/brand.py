@@ -10,7 +10,7 @@ from agentsvc_nb.tools.workspace_port import COMPUTED, Workspace
 
 FILES_MAX: Final = 3
 CHARS_MAX: Final = 6_000
-"""The most characters from each file."""
+"""The maximum number of characters from each file."""
 _NAMES: Final = re.compile(r"brand|marke|marque|marca|tone[-_ ]?of[-_ ]?voice|style[-_ ]?guide|voice", re.I)
 _ENDINGS: Final = frozenset({".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".pptx", ".json"})
 _TOLD: Final = (

@@ -113,7 +113,7 @@ _FILES: Final[dict[str, tuple[FileKind, str]]] = {
     "link": ("style", "href"), "script": ("script", "src"), "img": ("image", "src"),
 }  # fmt: skip
 _LISTED: Final = 200
-"""The most headings, actions and so on that are kept per page."""
+"""The maximum number of headings, actions and other parts to keep per page."""
 _TEXT_CHARS: Final = 300
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SILENT: Final = frozenset({"hidden", "submit", "button", "image", "reset"})

@@ -19,7 +19,7 @@ from agentsvc_nb.wire.text import label
 
 PDF: Final = "application/pdf"
 SIDE: Final = 1_568
-"""The longest side that hosted models use. They shrink larger pictures."""
+"""The longest side of a picture that hosted models use. They shrink larger pictures."""
 PAGE_CHARS: Final = 20_000
 SKILL_FILES_SHOWN: Final = 50
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")

@@ -25,7 +25,7 @@ SHOWN_BYTES: Final = 500_000_000
 SECONDS: Final = 60
 SECONDS_MAX: Final = 300
 AT_ONCE: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
-"""The most programs that run at the same time. Others wait."""
+"""The maximum number of programs that run at the same time. Others wait."""
 MESSAGE_KEPT: Final = 8_000
 _BOUNDS: Final = {
     "time": "It took longer than {seconds} s and was ended: do less, or give it more `seconds`.",
