@@ -235,7 +235,7 @@ class LocalCache:
         self._shrink()
 
     async def _wait_for_download(self, sha256: str) -> None:
-        """Wait for the blob's download, which all callers share. It is cancelled with the last of them."""
+        """Wait for the blob's download, which all callers share. If all of them are cancelled, so is the download."""
         task = self._downloads.get(sha256)
         if task is None:
             task = self._downloads[sha256] = asyncio.create_task(self._fetch(sha256), name="download of a content")
