@@ -105,7 +105,7 @@ def test_a_changed_call_is_made_as_approved_and_the_agent_is_told(client: AgentS
     assert decided == {"call_id": call, "approved": True, "reason": "", "input": CHANGED}
     assert [file["path"] for file in of(client, run.run_id, "file.written")] == ["net.txt"]
     [result] = of(client, run.run_id, "tool.result")
-    assert '(null: removed): {"files": {"net.txt": "net"}, "seconds": null}' in result["content"][0]["text"]
+    assert '(null means removed): {"files": {"net.txt": "net"}, "seconds": null}' in result["content"][0]["text"]
 
 
 def test_arguments_are_changed_in_an_editor(client: AgentService, asking: RunningService) -> None:
