@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import client, programs, rows, search, service, start, transfers
+from tests.bench import client, programs, search, service, start, transfers
 
 if __name__ == "__main__":
-    for benchmark in (start, client, transfers, service, rows, programs, search):
+    for benchmark in (start, client, transfers, service, programs, search):
         benchmark.main("--quick" in sys.argv)

@@ -15,7 +15,6 @@ from typing import Any, Final
 import httpx
 
 from agentsvc_nb import AgentService
-from agentsvc_nb.client.sse import EventDecoder
 from agentsvc_nb.testing import running_service
 from agentsvc_nb.wire.routes import V1
 from tests.bench.harness import bare_starlette, compare, cpu_us
@@ -33,16 +32,11 @@ def main(quick: bool) -> None:
     frames = [_frame(n, "text.delta", _event(n, "text.delta", {"text": WORD})) for n in range(1, EVENTS)]
     frames.append(_frame(EVENTS, "run.ended", _event(EVENTS, "run.ended", {"run": run("completed", output="done")})))
     chunks = list(_chunks(b"".join(frames)))
-    decoders: dict[str, Callable[[], int]] = {"EventDecoder": lambda: _decoded(chunks)}
-    if find_spec("httpx_sse"):
-        decoders["httpx-sse"] = lambda: _decoded_by_httpx_sse(chunks)
-    _compare_events("one event decoded", decoders, rounds)
     streams: dict[str, Callable[[], int]] = {"client.runs.attach": _ours(chunks)}
-    if find_spec("langgraph_sdk"):
-        streams["langgraph-sdk, client.stream (dictionaries)"] = _langgraph(chunks)
     if OPENAI:
         streams["openai, responses.create(stream=True)"] = _openai()
-    _compare_events("one event to the caller", streams, rounds)
+    works = {name: partial(_event_us, read) for name, read in streams.items()}
+    compare("one event to the caller, 16 KiB at a time", "CPU us", works, rounds)
 
 
 def _calls(times: int, rounds: int) -> None:
@@ -68,14 +62,11 @@ def _calls(times: int, rounds: int) -> None:
         compare("one call", "CPU us", {name: partial(cpu_us, act, times) for name, act in acts.items()}, rounds)
 
 
-def _compare_events(title: str, reads: dict[str, Callable[[], int]], rounds: int) -> None:
-    def cost(read: Callable[[], int]) -> float:
-        found = []
-        taken = cpu_us(lambda: found.append(read()))
-        assert found == [EVENTS]
-        return taken / EVENTS
-
-    compare(f"{title}, 16 KiB at a time", "CPU us", {name: partial(cost, read) for name, read in reads.items()}, rounds)
+def _event_us(read: Callable[[], int]) -> float:
+    found = []
+    taken = cpu_us(lambda: found.append(read()))
+    assert found == [EVENTS]
+    return taken / EVENTS
 
 
 def _event(number: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -94,33 +85,12 @@ def _answer(chunks: Iterable[bytes], library: Any = httpx) -> Any:
     return library.Response(200, headers={"content-type": "text/event-stream"}, content=iter(chunks))
 
 
-def _decoded(chunks: list[bytes]) -> int:
-    decoder = EventDecoder()
-    return sum(len(decoder.feed(chunk)) for chunk in chunks)
-
-
-def _decoded_by_httpx_sse(chunks: list[bytes]) -> int:
-    from httpx_sse import EventSource
-
-    return sum(1 for _ in EventSource(_answer(chunks)).iter_sse())
-
-
 def _ours(chunks: list[bytes]) -> Callable[[], int]:
     def answer(request: httpx.Request) -> httpx.Response:
         return _answer(chunks) if request.url.path.endswith("/events") else httpx.Response(200, json=run())
 
     client = AgentService("svc_sk_x", "http://service.test", transport=httpx.MockTransport(answer))
     return lambda: sum(len(event.payload.get("text", "x")) > 0 for event in client.runs.attach(RUN_ID))
-
-
-def _langgraph(chunks: list[bytes]) -> Callable[[], int]:
-    from langgraph_sdk import get_sync_client
-
-    client: Any = get_sync_client(url="http://service.test", api_key="x")
-    client.http.client = httpx.Client(
-        transport=httpx.MockTransport(lambda request: _answer(chunks)), base_url="http://service.test"
-    )
-    return lambda: sum(len(part.data["payload"].get("text", "x")) > 0 for part in client.http.stream("/", "GET"))
 
 
 def _openai() -> Callable[[], int]:

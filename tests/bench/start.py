@@ -27,7 +27,6 @@ NOTHING: Final = json.dumps({"object": "list", "data": [], "has_more": False, "f
 FIRST_CALLS: Final = {
     "agentsvc_nb": "from agentsvc_nb import AgentService; AgentService('svc_sk_x', '{}').tools.list()",
     "openai": "import openai; openai.OpenAI(api_key='x', base_url='{}/v1').models.list()",
-    "anthropic": "import anthropic; anthropic.Anthropic(api_key='x', base_url='{}').models.list()",
 }
 LOAD: Final = "get_ipython().run_line_magic('load_ext', 'agentsvc_nb')"
 TIMED: Final = "import time\nbegin = time.{clock}()\n{code}\nprint((time.{clock}() - begin) * 1000)"
@@ -35,7 +34,7 @@ TIMED: Final = "import time\nbegin = time.{clock}()\n{code}\nprint((time.{clock}
 
 def main(quick: bool) -> None:
     rounds = 1 if quick else 7
-    modules = [name for name in ("agentsvc_nb", "httpx", "openai", "anthropic") if find_spec(name)]
+    modules = [name for name in ("agentsvc_nb", "openai") if find_spec(name)]
     with (
         _compiled_once(),
         bare_starlette(ROUTES["tools.list"].path, NOTHING.encode()) as ours,

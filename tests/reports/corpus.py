@@ -26,8 +26,3 @@ class Case:
 
 
 CASES: Final = [Case(**json.loads(line)) for line in (DATA / "documents.jsonl").read_text("utf-8").splitlines()]
-
-
-def encrypted(stream: str) -> bytes:
-    """Return the beginning of an OLE container that has a stream of this name."""
-    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + stream.encode("utf-16-le") + bytes(600)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
+
+from tests.unit.service.site import Answer, Asked, serving
 
 
 @dataclass(frozen=True)
@@ -71,26 +71,12 @@ def _value(value: AnyValue) -> Any:
 @contextlib.contextmanager
 def collector() -> Iterator[Collector]:
     """A collector on loopback."""
+    with serving() as site:
+        made = Collector(site.url)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            if self.path == "/v1/traces":
-                made.take(body)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/x-protobuf")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+        def take(asked: Asked) -> Answer:
+            made.take(asked.body)
+            return Answer(headers={"Content-Type": "application/x-protobuf"})
 
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made = Collector(f"http://127.0.0.1:{server.server_port}")
-    serving = threading.Thread(target=server.serve_forever, name="otlp-collector")
-    serving.start()
-    try:
+        site.pages["/v1/traces"] = take
         yield made
-    finally:
-        server.shutdown()
-        serving.join()
-        server.server_close()
