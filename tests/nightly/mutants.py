@@ -40,6 +40,13 @@ class Mutant:
     new: str
     near: tuple[str, ...]
 
+    def changed(self) -> str:
+        """Return the module with the fault."""
+        text = (ROOT / "agentsvc_nb" / self.module).read_text("utf-8")
+        if (found := text.count(self.old)) != 1:
+            raise SystemExit(f"{self.module} has {found} times {self.old!r}: adapt the mutant {self.name!r}.")
+        return text.replace(self.old, self.new)
+
 
 def mutants() -> Iterator[Mutant]:
     for near, module, faults in FAULTS:
@@ -518,11 +525,7 @@ def changed_copy(mutant: Mutant, folder: Path) -> None:
             shutil.copytree(ROOT / part, folder / part, ignore=ignored)
         else:
             shutil.copy(ROOT / part, folder)
-    path = folder / "agentsvc_nb" / mutant.module
-    text = path.read_text("utf-8")
-    if (found := text.count(mutant.old)) != 1:
-        raise SystemExit(f"{mutant.module} has {found} times {mutant.old!r}: adapt the mutant {mutant.name!r}.")
-    path.write_text(text.replace(mutant.old, mutant.new), "utf-8")
+    (folder / "agentsvc_nb" / mutant.module).write_text(mutant.changed(), "utf-8")
 
 
 def first_failure(folder: Path, tests: Sequence[str]) -> str | None:
@@ -559,6 +562,8 @@ def main() -> int:
     given = parser.parse_args()
     chosen = [mutant for mutant in mutants() if not given.names or mutant.name in given.names]
     caught: list[str] = []
+    for mutant in chosen:
+        mutant.changed()  # a list that does not fit the code fails at once, not after hours
     for mutant in chosen:
         began = time.monotonic()
         who, test = caught_by(mutant, given.near)
