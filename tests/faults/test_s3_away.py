@@ -32,10 +32,14 @@ def service(server: S3Server) -> Iterator[RunningService]:
         yield service
 
 
-def test_nothing_is_lost_while_the_server_is_away(service: RunningService, server: S3Server) -> None:
+@pytest.fixture
+def wire(service: RunningService) -> Iterator[Wire]:
     headers = {"Authorization": f"Bearer {service.api_key}"}
-    wire = Wire(httpx.Client(base_url=service.base_url, headers=headers, timeout=120))
+    with httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as http:
+        yield Wire(http)
 
+
+def test_nothing_is_lost_while_the_server_is_away(wire: Wire, service: RunningService, server: S3Server) -> None:
     def upload(chat: str | None, name: str, content: bytes) -> httpx.Response:
         return wire("POST", "/files", params={"chat_id": chat} if chat else None, files=[("files", (name, content))])
 
