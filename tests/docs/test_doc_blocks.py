@@ -199,16 +199,49 @@ def test_the_blocks_run_as_they_are_shown(page: Path, runner: Runner, terminal: 
 def test_the_cheap_examples_in_the_help_of_commands_run(runner: Runner) -> None:
     """All of them parse (`test_cli_help.py`). Here those run that need a service, a file and a chat."""
     ask, *_, again = EXAMPLES["agentsvc ask"]
-    runner.run(Block("sh", ask, 0))
-    chat = json.loads(runner.run(Block("sh", "agentsvc runs show last --json", 0)))["chat"]
-    runner.run(Block("sh", again.replace("chat_1", chat), 0))
-    for name in ("keys", "account show", "runs list", "runs attach", "tools show", "jobs list", "status", "stop"):
-        runner.run(Block("sh", EXAMPLES[f"agentsvc {name}"][0], 0))
+    show = Block("sh", "agentsvc runs show last --json", 0)
+    assert "hikers" in runner.run(Block("sh", ask, 0))
+    first = json.loads(runner.run(show))
+    runner.run(Block("sh", again.replace("chat_1", first["chat"]), 0))
+    last = json.loads(runner.run(show))
+    assert (last["chat"], last["model"], last["status"]) == (first["chat"], "offline", "completed")
+    printed = {
+        "keys": "embedded",
+        "account show": "wallet_cents",
+        "runs list": last["run_id"],
+        "runs attach": last["output"],
+        "tools show": "create_images",
+        "jobs list": "no job",
+        "status": "model:  offline",
+        "stop": "Stopped",
+    }
+    for name, words in printed.items():
+        assert words in runner.run(Block("sh", EXAMPLES[f"agentsvc {name}"][0], 0)), name
 
 
-@pytest.mark.parametrize("name", ["client.md", "retries.md"])
+PRINTED: Final = {
+    "client.md": (
+        "\nhello\nworld\nhello\nworld\nhello\nworld\n",
+        "\none two three\n",
+        "\nstocked 10\n",
+        "\nnotes/plan.md 6 6\n",
+        "\nb'name,price\\na,1\\n'\n",
+        "\nopen 1\n",
+        "\n['Autumn']\n",
+    ),
+    "retries.md": ("\nchat_not_found 404 Check the chat ID and the key.\n", "\nchat_busy ", "\n[3, 4,"),
+}
+"""Some of what the blocks of a page print."""
+
+
+@pytest.mark.parametrize("name", PRINTED)
 def test_the_blocks_of_a_client_run(
-    name: str, client: AgentService, service: RunningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    client: AgentService,
+    service: RunningService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In this process, with a client and what the page speaks of without making it."""
     monkeypatch.setenv("SERVICE_API_KEY", service.api_key)
@@ -225,6 +258,8 @@ def test_the_blocks_of_a_client_run(
         code = compile(block.code, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         if inspect.iscoroutine(awaited := eval(code, names)):
             asyncio.run(awaited)
+    printed = capsys.readouterr().out
+    assert [lines for lines in PRINTED[name] if lines not in printed] == [], printed
 
 
 def _of_client_page(service: RunningService, folder: Path) -> dict[str, object]:

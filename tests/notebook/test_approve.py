@@ -59,7 +59,7 @@ def test_arguments_are_changed_with_a_dict(terminal: Any, approver: AgentService
     terminal.cell(f"%approve {call} --input changed")
     shown = html.unescape(bundle_of(answer.wait())["text/html"])
     assert "echo_job was approved as changed" in shown
-    assert '"files": {"net.txt": "net"}}</code> (arguments changed before approval)' in shown
+    assert '"files": {"net.txt": "net"}}</code>' in shown
     assert [file.path for file in approver.files.list(answer.chat)] == ["net.txt"]
 
 

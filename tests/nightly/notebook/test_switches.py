@@ -125,7 +125,7 @@ def test_a_key_is_asked_for_once_kept_and_used_by_whoever_starts_the_service_nex
     assert user.prompts == [f"Key for {gateway.url} (not shown): "]
     assert told.startswith(f"{MODEL} answers from now on.\n")
     assert "'Blue'" in told
-    assert "Price: $3.00 in / $15.00 out per million tokens." in told
+    assert "$3.00 in / $15.00 out" in told
     assert "said 'Blue', which cost " in told
     assert "kept in a file that only you can read" in told
     assert "The one before again: %agentsvc model offline" in told

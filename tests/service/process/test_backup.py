@@ -63,7 +63,7 @@ def test_what_was_acknowledged_before_a_backup_is_there_after_a_restore(tmp_path
         made = agentsvc("backup", file, "--data", running.data)
         later = running.create_key()
     assert made.returncode == 0, made.stderr
-    assert re.match(rf"Wrote {file}: [\d,]+ rows and [\d,]+ contents of files", made.stdout)
+    assert re.match(rf"Wrote {file}: [\d,]+ rows and [\d,]+ contents", made.stdout)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     done = agentsvc("restore", file, "--data", data)
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 import subprocess
 import sys
@@ -29,9 +30,11 @@ def page() -> dict[str, Any]:
 
 
 def test_the_tests_of_the_page_pass(page: dict[str, Any], client: AgentService) -> None:
-    page["test_a_file_is_written"](client)
-    page["test_a_model_that_fails"](client)
-    page["test_a_limit_is_reported"]()
+    tests = {name: test for name, test in page.items() if name.startswith("test_")}
+    del tests["test_a_limit_is_reported_by_respx"]  # which is not installed
+    for test in tests.values():
+        test(*[client] * len(inspect.signature(test).parameters))
+    assert len(tests) == 3
 
 
 def test_a_cassette_replaces_the_service(

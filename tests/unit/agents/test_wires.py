@@ -150,10 +150,9 @@ def test_a_run_says_how_it_went(form: str, name: str, tmp_path: Path, monkeypatc
 
 def play(form: str, name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Run a scenario in a provider's form and check what the run says, and what the provider was asked."""
-    scenario = SCENARIOS[name]
-    if (other := scenario.but.get(form, {})) is None:
-        return
-    said = replace(scenario, **other)
+    other = SCENARIOS[name].but.get(form, {})
+    assert other is not None, "the form has no such thing"
+    said = replace(SCENARIOS[name], **other)
     patch.setattr(retry, "FIRST_SECONDS", 0.001)
     patch.setattr(served_models, "SILENCE_SECONDS", 0.5 if name == "silence between events" else 20)
     with provider_server(PROVIDERS[form].form) as server:
@@ -185,7 +184,7 @@ def play(form: str, name: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
         case "malformed arguments":
             assert turn.of("call") == []
         case "schema":
-            assert "9 is greater than the maximum of 5" in json.dumps(asked[1])
+            assert "the maximum of 5" in json.dumps(asked[1])
 
 
 def played(

@@ -99,7 +99,7 @@ def test_the_sql_that_is_shown_runs_in_any_duckdb(question: str, tmp_path: Path)
 def test_a_negation_keeps_empty_cells_and_says_so(tmp_path: Path) -> None:
     turn = ask("How many rows are not from Germany?", FILES, tmp_path)
     assert basis(turn).values == ["2"]
-    assert "1 row without a value in `country`: included." in turn.said
+    assert "1 row without a value in `country`" in turn.said
 
 
 def test_a_result_of_several_rows_is_left_as_a_table(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_typed_sql_is_run(tmp_path: Path) -> None:
     assert basis(ask("WITH a AS (SELECT 1 AS x) SELECT x FROM a", FILES, tmp_path / "b")).values == ["1"]
     failed = ask("select nope from ads", FILES, tmp_path / "c")
     assert basis(failed).basis == "nothing"
-    assert "The SQL did not run: Binder Error" in failed.said
+    assert "Binder Error" in failed.said
     assert "```\nLINE 1: select nope from ads\n               ^^^^\n```\n" in failed.said, "the mark is below its place"
     written = ask("with a as (select 1) insert into ads select * from a", FILES, tmp_path / "d")
     assert basis(written).basis != "computed"

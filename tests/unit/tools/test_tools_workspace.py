@@ -95,7 +95,7 @@ def test_an_export_is_asked_for_its_rows(task: MemoryToolContext) -> None:
 
 def test_a_result_is_saved_with_more_rows_than_are_shown(task: MemoryToolContext) -> None:
     said = text(call(task, "query_tables", sql="SELECT range AS n, 'a,\"b' AS t FROM range(1000)", save_as="out/n.csv"))
-    assert said.startswith("Wrote 1,000 rows to out/n.csv. The first:\n\n| n | t |")
+    assert said.startswith("Wrote 1,000 rows to out/n.csv")
     saved = pandas.read_csv(io.BytesIO(task.files.bytes("out/n.csv")))
     assert (list(saved.columns), len(saved), saved.n.sum(), saved.t[999]) == (["n", "t"], 1000, 499500, 'a,"b')
     assert "| 0 |" in said
