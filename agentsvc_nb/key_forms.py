@@ -28,8 +28,10 @@ KEY_FORMS: Final = {
     ),
 }
 """The forms by which keys are recognised."""
-LOOKS_LIKE_KEY: Final = "That looks like a key, so it is not repeated here."
-A_NAME_IS_WANTED: Final = "Give the model's name, such as anthropic:claude-sonnet-4-6: its key is asked for."
+LOOKS_LIKE_KEY: Final = "This looks like a key, so it is not shown here."
+A_NAME_IS_WANTED: Final = (
+    "Enter only the model's name, such as anthropic:claude-sonnet-4-6. You are asked for the key next."
+)
 """The advice after a key was typed in place of a model."""
 
 _WORD: Final = re.compile(r"[^\s'\"`,:=/]+")

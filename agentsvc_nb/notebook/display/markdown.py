@@ -201,7 +201,7 @@ def to_html(
         known["text_page"] = f"{app_url.partition('?')[0]}/text?path="
     if suggests:
         known["suggests"] = "questions"
-    shown = markdown.to_html(text, parser(coloured), ": the whole text is in the answer's .text", known)
+    shown = markdown.to_html(text, parser(coloured), ": read the whole text in the answer's .text", known)
     return shown.replace('<a href="', LINK)  # safe: every < in text from others is escaped
 
 

@@ -397,7 +397,7 @@ def _functions_to_ask_for(connection: Connection) -> set[str]:
 def _check_words(sql: str, guarded: set[str]) -> None:
     written = sql.lower()
     if 'u&"' in written:
-        raise ApprovalNeeded('The query has names with escapes (U&"...").')
+        raise ApprovalNeeded('The query contains Unicode-escaped names (U&"...").')
     words, unquoted = set(_WORDS.findall(written)), written.replace('""', '"')
     for name in guarded:
         lower = name.lower()

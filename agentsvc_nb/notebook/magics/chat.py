@@ -259,7 +259,12 @@ class FilesMagics(MagicsGroup):
 
     @command(
         line_magic,
-        arg("words", nargs="?", metavar="WORDS", help='words, "phrases", `or`, -without; the last word as a prefix'),
+        arg(
+            "words",
+            nargs="?",
+            metavar="WORDS",
+            help='words, "phrases", `or`, -excluded; the last word matches as a prefix',
+        ),
         read=leading,
     )
     def search(self, args: argparse.Namespace) -> Any:

@@ -29,7 +29,7 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
     try:
         args.command = shlex.split(command)
     except ValueError as error:
-        raise AskError(f"{error}; nothing was changed.", "Close the quotes of the command.") from None
+        raise AskError(f"{error}; nothing was changed.", "Close the quotation marks in the command.") from None
     return args
 
 
@@ -182,7 +182,7 @@ class ConnectionMagics(MagicsGroup):
 
     @command(
         line_magic,
-        arg("action", nargs="?", choices=["send"], help="send a report; without it, list yours"),
+        arg("action", nargs="?", choices=["send"], help="send: send a report; without an action, list your reports"),
         arg("words", nargs="*", metavar="WORDS", help="send: what happened, in quotes"),
         arg("-e", "--error", action="store_true", help="send: report the last error of this notebook"),
     )
