@@ -52,6 +52,15 @@ def test_a_dataframe_goes_along_and_is_summed_up(kernel: Any, client: AgentServi
     assert "price_eur float64" in output["text/plain"]
 
 
+def test_a_question_on_one_line_takes_files(terminal: Any, client: AgentService, tmp_path: Path) -> None:
+    for name in ("a.csv", "b c.csv"):
+        (tmp_path / name).write_text(name)
+    terminal.cell('%ask -f a.csv --file=b*.csv -o kept say it\'s "here"?')
+    assert terminal.user_ns["kept"].text == 'it\'s "here"?'
+    assert _uploaded(client, terminal.user_ns["kept"].chat, "a.csv") == b"a.csv"
+    assert _uploaded(client, terminal.user_ns["kept"].chat, "b c.csv") == b"b c.csv"
+
+
 def test_a_picture_in_a_variable_or_a_file_goes_along(terminal: Any, client: AgentService, tmp_path: Path) -> None:
     Image.new("RGB", (4, 4), "red").save(tmp_path / "photo.png")
     raw = io.BytesIO()

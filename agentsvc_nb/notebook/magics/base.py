@@ -303,7 +303,11 @@ def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Nam
 
 def _options_and_rest(magic: Any, line: str) -> list[str]:
     # argparse would interpret quotes and dashes in the rest, so it only gets known options.
-    takes_value = {name: "action" not in declared.kwds for declared in magic.decorators for name in declared.args}
+    takes_value = {
+        name: declared.kwds.get("action", "append") == "append"
+        for declared in magic.decorators
+        for name in declared.args
+    }
     options: list[str] = []
     line = line.strip()
     while line.startswith("-") and (word := line.partition(" ")[0].partition("=")[0]) in takes_value:
