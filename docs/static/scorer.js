@@ -34,3 +34,15 @@ const mainEntries = () =>
     .filter(([, places]) => places.some(([, , isMain]) => isMain))
     .map(([text]) => ({ text, words: [...parseQuery(text)[1]] }))
     .filter(({ words }) => words.length > 0);
+
+// Sphinx finds nothing unless a page has all words of the query. Then show the pages that have some of them.
+const performTermsSearch = Search.performTermsSearch;
+Search.performTermsSearch = (words, excluded) => {
+  const found = performTermsSearch(words, excluded);
+  if (found.length > 0) return found;
+  const pages = new Map();
+  for (const word of words)
+    for (const [page, title, anchor, descr, score, ...rest] of performTermsSearch(new Set([word]), excluded))
+      pages.set(page, [page, title, anchor, descr, score + (pages.get(page)?.[4] ?? 0), ...rest]);
+  return [...pages.values()];
+};

@@ -20,9 +20,12 @@ from tests.browser.lab import launched
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(900)
 SEARCHES = {
-    "ask": ["export", "hallucination", "cite sources", "citations"],
+    "architecture": ["add a tool"],
+    "ask": ["export", "export to Excel", "hallucination", "cite sources", "citations"],
+    "background": ["stop a run"],
     "backup": ["backup", "restore", "upgrade", "uninstall", "delete data", "gdpr", "delete a person's data"],
-    "client": ["streaming"],
+    "client": ["streaming", "typescript"],
+    "contributing": ["run a single test", "licences of dependencies"],
     "costs": ["cost", "price", "budget", "spending limit"],
     "deploy": ["kubernetes", "k8s", "helm", "docker", "ssl", "tls"],
     "errors": ["429"],
@@ -30,17 +33,20 @@ SEARCHES = {
     "hosts": ["jupyterhub", "windows", "vs code", "colab"],
     "integrations": ["langchain"],
     "keys": ["rotate key", "how do I rotate the keys?"],
+    "kernel": ["query postgres"],
     "mcp": ["mcp"],
     "models": ["ollama", "openai", "anthropic", "gpu"],
     "monitoring": ["logs", "metrics", "opentelemetry", "audit"],
     "offline": ["offline"],
     "performance": ["latency"],
+    "privacy": ["private data sent to OpenAI", "outgoing firewall"],
     "retries": ["timeout", "retry", "resume"],
     "security": ["security", "vulnerability", "prompt injection"],
     "sizing": ["memory requirements", "ram", "postgres"],
     "start": ["conda", "air-gapped"],
     "tables": ["csv", "parquet"],
-    "team": ["sso", "oauth", "login"],
+    "team": ["sso", "oauth", "login", "share with a colleague", "which port"],
+    "testing": ["test without a model"],
     "troubleshooting": ["proxy", "CERTIFICATE_VERIFY_FAILED"],
 }
 """For each page, what people type who need it."""
