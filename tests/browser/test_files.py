@@ -102,7 +102,7 @@ def _files_are_looked_through(widget: Widget, place: Place) -> None:
     expect(widget.file("plan.md")).to_be_focused()
     page.keyboard.press("Enter")
     widget.button("Download it to the notebook's folder, like %files get").click()
-    widget.says("It is in plan.md")
+    widget.says("Downloaded to plan.md")
     assert (place.lab.root / "plan.md").read_text() == "# Autumn"
     page.keyboard.press("Escape")
 
