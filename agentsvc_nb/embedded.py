@@ -110,8 +110,8 @@ def revive(data: str | Path | None = None, *, model: str | None = None) -> Conne
             ensure_own_key(folder)
         except (StoreBusy, sqlite3.Error, OSError) as error:
             raise EmbeddedError(
-                f"The key in {folder.key} could not be looked at or replaced ({error}): check that the disk is not "
-                f"full, and that no other program keeps {folder.database} for itself."
+                f"The key in {folder.key} could not be checked or replaced ({error}). Check that the disk is not "
+                f"full, and that no other program locks {folder.database}."
             ) from None
     return find_or_start(data, model=model)
 
@@ -152,7 +152,7 @@ class Local:
         self._client.close()
 
     def __getattr__(self, name: str) -> Never:
-        raise AttributeError(f"`local()` has no `{name}` before it is entered: `with local() as client:`")
+        raise AttributeError(f"`local()` has no `{name}` before you enter it: `with local() as client:`")
 
     async def __aenter__(self) -> AsyncAgentService:
         from agentsvc_nb.client.api import AsyncAgentService
@@ -214,8 +214,8 @@ def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
 def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
     process = f"process {seen.pid}" if seen else "its process"
     if told:
-        return f"The service in {folder.path} did not stop when asked: end {process} yourself."
-    return f"A server holds {folder.path} but does not answer: end {process} yourself."
+        return f"The service in {folder.path} did not stop. End {process} yourself."
+    return f"A service uses {folder.path} but does not answer. End {process} yourself."
 
 
 def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
@@ -240,9 +240,9 @@ def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
 
 
 def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
-    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its contents in {config.kept.settings.get(BLOBS)}"}
+    lies = {DATABASE: "its data in PostgreSQL", BLOBS: f"its files in {config.kept.settings.get(BLOBS)}"}
     if elsewhere := [what for name, what in lies.items() if name in config.kept.settings]:
-        advice = "start it with `agentsvc serve`, or name another folder with AGENTSVC_DATA"
+        advice = "start it with `agentsvc serve`, or choose another folder with AGENTSVC_DATA"
         raise EmbeddedError(f"The service in {folder.path} has {' and '.join(elsewhere)}: {advice}.")
     arguments = ["--port", "last", "--idle-stop", str(IDLE_STOP_SECONDS)]
     if not config.model_is_kept:  # the environment passes all other named settings to the child
@@ -252,12 +252,12 @@ def _spawn(folder: DataFolder, config: ServiceConfig) -> Child:
     except ForeignFolder as error:
         raise EmbeddedError(str(error)) from None
     except OSError as error:
-        raise EmbeddedError(f"The data folder can't be used ({error}): name another with AGENTSVC_DATA.") from None
+        raise EmbeddedError(f"The data folder can't be used ({error}). Choose another with AGENTSVC_DATA.") from None
 
 
 def _late(folder: DataFolder, timeout: float, child: Child) -> str:
     holder = Ready.read(folder.ready)
-    who = f"process {holder.pid}, which holds {folder.path}, does not answer" if holder else "it is still starting"
+    who = f"process {holder.pid}, which uses {folder.path}, does not answer" if holder else "it is still starting"
     return f"The service was not ready within {timeout:g} s: {who}.\n{child.last_lines()}".strip()
 
 
@@ -271,7 +271,9 @@ def _connection(folder: DataFolder, ready: Ready, config: ServiceConfig) -> Conn
     try:
         key = folder.own_key()
     except OSError as error:
-        raise EmbeddedError(f"The service at {ready.base_url} runs, but its key can't be read: {error}.") from None
+        raise EmbeddedError(
+            f"The service at {ready.base_url} is running, but its key can't be read: {error}."
+        ) from None
     return Connection(ready.base_url, key, ready.instance, _notice(ready, config))
 
 
@@ -309,10 +311,11 @@ def _is_of_the_holder(folder: DataFolder, ready: Ready) -> bool:
 
 
 def _unproved(folder: DataFolder, ready: Ready, why: str) -> str:
-    versions = f" (it has {ready.version}, this is {__version__})" if ready.version != __version__ else ""
+    versions = f" (it has {ready.version}, this installation has {__version__})" if ready.version != __version__ else ""
     return (
-        f"The program at {ready.base_url} does not prove that it holds the key in {folder.key} ({why}), so nothing "
-        f"was sent. A service of an older version can't{versions}; to restart it: {restart_command(folder.path)}"
+        f"The program at {ready.base_url} did not prove that it has the key in {folder.key} ({why}), so "
+        f"nothing was sent. A service of an older version can't prove it{versions}. To restart the service: "
+        f"{restart_command(folder.path)}"
     )
 
 
@@ -347,10 +350,13 @@ def _met(ready: Ready) -> PeerIdentity | None:
 def _notice(ready: Ready, config: ServiceConfig) -> str | None:
     if ready.version != __version__:
         restart = restart_command(config.settings.data)
-        return f"The running service has version {ready.version}, this is {__version__}; to restart it: {restart}"
+        return (
+            f"The running service has version {ready.version}, but this installation has {__version__}. Restart "
+            f"it: {restart}"
+        )
     for name, what in ((DATABASE, "data"), (BLOBS, "contents")):
         if os.environ.get(name) and name not in (config.kept.secrets | config.kept.settings):
-            return f"{name} is for `agentsvc serve`: this service has its {what} in {config.settings.data}."
+            return f"{name} applies only to `agentsvc serve`. This service stores its {what} in {config.settings.data}."
     return config.notice(ready)
 
 

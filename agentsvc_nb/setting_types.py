@@ -58,13 +58,13 @@ LowerCase: Final = AfterValidator(str.lower)
 
 Flag = Annotated[bool, Advice("yes or no")]
 Count = Annotated[int, Field(ge=0), Advice("a whole number from 0, or leave it unset")]
-Cents = Annotated[int, Field(ge=0, le=CENTS_MAX), Advice(f"cents: a whole number from 0 to {CENTS_MAX:,}")]
+Cents = Annotated[int, Field(ge=0, le=CENTS_MAX), Advice(f"a whole number of cents from 0 to {CENTS_MAX:,}")]
 Bytes = Annotated[int, Field(gt=0), Advice("a number of bytes from 1, such as 100000000")]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), Advice("a number of seconds from 0, such as 90 or 0.5")]
 Folder = Annotated[Path, AfterValidator(absolute), Advice("the path of a folder")]
 LogFormat = Annotated[Literal["text", "json"], BeforeValidator(lambda text: str(text).lower()), Advice("text or json")]
 ToolGroup = Literal["ads", "mail", "media"]
-ToolGroups = Annotated[tuple[ToolGroup, ...], Comma, Advice("groups of tools: ads, mail or media")]
+ToolGroups = Annotated[tuple[ToolGroup, ...], Comma, Advice("tool groups: ads, mail or media")]
 SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng, brave or ddgs")]
 
 
@@ -133,7 +133,7 @@ Bucket = Annotated[
     str,
     _matching(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[\w.-]+)*/?", re.ASCII),
     AfterValidator(lambda text: text.rstrip("/")),
-    Advice("s3://BUCKET or s3://BUCKET/PREFIX; keys belong into AWS_* variables"),
+    Advice("s3://BUCKET or s3://BUCKET/PREFIX, with the keys in AWS_* variables"),
 ]
 MailServer = Annotated[
     str,
@@ -156,7 +156,7 @@ Recipients = Annotated[
 def check_key(text: str) -> str:
     """Return a key. Raises `ValueError` that says what to give instead."""
     if not text.isprintable() or " " in text or not text:
-        raise ValueError("the key as its provider shows it, without blanks")
+        raise ValueError("the key as its provider shows it, without spaces")
     return text
 
 
@@ -177,13 +177,13 @@ def may_hold_secret(address: str) -> bool:
     return bool(parts.query or parts.fragment or "@" in parts.netloc)
 
 
-Key = Annotated[str, AfterValidator(check_key), Advice("the key as its provider shows it, without blanks")]
-Name = Annotated[str, AfterValidator(check_key), Advice("a name without blanks")]
+Key = Annotated[str, AfterValidator(check_key), Advice("the key as its provider shows it, without spaces")]
+Name = Annotated[str, AfterValidator(check_key), Advice("a name without spaces")]
 SharedSecret = Annotated[
     str,
     Field(min_length=32),
     AfterValidator(check_key),
-    Advice("32 characters or more without blanks, such as of `openssl rand -hex 32`"),
+    Advice("at least 32 characters without spaces, such as the output of `openssl rand -hex 32`"),
 ]
 
 
@@ -193,7 +193,7 @@ SharedSecret = Annotated[
 def server_name(text: str) -> str:
     """Return the name of an MCP server. Raises `ValueError` that says what to give instead."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", text):
-        raise ValueError("a name of small letters, digits and _, such as tickets")
+        raise ValueError("a name of lower-case letters, digits and _, such as tickets")
     return text
 
 
@@ -206,7 +206,7 @@ def server_address(text: str) -> str:
     parts = urlsplit(check_address(text))
     here = parts.hostname in ("localhost", "::1") or str(parts.hostname).startswith("127.")
     if "@" in parts.netloc or parts.fragment or not (parts.scheme == "https" or here):
-        raise ValueError("an https address, or http://127.0.0.1:PORT/mcp for a server of this machine; keys apart")
+        raise ValueError("an https address, or http://127.0.0.1:PORT/mcp for a server on this machine, without keys")
     return text
 
 
@@ -231,17 +231,17 @@ Servers = Annotated[
     tuple[Annotated[str, AfterValidator(_check_server)], ...],
     Comma,
     AfterValidator(_check_servers),
-    Advice("servers, each once, such as tickets=https://tickets.example/mcp (http is for this machine)"),
+    Advice("MCP servers, each name only once, such as tickets=https://tickets.example/mcp (http only on this machine)"),
 ]
 ServerNames = Annotated[
     tuple[Annotated[str, AfterValidator(server_name)], ...],
     Comma,
-    Advice("names of small letters, digits and _, such as tickets"),
+    Advice("names of lower-case letters, digits and _, such as tickets"),
 ]
 ServerKeys = Annotated[
     tuple[Annotated[str, AfterValidator(_check_server_key)], ...],
     Comma,
-    Advice("keys of servers without blanks and commas, such as tickets=KEY"),
+    Advice("keys of servers without spaces and commas, such as tickets=KEY"),
 ]
 
 
@@ -270,10 +270,10 @@ ModelNames = Annotated[
     tuple[Annotated[str, AfterValidator(check_model)], ...],
     Comma,
     AfterValidator(_check_models),
-    Advice("models, each once, such as anthropic:claude-sonnet-4-6,ollama:qwen3,offline"),
+    Advice("models, each only once, such as anthropic:claude-sonnet-4-6,ollama:qwen3,offline"),
 ]
 Prices = Annotated[
     tuple[Annotated[str, _matching(r"[^=]+=[0-9]{1,9}(?:\.[0-9]{1,9})?/[0-9]{1,9}(?:\.[0-9]{1,9})?")], ...],
     Comma,
-    Advice("prices in cents a million tokens, such as ollama:qwen3=20/60,openai-chat:mine=0/0"),
+    Advice("prices in cents per million tokens, such as ollama:qwen3=20/60,openai-chat:mine=0/0"),
 ]

@@ -61,29 +61,30 @@ class DataSettings(Section):
     """Data"""
 
     data: types.Folder = Field(
-        description="The data folder: the database, the files, the embedded account's key, the log.",
+        description="The data folder. It contains the database, the files, the embedded account's key and the log.",
         exclude=True,
     )
     database: types.DatabaseAddress | None = Field(
         None,
-        description="A PostgreSQL database in place of the data folder's own: see sizing.md.",
+        description="A PostgreSQL database that replaces the database in the data folder: see sizing.md.",
         repr=False,
     )
     secret: types.SharedSecret | None = Field(
         None,
-        description="What the processes on one AGENTSVC_DATABASE share: its keys are stored as hashes made with it, so "
-        "that the database alone opens nothing.",
+        description="A secret that all processes on one AGENTSVC_DATABASE share. The service hashes API keys with it, "
+        "so the database alone gives no access.",
         repr=False,
         exclude=True,
     )
     blobs: types.Bucket | None = Field(
         None,
-        description="Where the contents of files are stored in place of the data folder. `AWS_*` variables have the "
-        "endpoint and the keys.",
+        description="Where the service stores the contents of files, if not in the data folder. `AWS_*` variables set "
+        "the endpoint and the keys.",
     )
     blobs_cache_bytes: types.Bytes = Field(
         2_000_000_000,
-        description="The size of the cache of those contents in the data folder. The least recently used go first.",
+        description="The size of the cache for files from `AGENTSVC_BLOBS` in the data folder. The service removes the "
+        "least recently used files first.",
     )
 
 
@@ -91,52 +92,49 @@ class AccessSettings(Section):
     """Addresses"""
 
     public_url: types.Origin | None = Field(
-        None, description="The address that people use when a proxy is in front of the service: links begin with it."
+        None, description="The address that people use if a proxy is in front of the service. Links start with it."
     )
-    hosts: types.Hosts = Field(
-        (), description="Names that a service on loopback answers to, in addition to its own, for proxies."
-    )
+    hosts: types.Hosts = Field((), description="Additional names to which a service on loopback answers, for proxies.")
     origins: types.Origins = Field(
-        (), description="Origins whose pages may use a browser's session, in addition to the service's."
+        (), description="Origins, in addition to the service's own, whose pages may use a browser's session."
     )
-    fetch_allow: types.Hosts = Field((), description="Hosts that tools fetch from although they are not public.")
+    fetch_allow: types.Hosts = Field((), description="Hosts from which tools may fetch although they are not public.")
 
 
 class ModelSettings(Section):
     """Models"""
 
-    model: types.ModelName = Field("offline", description="The agent that answers: see models.md.")
+    model: types.ModelName = Field("offline", description="The model that answers: see models.md.")
     models: types.ModelNames = Field(
         (),
-        description="The models that a start may name. The first is the default in place of `AGENTSVC_MODEL`: see "
+        description="The models that a run can name. The first one is the default and replaces `AGENTSVC_MODEL`: see "
         "models.md.",
     )
     prices: types.Prices = Field(
-        (), description="Prices of models, `MODEL=INPUT/OUTPUT`, where none are known or others count."
+        (), description="Prices of models as `MODEL=INPUT/OUTPUT`, for models without a known price, or to override it."
     )
     model_url: types.Address | None = Field(
         None,
         description="The address of your own server for `openai-chat:` and `ollama:`, such as http://host:8000/v1. For "
-        "any other model, the address at which its provider is asked, such as a gateway's.",
+        "any other model, the address that replaces the provider's, such as a gateway's.",
     )
     model_key: types.Key | None = Field(
-        None, description="That server's key, if it wants one.", repr=False, exclude=True
+        None, description="The key for that server, if it needs one.", repr=False, exclude=True
     )
     model_context: types.Count | None = Field(
-        None, description="The tokens that the model's context holds, when they are not known."
+        None, description="The size of the model's context in tokens, if the service does not know it."
     )
     model_sees: types.Flag | None = Field(
-        None, description="Whether the model looks at pictures, when that is not known."
+        None, description="Whether the model can read pictures, if the service does not know it."
     )
     model_tools: types.Flag | None = Field(
         None,
-        description="Whether the model is offered tools. Unset, its chat template says it; if that has no tools, `yes` "
-        "is refused.",
+        description="Whether the service offers tools to the model. If unset, the model's chat template decides. If "
+        "the template has no tools, the service refuses `yes`.",
     )
     model_patience_seconds: types.Seconds = Field(
         600.0,
-        description="How long a run waits in all for an answer of a model that is unavailable or overloaded, before it "
-        "fails.",
+        description="How long a run waits in total for a model that is unavailable or overloaded. Then the run fails.",
     )
 
 
@@ -145,12 +143,14 @@ class ApprovalSettings(Section):
 
     approve_effects: types.Flag = Field(
         False,
-        description="Whether a run waits for approval before a tool has an effect (mails), or fetches a page that "
-        "neither its message nor `AGENTSVC_APPROVED_HOSTS` names; also before a model calls such a tool over MCP.",
+        description="Whether a run waits for approval before a tool sends mails, or fetches a page that neither its "
+        "message nor `AGENTSVC_APPROVED_HOSTS` names. The same applies before a model calls such a tool "
+        "over MCP.",
     )
     approved_hosts: types.Hosts = Field(
         (),
-        description="Hosts whose pages runs fetch without approval while effects need it: see privacy.md.",
+        description="Hosts from which runs fetch pages without approval if `AGENTSVC_APPROVE_EFFECTS` is on: see "
+        "privacy.md.",
     )
 
 
@@ -158,32 +158,33 @@ class LimitSettings(Section):
     """Limits"""
 
     rate_per_minute: types.Count | None = Field(
-        None, description="Requests of one key in a UTC minute (`request_per_minute`)."
+        None, description="Maximum requests of one key in a UTC minute (`request_per_minute`)."
     )
     rate_per_minute_user: types.Count | None = Field(
-        None, description="Requests of all keys of an account in a UTC minute (`request_per_minute_user`)."
+        None, description="Maximum requests of all keys of an account in a UTC minute (`request_per_minute_user`)."
     )
     rate_per_day: types.Count | None = Field(
-        None, description="Requests of all keys of an account in a UTC day (`request_per_day`)."
+        None, description="Maximum requests of all keys of an account in a UTC day (`request_per_day`)."
     )
     run_capacity: types.Count | None = Field(
-        None, description="Active runs that make the service full (`runtime_capacity_busy`)."
+        None, description="Maximum number of active runs (`runtime_capacity_busy`)."
     )
     max_file_bytes: types.Bytes = Field(
         limits.FILE_MAX_BYTES,
-        description="The largest file of an upload. A request may hold ten of them and 1 MiB.",
+        description="The maximum size of a file in an upload. The limit of a request is ten times this size and 1 MiB.",
     )
     sync_hold_seconds: types.Seconds = Field(
-        float(limits.SYNC_HOLD_SECONDS), description="How long a `sync` start is held, from its receipt."
+        float(limits.SYNC_HOLD_SECONDS),
+        description="How long a `sync` start waits for the run to end before the service answers.",
     )
     ask_handle_seconds: types.Seconds = Field(
         float(limits.ASK_HANDLE_SECONDS),
-        description="How long an ask is held before it is answered by a job to follow.",
+        description="How long an ask waits for its answer before the service returns a job instead.",
     )
     gateway_seconds: types.Seconds = Field(
         float(limits.GATEWAY_SECONDS),
-        description="A request that is silent for so long is answered `gateway_timeout`, or `request_timeout` within "
-        "its body.",
+        description="How long a request may be silent. Then the service answers `gateway_timeout`, or "
+        "`request_timeout` if the body is incomplete.",
     )
     upload_ttl_seconds: types.Seconds = Field(
         float(limits.UPLOAD_TTL_SECONDS), description="How long the id of a staged upload is valid."
@@ -194,18 +195,18 @@ class MoneySettings(Section):
     """Money"""
 
     wallet_cents: types.Cents | None = Field(
-        None, description="All the credit that was ever put into the wallet (`api_wallet_exhausted`)."
+        None, description="The total credit ever put into the wallet (`api_wallet_exhausted`)."
     )
     plan_pool_cents: types.Cents | None = Field(
-        None, description="What member tokens may use in a UTC month (`monthly_usage_limit_reached`)."
+        None, description="What member tokens may spend in a UTC month (`monthly_usage_limit_reached`)."
     )
     day_cents: types.Cents | None = Field(
         None,
-        description="What all runs, jobs and calls of an account may cost on a calendar day, in the zone of the "
+        description="What all runs, jobs and calls of an account may cost on a calendar day, in the time zone of the "
         "service's machine (`day_budget_exhausted`).",
     )
     run_hold_cents: types.Cents = Field(
-        1, description="What a run or job holds until it ends and is billed for what it used."
+        1, description="The amount that each run or job reserves until it ends and the service bills its real cost."
     )
 
 
@@ -214,41 +215,48 @@ class McpSettings(Section):
 
     mcp_servers: types.Servers = Field(
         (),
-        description="MCP servers whose tools the language agent may use, `NAME=URL`: see mcp.md.",
+        description="MCP servers whose tools the language agent can use, as `NAME=URL`: see mcp.md.",
         repr=False,
     )
     mcp_keys: types.ServerKeys = Field(
-        (), description="Their keys, `NAME=KEY`, sent as Bearer.", repr=False, exclude=True
+        (),
+        description="Keys of the MCP servers, as `NAME=KEY`. The service sends each as a Bearer token.",
+        repr=False,
+        exclude=True,
     )
     mcp_trusted: types.ServerNames = Field(
         (),
-        description="Names of servers whose descriptions of their tools are trusted: a tool that only reads needs no "
-        "approval.",
+        description="Names of MCP servers whose tool descriptions the service trusts. Their tools that only read need "
+        "no approval.",
     )
     mcp_allow: types.Hosts = Field(
-        (), description="Hosts of such servers that may be reached although they are not public."
+        (), description="Hosts of MCP servers that the service may reach although they are not public."
     )
 
 
 class ToolSettings(Section):
     """Tools"""
 
-    tools_off: types.ToolGroups = Field((), description="Groups of tools that the service leaves out: see models.md.")
-    image_url: types.Address | None = Field(None, description="An image model's OpenAI-compatible address.")
-    image_key: types.Key | None = Field(
-        None, description="The image model's key, if it wants one.", repr=False, exclude=True
+    tools_off: types.ToolGroups = Field((), description="Tool groups that the service leaves out: see models.md.")
+    image_url: types.Address | None = Field(
+        None, description="The address of an image model with an OpenAI-compatible API."
     )
-    image_model: types.Name | None = Field(None, description="The image model's name, if its address has several.")
+    image_key: types.Key | None = Field(
+        None, description="The key for the image model, if it needs one.", repr=False, exclude=True
+    )
+    image_model: types.Name | None = Field(None, description="The name of the image model, if its address has several.")
     smtp_url: types.MailServer | None = Field(None, description="The mail server.", repr=False)
-    mail_from: types.MailAddress | None = Field(None, description="The address that mails are sent from.")
+    mail_from: types.MailAddress | None = Field(None, description="The sender address of mails.")
     mail_recipients: types.Recipients = Field(
-        (), description="Who may be written to: addresses, and `@example.com` for all of a domain."
+        (), description="The allowed recipients of mails: addresses, or `@example.com` for a whole domain."
     )
     web_search: types.SearchProvider | None = Field(None, description="The provider of web searches.")
     web_search_url: types.Address | None = Field(
-        None, description="SearXNG's address, or Brave's if it is not the usual one."
+        None, description="The address of SearXNG, or of Brave if you do not use the standard one."
     )
-    web_search_key: types.Key | None = Field(None, description="The search provider's key.", repr=False, exclude=True)
+    web_search_key: types.Key | None = Field(
+        None, description="The key for the search provider.", repr=False, exclude=True
+    )
     meta_token: types.Key | None = Field(
         None, description="A token for the Meta Ad Library, of a confirmed account.", repr=False, exclude=True
     )
@@ -265,16 +273,16 @@ class TelemetrySettings(Section):
 
     metrics_token: types.Key | None = Field(
         None,
-        description="The token for `/metrics`: send it as `Authorization: Bearer`. Without a token there is no "
-        "`/metrics`: see monitoring.md.",
+        description="The token for `/metrics`: send it as `Authorization: Bearer`. Without a token, `/metrics` does "
+        "not exist: see monitoring.md.",
         repr=False,
         exclude=True,
     )
     trace_content: types.Flag = Field(
         False,
-        description="Whether traces show messages, answers, and what tools were given and returned: see monitoring.md.",
+        description="Whether traces contain messages, answers, and the inputs and results of tools: see monitoring.md.",
     )
-    log_format: types.LogFormat = Field("text", description="How a line of the log is written.")
+    log_format: types.LogFormat = Field("text", description="The format of log lines.")
 
 
 class Settings(
@@ -305,7 +313,7 @@ class Settings(
         and `TypeError` for an override that is not a setting.
         """
         if unknown := overrides.keys() - cls.model_fields.keys():
-            raise TypeError(f"no such setting: {', '.join(sorted(unknown))}")
+            raise TypeError(f"unknown setting: {', '.join(sorted(unknown))}")
         given = {name: str(value).strip() for name, value in overrides.items() if value is not None}
         values = {**_Variables(cls, env)(), **given}
         if "data" not in values:
@@ -314,11 +322,11 @@ class Settings(
             settings = cls(**values)
         except ValidationError as error:
             name, advice = _first_error(error)
-            shown = repr(values[name]) if cls.model_fields[name].repr else "not usable"
+            shown = repr(values[name]) if cls.model_fields[name].repr else "not valid"
             if looks_like_key(str(values[name])):
-                shown = "something that looks like a key, which does not belong there"
+                shown = "a text that looks like a key, which does not belong there"
             source = name if name in given else variable(name)
-            raise SettingsError(f"{source} is {shown}: give {advice}.") from None
+            raise SettingsError(f"{source} is {shown}. Use {advice}.") from None
         return settings._with_default_model(named="model" in given)
 
     def _with_default_model(self, *, named: bool) -> Self:
@@ -331,7 +339,9 @@ class Settings(
         chosen = self.model if named else self.models[0]
         if chosen not in self.models:
             listed = variable("models")
-            raise SettingsError(f"model is {chosen!r}, which {listed} does not name: add it there, or unset {listed}.")
+            raise SettingsError(
+                f"`model` is {chosen!r}, but {listed} does not contain it. Add it there, or unset {listed}."
+            )
         others = (other for other in self.models if other != chosen)
         return self.model_copy(update={"model": chosen, "models": (chosen, *others)})
 
@@ -389,7 +399,8 @@ def warnings_for(env: Mapping[str, str]) -> list[str]:
 
 def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name.removeprefix(PREFIX).lower(), Settings.model_fields, n=1)
-    return f"{name} is not a setting and is ignored" + (f": did you mean {variable(close[0])}?" if close else ".")
+    ending = f": did you mean {variable(close[0])}?" if close else "."
+    return f"{name} is not a known setting, so it is ignored{ending}"
 
 
 def _first_error(error: ValidationError) -> tuple[str, str]:

@@ -104,7 +104,7 @@ class RunningService:
             ended = child.exit_code()
             if ended is not None or clock.monotonic() > deadline:
                 self.kill()
-                why = f"nothing after {START_SECONDS:g} s" if ended is None else f"exit {ended}"
+                why = f"no answer after {START_SECONDS:g} s" if ended is None else f"exit {ended}"
                 raise RuntimeError(f"The service did not start ({why}):\n{child.last_lines()}")
             clock.sleep(POLL_SECONDS)
         return ready

@@ -58,13 +58,13 @@ EXIT_USAGE: Final = 2
 EXIT_TIMEOUT: Final = 124  # as `timeout` reports it
 EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells report it
 EXIT_CODES: Final = {
-    0: "it was done",
-    EXIT_ERROR: "it failed, as stderr says; a run did not complete; `check` found a fault; nothing was found, or "
-    "no service runs",
-    EXIT_USAGE: "an argument or a setting can't be used; nothing was done",
-    75: "`serve`, `restore`: another service holds the data folder",
-    EXIT_TIMEOUT: "`--timeout` passed; the run or job goes on",
-    EXIT_INTERRUPTED: "it was interrupted (Ctrl-C); `serve`, `worker` and `lab`, which run until then, end with 0",
+    0: "success",
+    EXIT_ERROR: "failure, as stderr shows; a run did not complete; `check` found a wrong answer; nothing was "
+    "found, or no service is running",
+    EXIT_USAGE: "an argument or a setting is not valid; nothing was done",
+    75: "`serve`, `restore`: another service uses the data folder",
+    EXIT_TIMEOUT: "the time of `--timeout` is over; the run or job continues",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C; `serve`, `worker` and `lab`, which run until then, end with 0",
 }
 """What exit codes mean; 75 is `service.serve.EXIT_HELD`, which is slow to import."""
 

@@ -33,22 +33,24 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _add_keys(commands: Subparsers, data: Parser) -> None:
-    keys = commands.add_parser("keys", help="keys to the service").add_subparsers(required=True, metavar="COMMAND")
-    create = keys.add_parser("create", parents=[data], help="make a key, beside a running service or without one")
-    create.add_argument("--name", required=True, type=arguments.key_name, help="what it is for, as lists show it")
-    create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; none: full access")
-    create.add_argument("--budget-cents", type=arguments.budget, metavar="N", help="what it may spend in a month")
-    create.add_argument("--member", action="store_true", help="a member token, billed to the plan")
+    keys = commands.add_parser("keys", help="manage API keys").add_subparsers(required=True, metavar="COMMAND")
+    create = keys.add_parser("create", parents=[data], help="create a key; the service need not run")
+    create.add_argument("--name", required=True, type=arguments.key_name, help="the key's purpose, as lists show it")
+    create.add_argument("--scope", action="append", default=[], help="runs, tools, jobs or mcp; default: full access")
+    create.add_argument(
+        "--budget-cents", type=arguments.budget, metavar="N", help="the most that the key may spend in a month"
+    )
+    create.add_argument("--member", action="store_true", help="create a member token, which is billed to the plan")
     create.add_argument("--json", action="store_true", help='print {"key": ...}')
     create.set_defaults(run=_create_key)
     keys.add_parser("list", parents=[data, json_option()], help="show the keys").set_defaults(run=_list_keys)
     for name, description in (
-        ("suspend", "refuse a key (403) until it is resumed"),
+        ("suspend", "suspend a key until `resume` (403)"),
         ("resume", "accept a suspended key again"),
-        ("revoke", "end a key for good (401)"),
+        ("revoke", "revoke a key for good (401)"),
     ):
         command = keys.add_parser(name, parents=[data, json_option()], help=description)
-        command.add_argument("key", metavar="KEY", help="its id, its name, or the prefix that is shown")
+        command.add_argument("key", metavar="KEY", help="the key's id, name or displayed prefix")
         command.set_defaults(run=_change_key, change=name)
 
 
@@ -64,12 +66,12 @@ def _create_key(args: argparse.Namespace) -> int:
         folder, name=args.name, scopes=tuple(args.scope), budget_cents=args.budget_cents, member=args.member
     )
     if is_new:
-        print(f"No service has run in {folder.path} so far: this key is for the one that will.", file=sys.stderr)
+        print(f"No service has run in {folder.path} yet. The key is valid for the first one.", file=sys.stderr)
     if args.json:
         print_json({"key": secret})
         return 0
     print(secret)
-    print("This key is shown only now; programs take it from SERVICE_API_KEY.", file=sys.stderr)
+    print("This key is shown only once. Programs read it from SERVICE_API_KEY.", file=sys.stderr)
     return 0
 
 
@@ -117,25 +119,27 @@ def _key_state(key: KeyRecord) -> str:
 
 
 def _add_account(commands: Subparsers, data: Parser) -> None:
-    account = commands.add_parser("account", help="the account: its money, and what it may do")
+    account = commands.add_parser("account", help="manage the account: its money and its permissions")
     actions = account.add_subparsers(required=True, metavar="COMMAND")
     shown = [data, json_option()]
-    show = actions.add_parser("show", parents=shown, help="show its state and what was billed")
+    show = actions.add_parser("show", parents=shown, help="show the account's state and costs")
     show.set_defaults(run=_print_account)
     for name, state, description in (
-        ("suspend", "suspended", "refuse its requests (429 user_suspended)"),
-        ("throttle", "throttled", "refuse its requests for a while (429 user_throttled)"),
+        ("suspend", "suspended", "refuse the account's requests (429 user_suspended)"),
+        ("throttle", "throttled", "refuse the account's requests for some time (429 user_throttled)"),
     ):
         command = actions.add_parser(name, parents=shown, help=description)
         command.add_argument(
-            "--minutes", type=arguments.at_least_one, metavar="N", help="until then; else until `resume`"
+            "--minutes", type=arguments.at_least_one, metavar="N", help="how long; default: until `resume`"
         )
         command.set_defaults(run=_restrict, restriction=state)
-    actions.add_parser("resume", parents=shown, help="take both back").set_defaults(run=_resume)
-    plan = actions.add_parser("plan", parents=shown, help="whether it may use the Developer API (403 without)")
-    plan.add_argument("value", choices=("on", "off"), help="on: it may")
+    actions.add_parser("resume", parents=shown, help="end a suspension or throttling").set_defaults(run=_resume)
+    plan = actions.add_parser("plan", parents=shown, help="allow or forbid the Developer API (403 without)")
+    plan.add_argument("value", choices=("on", "off"), help="on: allowed")
     plan.set_defaults(run=_set_plan)
-    reconcile = actions.add_parser("reconcile", parents=shown, help="end a billing review: its costs are settled")
+    reconcile = actions.add_parser(
+        "reconcile", parents=shown, help="end a billing review, because its costs are settled"
+    )
     reconcile.set_defaults(run=_reconcile)
 
 
@@ -193,10 +197,13 @@ def _print_account(args: argparse.Namespace) -> int:
     print(f"plan:   {'on' if found.account.plan else 'off'}")
     if found.account.review_since is not None:
         since = rfc3339(found.account.review_since)
-        print(f"review: since {since}, when a call came without token counts; end it with `agentsvc account reconcile`")
+        print(
+            f"review: since {since}, because a model call reported no token counts. End it with `agentsvc "
+            "account reconcile`"
+        )
     print(f"wallet: {found.wallet / CENT:.2f} cents billed ({_limit(config, 'wallet_cents')})")
     print(f"plan pool, this month: {found.plan_pool / CENT:.2f} cents billed ({_limit(config, 'plan_pool_cents')})")
-    print(f"held by active runs and jobs: {found.held / CENT:.2f} cents")
+    print(f"reserved by active runs and jobs: {found.held / CENT:.2f} cents")
     return 0
 
 
@@ -225,8 +232,8 @@ def _limit(config: ServiceConfig, name: str) -> str:
 
     kept = config.kept.shown(variable(name))
     here = config.keep.shown(variable(name))
-    limit = "no limit" if kept == "unset" else f"of {kept}"
-    return limit if kept == here else f"{limit}; here {here}, which counts after `agentsvc restart`"
+    limit = "no limit" if kept == "unset" else f"of {kept} cents"
+    return limit if kept == here else f"{limit}; {here} after `agentsvc restart` from this terminal"
 
 
 # -- feedback -------------------------------------------------------------------------------------------------------
@@ -235,18 +242,20 @@ REPORTS_LISTED: Final = 100
 
 
 def add_feedback_parsers(commands: Subparsers, data: Parser) -> None:
-    feedback = commands.add_parser("feedback", help="reports that were sent").add_subparsers(
+    feedback = commands.add_parser("feedback", help="read and answer reports").add_subparsers(
         required=True, metavar="COMMAND"
     )
     listing = feedback.add_parser("list", parents=[data, json_option()], help=f"show the newest {REPORTS_LISTED}")
-    listing.add_argument("--status", choices=("open", "answered", "closed"), help="only those that are so")
+    listing.add_argument("--status", choices=("open", "answered", "closed"), help="only reports with this status")
     listing.set_defaults(run=_list_reports)
-    reply = feedback.add_parser("reply", parents=[data, json_option()], help="answer one; its sender sees the text")
-    reply.add_argument("id", metavar="ID", help="its id, as `feedback list` shows it")
-    reply.add_argument("text", metavar="TEXT", help="what its sender reads")
+    reply = feedback.add_parser(
+        "reply", parents=[data, json_option()], help="reply to a report; its sender sees the text"
+    )
+    reply.add_argument("id", metavar="ID", help="the report's id, as `feedback list` shows it")
+    reply.add_argument("text", metavar="TEXT", help="the reply")
     reply.set_defaults(run=_reply_to_report)
-    close = feedback.add_parser("close", parents=[data, json_option()], help="close one: nothing more will be done")
-    close.add_argument("id", metavar="ID", help="its id, as `feedback list` shows it")
+    close = feedback.add_parser("close", parents=[data, json_option()], help="close a report without further work")
+    close.add_argument("id", metavar="ID", help="the report's id, as `feedback list` shows it")
     close.set_defaults(run=_close_report)
 
 

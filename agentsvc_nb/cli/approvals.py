@@ -12,8 +12,8 @@ from agentsvc_nb.cli.connection import UnusableInput, object_of, print_note
 if TYPE_CHECKING:
     from agentsvc_nb.client.api import AgentService
 
-_QUESTION: Final = "[y]es, [e]dit, [n]o (and why){all}, or Enter to decide elsewhere: "
-_ALL: Final = ", [a]ll its calls in this run"
+_QUESTION: Final = "[y]es, [e]dit, [n]o REASON{all}, or Enter to decide elsewhere: "
+_ALL: Final = ", [a]ll calls of this tool in this run"
 
 
 def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
@@ -62,7 +62,7 @@ def edited(given: Any) -> dict[str, Any]:
 
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
-        print_note("The new arguments, as JSON in one line (set EDITOR to change them in an editor):")
+        print_note("Enter the new arguments as JSON in one line (set EDITOR to use an editor):")
         return object_of(input(), "The new input")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "arguments.json")
@@ -70,5 +70,5 @@ def edited(given: Any) -> dict[str, Any]:
         try:
             subprocess.run([*shlex.split(editor), str(file)], check=True)
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            raise UnusableInput(f"The editor failed ({error}); nothing was sent.") from None
+            raise UnusableInput(f"The editor failed ({error}). Nothing was sent.") from None
         return object_of(f"@{file}", "The new input")

@@ -35,7 +35,9 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no 
 def data_option() -> Parser:
     """Return a parent parser with the option `--data`, which nearly every command has."""
     parent = Parser(add_help=False)
-    parent.add_argument("--data", type=Path, metavar="DIR", help="data folder (AGENTSVC_DATA, or this user's)")
+    parent.add_argument(
+        "--data", type=Path, metavar="DIR", help="the data folder (default: AGENTSVC_DATA, or this user's folder)"
+    )
     return parent
 
 
@@ -73,7 +75,7 @@ def model(text: str) -> str:
         return check_model(text.strip())
     except ValueError:
         named_model(text)
-        raise argparse.ArgumentTypeError(f"{text!r} is no model: give {MODEL_ADVICE}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid model name: use {MODEL_ADVICE}") from None
 
 
 def named_model(text: str) -> str:
@@ -95,7 +97,7 @@ def serve_port(text: str) -> int:
 
 def port(text: str) -> int:
     if not (text.isdigit() and int(text) <= 65_535):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: give 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid port: use 0 to 65535")
     return int(text)
 
 
@@ -142,7 +144,7 @@ def key_name(text: str) -> str:
 
     name = text.strip()
     if not 0 < len(name) <= KEY_NAME_CHARS:
-        raise argparse.ArgumentTypeError(f"a name has 1 to {KEY_NAME_CHARS} characters")
+        raise argparse.ArgumentTypeError(f"a name must have 1 to {KEY_NAME_CHARS} characters")
     return name
 
 

@@ -29,16 +29,18 @@ if TYPE_CHECKING:
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     ask = commands.add_parser(
-        "ask", parents=[data, json_option()], help="ask the agent; the answer is streamed to stdout"
+        "ask", parents=[data, json_option()], help="ask the agent, and stream its answer to stdout"
     )
     ask.add_argument("text", metavar="TEXT", help="the question; - reads it from standard input")
-    ask.add_argument("--chat", help="a chat to go on with (chat_...)")
+    ask.add_argument("--chat", help="the chat to continue (chat_...)")
     ask.add_argument("--file", "-f", type=Path, action="append", default=[], metavar="FILE", help="a file to attach")
-    ask.add_argument("--schema", metavar="JSON", help="JSON Schema of the answer, or @FILE; needs a language model")
+    ask.add_argument("--schema", metavar="JSON", help="a JSON Schema for the answer, or @FILE; needs a language model")
     ask.add_argument(
-        "--model", type=named_model, help="the model that answers, of `agentsvc model`; default: the service's first"
+        "--model", type=named_model, help="the model to use, as `agentsvc model` lists it; default: the service's first"
     )
-    ask.add_argument("--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting then; the run goes on")
+    ask.add_argument(
+        "--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting after this time; the run continues"
+    )
     ask.set_defaults(run=_ask)
 
 
@@ -98,11 +100,11 @@ def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> 
     try:
         return _print_stream(client, stream, as_json)
     except JobTimeoutError:
-        print_note(f"\nTo watch it further: agentsvc runs attach {stream.run_id}")
+        print_note(f"\nThe run continues. Watch it with: agentsvc runs attach {stream.run_id}")
         raise
     except (APIConnectionError, EmbeddedError):  # the error itself says why
-        lost = "The service went away before the run ended; once it is back"
-        print_note(f"\n{lost}: agentsvc runs attach {stream.run_id}")
+        lost = "The connection to the service was lost before the run ended. Once the service is back"
+        print_note(f"\n{lost}, continue with: agentsvc runs attach {stream.run_id}")
         raise
 
 
@@ -133,11 +135,11 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
         elif event.type == "warning" and event.code in ("day_budget_near", "tools_not_used"):
             print_note(f"\n{label(event.message)}", YELLOW)
         elif event.type == "limit.near":
-            spent = f"{event.spent_cents:,.2f} of {event.max_cents:,.2f} cents are spent"
+            spent = f"The run has spent {event.spent_cents:,.2f} of {event.max_cents:,.2f} cents"
             more = f"agentsvc runs raise {stream.run_id} {event.suggested_cents:g}"
-            print_note(f"\n{spent}; to let the run cost more: {more}", YELLOW)
+            print_note(f"\n{spent}. Raise the limit with: {more}", YELLOW)
         elif event.type == "limit.raised":
-            print_note(f"\nThe run may cost {event.max_cents:,.2f} cents now.", YELLOW)
+            print_note(f"\nThe cost limit of the run is now {event.max_cents:,.2f} cents.", YELLOW)
     run = stream.final_status()
     if as_json:
         print_json(run)
@@ -154,7 +156,7 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
     if run.status != "completed":
         print_note(f"agentsvc: {run.last_error_message or run.last_error or run.status}", RED)
         if again := resume_command("agentsvc runs resume", run.run_id, run.last_error, run.last_error_message):
-            print_note(f"Go on with it: {again}", YELLOW)
+            print_note(f"Continue the run with: {again}", YELLOW)
     return 0 if run.status == "completed" else 1
 
 
@@ -177,7 +179,7 @@ class StreamedText:
             return self._printed(text)
         if event.type == "run.resumed" and (kept := self._kept_deltas(event)) != self._deltas:
             self._deltas = kept
-            notice = "[The service was restarted; what follows replaces its last step.]\n"
+            notice = "[The service was restarted. The following text replaces the last step.]\n"
             return self._printed(self._newline() + notice)
         return ""
 

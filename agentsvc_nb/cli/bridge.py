@@ -86,7 +86,7 @@ class Bridge:
         except ValueError:
             message = None
         if not isinstance(message, dict):
-            self._write({"jsonrpc": "2.0", "error": {"code": _PARSE, "message": "The line is no message."}})
+            self._write({"jsonrpc": "2.0", "error": {"code": _PARSE, "message": "The line is not a valid message."}})
             return None
         if message.get("method") == "notifications/cancelled":
             self._cancel(message.get("params"))
@@ -201,7 +201,7 @@ def _as_message(found: Mapping[str, Any], id: object) -> Mapping[str, Any]:
     if "jsonrpc" in found:
         return found
     error = found.get("error") or {}
-    told = {"code": _INTERNAL, "message": error.get("message", "The service refused."), "data": error}
+    told = {"code": _INTERNAL, "message": error.get("message", "The service refused the message."), "data": error}
     return {"jsonrpc": "2.0", "id": id, "error": told}
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.client.api import AsyncAgentService
 
 EXAMPLE: Final = "questions:\n  - ask: How many orders are there?\n    files: orders.csv\n    value: 1204"
-CANCELLED: Final = "Runs that had not ended were cancelled."
+CANCELLED: Final = "Active runs were cancelled."
 INTERRUPTED: Final = f"Interrupted. {CANCELLED}"
 LEAST_CENTS: Final = 0.01
 ANSWER_CHARS: Final = 400
@@ -38,18 +38,20 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
         "check",
         parents=[data, json_option()],
         help="ask the questions of a file and compare the answers, as tests do",
-        description=f"Ask questions, and compare the answers with what you expect. A file of questions:\n\n{EXAMPLE}",
+        description=f"Ask questions, and compare the answers with your expectations. A file of questions:\n\n{EXAMPLE}",
     )
-    check.add_argument("file", type=Path, metavar="FILE", help="questions, and what their answers must be, in YAML")
-    each = "ask this model; repeat it to compare models; default: the service's first"
+    check.add_argument("file", type=Path, metavar="FILE", help="a YAML file with questions and the expected answers")
+    each = "ask this model; repeat the option to compare models; default: the service's first"
     check.add_argument("--each", type=named_model, action="append", metavar="MODEL", help=each)
-    at_once = "ask so many questions at once; default: 4"
+    at_once = "the number of questions to ask at once; default: 4"
     check.add_argument("--parallel", type=arguments.at_least_one, default=4, metavar="N", help=at_once)
-    check.add_argument("--max-cents", type=arguments.cents, metavar="CENTS", help="the most that all may cost")
-    check.add_argument("--junit", type=arguments.new_file, metavar="FILE", help="write JUnit XML, too")
+    check.add_argument(
+        "--max-cents", type=arguments.cents, metavar="CENTS", help="the most that all questions together may cost"
+    )
+    check.add_argument("--junit", type=arguments.new_file, metavar="FILE", help="also write JUnit XML")
     kept = check.add_mutually_exclusive_group()
-    kept.add_argument("--record", type=Path, metavar="FOLDER", help="keep the answers in this folder")
-    kept.add_argument("--replay", type=Path, metavar="FOLDER", help="ask nothing: judge the answers of this folder")
+    kept.add_argument("--record", type=Path, metavar="FOLDER", help="store the answers in this folder")
+    kept.add_argument("--replay", type=Path, metavar="FOLDER", help="ask nothing, and check the answers in this folder")
     check.set_defaults(run=_check)
 
 
@@ -90,7 +92,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Namespace) -> str:
-    """Set the answers of the cases. Returns why some were not asked, or ""."""
+    """Ask the questions of all cases. Return why some were not asked, or ""."""
     from agentsvc_nb.cli.questions import UnusableQuestions
 
     async with connected_async(args.data) as client:
@@ -103,7 +105,7 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
                 for case in cases:
                     group.create_task(asker.ask(case))
         except TimeoutError:
-            return f"The {questions.max_seconds:g} s for all questions have passed. {CANCELLED}"
+            return f"The time limit of {questions.max_seconds:g} s for all questions is over. {CANCELLED}"
         except asyncio.CancelledError:  # after Ctrl-C, show the known answers
             return INTERRUPTED
         return asker.stopped
@@ -126,7 +128,10 @@ class Asker:
             # Each run may spend its part of the remaining cents, so that all together cannot spend more.
             share = self.cents_left / self.parallel
             if share < LEAST_CENTS:
-                self.stopped = self.stopped or "The other questions were not asked: the money for all of them is spent."
+                self.stopped = (
+                    self.stopped
+                    or "The other questions were not asked, because the cost limit for all questions is used up."
+                )
             if self.stopped:
                 return
             limit = min(case.question.max_cents, share)
@@ -148,7 +153,7 @@ class Asker:
                 case.run = await runs.wait(run.run_id, timeout=None)
         except (TimeoutError, asyncio.CancelledError) as ended:
             ending = "the run was cancelled" if case.run else "the run may have started"
-            case.error = f"There was no answer after {clock.monotonic() - began:.1f} s; {ending}."
+            case.error = f"No answer arrived within {clock.monotonic() - began:.1f} s; {ending}."
             if case.run:
                 with contextlib.suppress(StefanBrainError):
                     case.run = await runs.cancel(case.run.run_id, timeout=5, max_retries=0)
@@ -178,7 +183,7 @@ def _replay(case: Case, folder: Path) -> None:
         kept = json.loads(_recording(case, folder).read_bytes())
         case.run, case.seconds = Run.model_validate(kept["run"]), float(kept["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
-        case.error = f"{folder} has no answer to this question with these files: use --record"
+        case.error = f"{folder} has no answer to this question with these files. Record one with --record."
 
 
 def _print_results(results: list[dict[str, Any]]) -> None:

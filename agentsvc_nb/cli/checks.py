@@ -67,11 +67,11 @@ def check_python(_: DataFolder) -> Iterator[Finding]:
 def check_packages(_: DataFolder) -> Iterator[Finding]:
     missing = _missing_packages()
     if missing is None:
-        yield note("agentsvc-nb runs from its source, uninstalled: what it needs was not looked up")
+        yield note("agentsvc-nb runs from its source and is not installed, so its dependencies were not checked")
     elif missing:
         yield fail(f"not installed: {', '.join(missing)}", "pip install --upgrade agentsvc-nb")
     else:
-        yield ok("everything that the service needs is installed")
+        yield ok("all dependencies of the service are installed")
     for module, use in OPTIONAL_PACKAGES.items():
         if importlib.util.find_spec(module) is None:
             yield note(f"{module} is not installed; {use} needs it: {pip_install('lab')}")
@@ -98,9 +98,9 @@ def _is_installed(name: str) -> bool:
 
 
 def check_sqlite(_: DataFolder) -> Iterator[Finding]:
-    fix = "use a Python whose sqlite3 is newer, such as one of python.org or conda"
+    fix = "use a Python with a newer sqlite3, such as from python.org or conda"
     if sqlite3.sqlite_version_info < MIN_SQLITE:
-        yield fail(f"SQLite {sqlite3.sqlite_version} is too old, 3.35 is needed", fix)
+        yield fail(f"SQLite {sqlite3.sqlite_version} is too old; the service needs 3.35", fix)
         return
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
@@ -117,7 +117,7 @@ def check_network(_: DataFolder) -> Iterator[Finding]:
     for error in faults:
         yield warn(error.fault, f"{error.remedy[0].lower()}{error.remedy[1:]}")
     if not faults:
-        yield ok("the variables for proxies and certificates can be used")
+        yield ok("the variables for proxies and certificates are valid")
 
 
 def check_server(folder: DataFolder) -> Iterator[Finding]:
@@ -128,19 +128,21 @@ def check_server(folder: DataFolder) -> Iterator[Finding]:
     try:
         ready = embedded.status(folder.path)
     except embedded.EmbeddedError as error:
-        yield fail(str(error), "restart it")
+        yield fail(str(error), "restart the service")
         return
     took = (clock.monotonic() - started) * 1000
     if ready is not None:
         yield ok(f"process {ready.pid} (version {ready.version}) answered at {ready.base_url} in {took:.0f} ms")
     elif held:
         holder = f"process {record.pid}" if record else "a process"
-        fix = f"agentsvc stop --data {shlex.quote(str(folder.path))}, and see {folder.log}"
-        yield fail(f"{holder} holds {folder.path} and does not answer: it is starting or ending, or hangs", fix)
+        fix = f"agentsvc stop --data {shlex.quote(str(folder.path))}, and read {folder.log}"
+        yield fail(f"{holder} uses {folder.path} and does not answer: it is starting, stopping or hanging", fix)
     elif record is not None:
-        yield warn(f"the one of process {record.pid} was killed; its ready.json is left", "none needed: start it again")
+        yield warn(
+            f"process {record.pid} was killed and left its ready.json", "nothing to fix: start the service again"
+        )
     else:
-        yield note("none is running")
+        yield note("no service is running")
 
 
 def check_port(folder: DataFolder) -> Iterator[Finding]:
@@ -151,7 +153,7 @@ def check_port(folder: DataFolder) -> Iterator[Finding]:
         if _is_free(number):
             yield ok(f"{number} is free")
         else:
-            yield warn(f"another program listens on {number}", "agentsvc serve --port 0, or end that program")
+            yield warn(f"another program uses the port {number}", "agentsvc serve --port 0, or stop that program")
 
 
 def _is_free(number: int) -> bool:
@@ -169,7 +171,7 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
     """Check that Python and SQLite can write to the folder, and that its disk has room."""
     existing = next(path for path in (folder.path, *folder.path.parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        yield fail(f"{existing} can't be written to", "give another folder with --data or AGENTSVC_DATA")
+        yield fail(f"{existing} is not writable", "choose another folder with --data or AGENTSVC_DATA")
         return
     try:
         folder.check_ours()
@@ -178,13 +180,13 @@ def check_data_folder(folder: DataFolder) -> Iterator[Finding]:
         yield fail(error.fault, error.remedy)
         return
     if folder.address:
-        yield ok(f"{folder.path} can be written to; the database is in PostgreSQL")
+        yield ok(f"{folder.path} is writable; the database is in PostgreSQL")
     elif not folder.database.exists():
-        yield note(f"no service has run in {folder.path} yet; the first one makes it")
+        yield note(f"no service has run in {folder.path} yet; the first one creates it")
     elif fault := _sqlite_fault(folder.path):
-        yield fail(f"SQLite can't work in {folder.path} ({fault})", "use a folder on a local disk (--data)")
+        yield fail(f"SQLite does not work in {folder.path} ({fault})", "use a folder on a local disk (--data)")
     else:
-        yield ok(f"{folder.path} can be written to")
+        yield ok(f"{folder.path} is writable")
     yield _free_space(existing)
 
 
@@ -196,7 +198,7 @@ def _sqlite_fault(path: Path) -> str | None:
                 connection.execute("CREATE TABLE try (x)")
         except sqlite3.OperationalError as error:
             return str(error)
-    return None if mode == "wal" else f"no write-ahead log, but {mode}"
+    return None if mode == "wal" else f"write-ahead logging is unavailable (mode {mode})"
 
 
 def _free_space(path: Path) -> Finding:
@@ -204,14 +206,14 @@ def _free_space(path: Path) -> Finding:
     what = f"{free / 1_000_000:,.0f} MB are free on the disk of {path}"
     if free >= FREE_WARN_BYTES:
         return ok(what)
-    return Finding("warn" if free >= FREE_FAIL_BYTES else "fail", what, "make room, or use another disk (--data)")
+    return Finding("warn" if free >= FREE_FAIL_BYTES else "fail", what, "free some space, or use another disk (--data)")
 
 
 def check_schema(folder: DataFolder) -> Iterator[Finding]:
     try:
         versions = _schema_versions(folder)
     except sqlite3.DatabaseError as error:
-        yield fail(f"{folder.database} is no database that can be read ({error})", _RESTORE_FIX)
+        yield fail(f"{folder.database} is not a readable database ({error})", _RESTORE_FIX)
         return
     except (StoreAway, StoreUnusable):  # reported by `check_database`
         return
@@ -219,42 +221,49 @@ def check_schema(folder: DataFolder) -> Iterator[Finding]:
         return
     found, known, usable = versions
     if found > known and not usable:
-        yield fail(f"a newer version wrote it: schema {found}, known are {known}", "pip install -U agentsvc-nb")
+        yield fail(
+            f"a newer version wrote the database (schema {found}; this version supports {known})",
+            "pip install -U agentsvc-nb",
+        )
     elif found > known:
-        yield note(f"schema {found} of a newer version only adds to {known}, the newest known here")
+        yield note(f"schema {found} of a newer version is compatible with schema {known} of this version")
     elif not found:
-        yield note("no service has worked with the database yet; the first one makes its schema")
+        yield note("no service has used the database yet; the first one creates its schema")
     elif found < known:
         how = "pg_dump" if folder.address else "agentsvc backup"
-        yield note(f"schema {found}: the next start brings it to {known}; make a backup before ({how})")
+        yield note(f"schema {found}: the next start migrates it to {known}; make a backup first ({how})")
     else:
-        yield ok(f"schema {found}, the newest known")
+        yield ok(f"schema {found} is up to date")
 
 
 def check_database(folder: DataFolder) -> Iterator[Finding]:
     """Check every page of the database, or that PostgreSQL answers."""
     if folder.address:
         try:
-            yield ok(f"PostgreSQL {_look(folder).server} answers; its own tools check and back it up")
+            yield ok(f"PostgreSQL {_look(folder).server} answers; check and back it up with its own tools")
             yield from _secret(folder)
             yield from _workers(folder)
         except (StoreAway, StoreUnusable) as error:
-            yield fail(str(error), "check AGENTSVC_DATABASE, and its server")
+            yield fail(str(error), "check AGENTSVC_DATABASE and the database server")
     elif folder.database.exists():
         try:
             damage = sqlite.damage(folder.database)
         except sqlite3.DatabaseError as error:
             damage = str(error)
-        yield ok("in order") if damage is None else fail(f"damaged ({damage})", _RESTORE_FIX)
+        yield (
+            ok("the database is intact")
+            if damage is None
+            else fail(f"the database is damaged ({damage})", _RESTORE_FIX)
+        )
 
 
 def _secret(folder: DataFolder) -> Iterator[Finding]:
     """Check that the configured secret decrypts the keys of a shared database."""
-    fix = "set AGENTSVC_SECRET to the text that all processes on the database have"
+    fix = "set AGENTSVC_SECRET to the value that all processes on the database use"
     if folder.secret is None:
-        yield fail("AGENTSVC_SECRET is not set: without it no process starts", fix)
+        yield fail("AGENTSVC_SECRET is not set, so no process can start", fix)
     elif _read(folder, lambda tx: accounts.knows_shared_secret(tx, str(folder.secret))) is False:
-        yield fail("AGENTSVC_SECRET is another than that with which the database's keys are hashed", fix)
+        yield fail("AGENTSVC_SECRET does not match the API keys of the database", fix)
 
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
@@ -265,8 +274,11 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
         return
     own = contents_place(settings)
     if others := {process.contents for process in living} - {own}:
-        what = f"processes on the database keep the contents of files in {min(others)}, and this one would in {own}"
-        yield fail(what, "give all of them the same AGENTSVC_BLOBS (s3://...)")
+        what = (
+            f"other processes on the database store the contents of files in {min(others)}, but this one would "
+            f"use {own}"
+        )
+        yield fail(what, "set the same AGENTSVC_BLOBS (s3://...) for all processes")
     workers = [process for process in living if process.works]
     if workers:
         models = ", ".join(
@@ -274,9 +286,7 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
         )
         yield ok(f"{len(workers)} of {len(living)} processes on the database execute runs (model: {models})")
     elif living:
-        yield warn(
-            "no process executes runs: those that are accepted wait", "agentsvc worker, or agentsvc serve --work"
-        )
+        yield warn("no process executes runs: accepted runs wait", "agentsvc worker, or agentsvc serve --work")
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
@@ -290,7 +300,7 @@ def check_contents(folder: DataFolder) -> Iterator[Finding]:
         return
     if expected is None:
         return
-    fix = "bring them back from the backup of the folder's blobs" if folder.address else _RESTORE_FIX
+    fix = "restore them from the backup of the blobs folder" if folder.address else _RESTORE_FIX
     paths = [blob_path(folder.blobs, sha256) for sha256 in expected]
     present = [path for path in paths if path.is_file()]
     altered = [path for path in present if not is_intact(path)]
@@ -300,17 +310,17 @@ def check_contents(folder: DataFolder) -> Iterator[Finding]:
         what = f"{len(altered):,} of {len(paths):,} contents of files were altered on the disk, such as {altered[0]}"
         yield fail(what, fix)
     if not missing and not altered:
-        yield ok(f"all {len(paths):,} contents of files are there, and what they were")
+        yield ok(f"all {len(paths):,} contents of files exist and match their hashes")
 
 
 def _check_bucket(settings: Settings, expected: set[str]) -> Finding:
     try:
         missing = len(expected - asyncio.run(blobs_of(settings).names()))
     except BlobsUnavailable as error:
-        return fail(error.message, "see AGENTSVC_BLOBS and the AWS_* variables")
+        return fail(error.message, "check AGENTSVC_BLOBS and the AWS_* variables")
     if missing:
         what = f"{missing:,} of {len(expected):,} contents of files are missing from {settings.blobs}"
-        return fail(what, "bring them back from the bucket's versions or its backup")
+        return fail(what, "restore them from the bucket's versions or its backup")
     return ok(f"all {len(expected):,} contents of files are in {settings.blobs}")
 
 
@@ -321,7 +331,9 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
     if year not in PLAUSIBLE_YEARS:
         yield fail(f"the year is {year}", "set the machine's clock")
     elif last is not None and last > now + CLOCK_TOLERANCE_MS:
-        yield fail(f"it is {rfc3339(now)}, before the newest record of {rfc3339(last)}", "set the machine's clock")
+        yield fail(
+            f"it is {rfc3339(now)}, which is before the newest record of {rfc3339(last)}", "set the machine's clock"
+        )
     else:
         yield ok(rfc3339(now))
     if folder.address:
@@ -338,7 +350,10 @@ def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
         return
     if abs(apart) > CLOCKS_APART_MS:
         how = "ahead of" if apart > 0 else "behind"
-        yield warn(f"this machine is {abs(apart) / 1000:,.0f} s {how} the database's server", "have both follow NTP")
+        yield warn(
+            f"this machine's clock is {abs(apart) / 1000:,.0f} s {how} the database server's",
+            "synchronize both clocks with NTP",
+        )
 
 
 def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:

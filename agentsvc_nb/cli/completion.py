@@ -14,7 +14,7 @@ SHELLS: Final = ("bash", "zsh", "fish")
 def add_parsers(commands: Subparsers, parser: Parser) -> None:
     """Add the command. `parser` is the parser of all commands, which the script completes."""
     completion = commands.add_parser("completion", help="print a script that completes commands in a shell")
-    completion.add_argument("shell", choices=SHELLS, help="whose script")
+    completion.add_argument("shell", choices=SHELLS, help="the shell")
     completion.set_defaults(run=lambda args: _print_script(parser, args.shell))
 
 

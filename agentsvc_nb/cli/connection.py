@@ -38,9 +38,11 @@ def json_option() -> Parser:
 def list_options() -> Parser:
     """Return a parent parser with the filters of a list of runs or jobs."""
     parent = Parser(add_help=False)
-    parent.add_argument("--chat", help="only those of this chat (chat_...)")
-    parent.add_argument("--status", help="only those with this status, such as running or failed")
-    parent.add_argument("--limit", type=arguments.count, default=20, metavar="N", help="how many at most; default: 20")
+    parent.add_argument("--chat", help="only entries of this chat (chat_...)")
+    parent.add_argument("--status", help="only entries with this status, such as running or failed")
+    parent.add_argument(
+        "--limit", type=arguments.count, default=20, metavar="N", help="the maximum number of entries; default: 20"
+    )
     return parent
 
 
@@ -84,8 +86,8 @@ def _address(data: Path | None) -> str | None:
     url = os.environ.get(URL_VARIABLE) if data is None else None
     if data is None and not url and os.environ.get(KEY_VARIABLE):
         raise EmbeddedError(
-            f"{KEY_VARIABLE} is set, but not the service it is for: set {URL_VARIABLE}, "
-            f"or unset {KEY_VARIABLE} to use the service on this machine."
+            f"{KEY_VARIABLE} is set, but the address of its service is not: set {URL_VARIABLE}, or unset "
+            f"{KEY_VARIABLE} to use the service on this machine."
         )
     return url
 
@@ -93,11 +95,11 @@ def _address(data: Path | None) -> str | None:
 def require_readable(file: Path) -> None:
     """Raise `UnusableInput` for an unreadable file, before anything is sent."""
     if file.is_dir():
-        raise UnusableInput(f"{file} is a folder; nothing was sent. Name its files, each by itself.")
+        raise UnusableInput(f"{file} is a folder. Nothing was sent. Name each of its files.")
     if not os.path.exists(file):
-        raise UnusableInput(f"There is no file {file}; nothing was sent. Check the path.")
+        raise UnusableInput(f"The file {file} does not exist. Nothing was sent. Check the path.")
     if not os.access(file, os.R_OK):  # not opened: a pipe such as <(date) can be read only once
-        raise UnusableInput(f"{file} can't be read; nothing was sent. Check its permissions.")
+        raise UnusableInput(f"The file {file} can't be read. Nothing was sent. Check its permissions.")
 
 
 def typed_or_piped(text: str) -> str:
@@ -107,7 +109,7 @@ def typed_or_piped(text: str) -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:
-        raise UnusableInput("Standard input is no UTF-8 text; nothing was sent.") from None
+        raise UnusableInput("Standard input is not UTF-8 text. Nothing was sent.") from None
 
 
 def object_of(text: str, what: str) -> dict[str, Any]:
@@ -120,9 +122,9 @@ def object_of(text: str, what: str) -> dict[str, Any]:
     try:
         found = read_json(typed_or_piped(text))
     except ValueError as error:
-        raise UnusableInput(f"{what} is no JSON ({error}); nothing was sent.") from None
+        raise UnusableInput(f"{what} is not valid JSON ({error}). Nothing was sent.") from None
     if not isinstance(found, dict):
-        raise UnusableInput(f"{what} is no JSON object; nothing was sent.")
+        raise UnusableInput(f"{what} is not a JSON object. Nothing was sent.")
     return found
 
 

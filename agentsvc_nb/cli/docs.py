@@ -18,7 +18,7 @@ class NoDocs(Exception):
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     docs = commands.add_parser("docs", help="open the documentation in a browser, without network")
-    docs.add_argument("--no-browser", action="store_true", help="print the address only")
+    docs.add_argument("--no-browser", action="store_true", help="print the address instead")
     docs.set_defaults(run=_docs)
 
 
@@ -35,7 +35,9 @@ def _docs(args: argparse.Namespace) -> int:
 
 def _site() -> Path:
     if not PACKED.is_file():
-        raise NoDocs("This installation has no documentation with it; in a clone, `python -m docs.site` builds it.")
+        raise NoDocs(
+            "This installation does not contain the documentation. In a clone, `python -m docs.site` builds it."
+        )
     from platformdirs import user_cache_path
 
     return unpacked(PACKED, user_cache_path("agentsvc-nb"))

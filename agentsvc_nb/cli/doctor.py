@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 QUESTION: Final = "hello"
 TURN_SECONDS: Final = 120.0
-_MODEL_FIX: Final = "see the reason given, or choose another model with AGENTSVC_MODEL"
+_MODEL_FIX: Final = "fix this problem, or choose another model with AGENTSVC_MODEL"
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     doctor = commands.add_parser(
-        "doctor", parents=[data, json_option()], help="look for what keeps a service from working"
+        "doctor", parents=[data, json_option()], help="look for problems that keep the service from working"
     )
     doctor.set_defaults(run=_doctor)
 
@@ -58,7 +58,7 @@ def _findings(folder: DataFolder) -> Iterator[tuple[str, Finding]]:
             for found in check(folder):
                 yield name, replace(found, what=with_own_pip(found.what), fix=with_own_pip(found.fix))
         except Exception as error:  # a bug in one check must not hide the findings of the others
-            yield name, fail(f"this could not be looked at ({type(error).__name__}: {error})", "report this as a bug")
+            yield name, fail(f"this check failed ({type(error).__name__}: {error})", "report this as a bug")
 
 
 def check_settings(folder: DataFolder) -> Iterator[Finding]:
@@ -75,12 +75,12 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
     except SettingsError as error:
         yield fail(str(error), "correct or unset the variable")
     else:
-        yield ok("every AGENTSVC_* variable can be read")
+        yield ok("all AGENTSVC_* variables are valid")
         public = [urlsplit(config.settings.public_url).netloc] if config.settings.public_url else []
         names = ", ".join([*LOOPBACK, *public, *config.settings.hosts])
         yield note(f"a service on loopback answers to {names}; AGENTSVC_HOSTS adds names for proxies")
         if described := config.described():
-            yield note(f"the folder keeps {'; '.join(described)}")
+            yield note(f"the folder stores {'; '.join(described)}")
         if (ready := embedded.status(folder.path)) and (notice := config.notice(ready)):
             yield note(notice)
     for warning in warnings_for(os.environ):
@@ -93,7 +93,11 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
     from agentsvc_nb.tools.programs import confinement
 
     lacking = confinement.missing_requirement()
-    yield ok("a model's programs run in a sandbox") if lacking is None else note(f"run_python is left out: {lacking}")
+    yield (
+        ok("programs of a language model run in a sandbox")
+        if lacking is None
+        else note(f"the tool run_python is unavailable: {lacking}")
+    )
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
@@ -127,7 +131,7 @@ def try_model(model: str, kept: KeptSettings) -> Finding:
     took = clock.monotonic() - started
     if status == "completed":
         return ok(f"{model}: a new service answered after {took:.1f} s")
-    return fail(f"{model}: its run ended as {status} ({reason})", _MODEL_FIX)
+    return fail(f"{model}: the test run has the status {status} ({reason})", _MODEL_FIX)
 
 
 def _ask_new_service(model: str, kept: KeptSettings) -> tuple[str, str]:

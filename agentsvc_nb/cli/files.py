@@ -27,27 +27,31 @@ if TYPE_CHECKING:
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    files = commands.add_parser("files", help="the files of a chat").add_subparsers(required=True, metavar="COMMAND")
+    files = commands.add_parser("files", help="manage the files of a chat").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
     chat = Parser(add_help=False)
-    chat.add_argument("--chat", required=True, help="whose files (chat_...)")
+    chat.add_argument("--chat", required=True, help="the chat (chat_...)")
     shown = [data, chat, json_option()]
-    files.add_parser("list", parents=shown, help="list them by path").set_defaults(run=_list)
-    put = files.add_parser("put", parents=shown, help="put files into the chat")
-    put.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files to upload")
+    files.add_parser("list", parents=shown, help="list the files by path").set_defaults(run=_list)
+    put = files.add_parser("put", parents=shown, help="upload files to the chat")
+    put.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the files to upload")
     put.set_defaults(run=_put)
-    get = files.add_parser("get", parents=shown, help="download files; their places are printed")
+    get = files.add_parser("get", parents=shown, help="download files, and print their paths")
     get.add_argument("paths", nargs="+", metavar="PATH", help="paths as `files list` shows them")
-    get.add_argument("--to", default=".", metavar="PLACE", help="a folder, a file's name, or - for stdout; default: .")
+    get.add_argument("--to", default=".", metavar="PLACE", help="a folder, a file name, or - for stdout; default: .")
     get.set_defaults(run=_get)
     versions = files.add_parser("versions", parents=shown, help="list the versions of a file, the current one first")
     versions.add_argument("path", metavar="PATH", help="a path as `files list` shows it")
     versions.set_defaults(run=_versions)
-    restore = files.add_parser("restore", parents=shown, help="bring an earlier version of a file back, as a new one")
+    restore = files.add_parser("restore", parents=shown, help="restore an earlier version of a file as a new version")
     restore.add_argument("path", metavar="PATH", help="a path as `files list` shows it")
-    restore.add_argument("version", type=int, metavar="VERSION", help="its number, as `files versions` shows it")
+    restore.add_argument(
+        "version", type=int, metavar="VERSION", help="the version's number, as `files versions` shows it"
+    )
     restore.set_defaults(run=_restore)
-    search = files.add_parser("search", parents=shown, help='find files: words, "phrases", or, -without')
-    search.add_argument("query", metavar="QUERY", help="the last word counts as a beginning")
+    search = files.add_parser("search", parents=shown, help='search files: words, "phrases", or, -without')
+    search.add_argument("query", metavar="QUERY", help="the words to find; the last one also matches as a prefix")
     search.set_defaults(run=_search)
 
 
@@ -91,7 +95,7 @@ def _get(args: argparse.Namespace) -> int:
     import tempfile
 
     if args.json and args.to == "-":
-        raise UnusableInput("The content can't go to stdout with --json: leave out one of --to - and --json.")
+        raise UnusableInput("--to - and --json both write to stdout: leave out one of them.")
     got: list[dict[str, str]] = []
     with connected(args.data) as client, tempfile.TemporaryDirectory(prefix="agentsvc-") as passing:
         to = passing if args.to == "-" else args.to
@@ -118,7 +122,7 @@ def _versions(args: argparse.Namespace) -> int:
         rows = ((str(each.version), f"{each.size_bytes:,}", each.updated_at or "", _author(each)) for each in found)
         print_rows(("version", "bytes", "changed", "from"), rows, "")
         if found[0].removed:
-            print_note(f"The file was removed. `agentsvc files restore PATH {found[0].version}` brings it back.")
+            print_note(f"The file was removed. `agentsvc files restore PATH {found[0].version}` restores it.")
     return 0
 
 
@@ -144,7 +148,7 @@ def _search(args: argparse.Namespace) -> int:
         print_json(found.results)
     else:
         rows = ((file.path, file.match, " … ".join(map(_passage, file.snippets))) for file in found.results)
-        print_rows(("path", "match", "passage"), rows, "Nothing is found.")
+        print_rows(("path", "match", "passage"), rows, "No file matches.")
     return 0 if found.results else 1
 
 

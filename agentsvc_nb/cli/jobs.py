@@ -29,32 +29,36 @@ if TYPE_CHECKING:
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    tools = commands.add_parser("tools", help="tools that the service has").add_subparsers(
+    tools = commands.add_parser("tools", help="show the service's tools").add_subparsers(
         required=True, metavar="COMMAND"
     )
     shown = [data, json_option()]
-    tools.add_parser("list", parents=shown, help="list them").set_defaults(run=_list_tools)
+    tools.add_parser("list", parents=shown, help="list the tools").set_defaults(run=_list_tools)
     show = tools.add_parser("show", parents=shown, help="show a tool, with the schema of its input")
-    show.add_argument("tool", metavar="TOOL", help="its name, as `tools list` shows it")
+    show.add_argument("tool", metavar="TOOL", help="the tool's name, as `tools list` shows it")
     show.set_defaults(run=_show_tool)
-    jobs = commands.add_parser("jobs", help="work of tools").add_subparsers(required=True, metavar="COMMAND")
-    jobs.add_parser("list", parents=[*shown, list_options()], help="list them, the newest first").set_defaults(
+    jobs = commands.add_parser("jobs", help="run tools as jobs").add_subparsers(required=True, metavar="COMMAND")
+    jobs.add_parser("list", parents=[*shown, list_options()], help="list jobs, the newest first").set_defaults(
         run=_list
     )
-    run = jobs.add_parser("run", parents=shown, help="submit a job and wait; Ctrl-C cancels it")
-    run.add_argument("tool", metavar="TOOL", help="its name, as `tools list` shows it")
-    run.add_argument("input", metavar="INPUT", nargs="?", default="{}", help="a JSON object, @FILE, or - for stdin")
-    run.add_argument("--chat", help="the chat that it works in (chat_...)")
-    run.add_argument("--to", type=Path, metavar="FOLDER", help="where to put the files that it makes")
-    run.add_argument("--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting then; the job goes on")
+    run = jobs.add_parser("run", parents=shown, help="submit a job and wait for it; Ctrl-C cancels it")
+    run.add_argument("tool", metavar="TOOL", help="the tool's name, as `tools list` shows it")
+    run.add_argument(
+        "input", metavar="INPUT", nargs="?", default="{}", help="the input: a JSON object, @FILE, or - for stdin"
+    )
+    run.add_argument("--chat", help="the chat in which the job works (chat_...)")
+    run.add_argument("--to", type=Path, metavar="FOLDER", help="the folder for the files that the job writes")
+    run.add_argument(
+        "--timeout", type=arguments.seconds, metavar="SECONDS", help="stop waiting after this time; the job continues"
+    )
     run.set_defaults(run=_run)
     for name, command, help in (
-        ("show", _show, "show a job, with its result once it has one"),
+        ("show", _show, "show a job, with its result if it has one"),
         ("cancel", _cancel, "cancel a job; safe to repeat"),
     ):
         one = jobs.add_parser(name, parents=shown, help=help)
-        one.add_argument("job_id", metavar="ID", help="the job, as `jobs run` shows it")
-        one.add_argument("--chat", required=True, help="the chat of its acceptance (chat_...)")
+        one.add_argument("job_id", metavar="ID", help="the job's id, as `jobs run` shows it")
+        one.add_argument("--chat", required=True, help="the chat of the job (chat_...)")
         one.set_defaults(run=command)
 
 
@@ -133,7 +137,7 @@ def _list(args: argparse.Namespace) -> int:
             client.jobs.list(chat=args.chat, status=args.status),
             columns,
             lambda job: (job.job_id, job.status, minute(job.created_at), job.chat, job.tool),
-            "There is no job.",
+            "There are no jobs.",
             args,
         )
 

@@ -31,8 +31,8 @@ class LabError(Exception):
 def add_parsers(commands: Subparsers, data: Parser) -> None:
     lab = commands.add_parser("lab", parents=[data], help="open the notebooks in JupyterLab")
     lab.add_argument("--no-browser", action="store_true", help="print the address instead")
-    lab.add_argument("--port", type=arguments.port, default=0, help="of JupyterLab; default 0: any free one")
-    lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="passed on to JupyterLab")
+    lab.add_argument("--port", type=arguments.port, default=0, help="the port of JupyterLab; default: 0 for a free one")
+    lab.add_argument("jupyter", nargs="*", metavar="-- ARGUMENT", help="passed to JupyterLab")
     lab.set_defaults(run=_lab)
 
 
@@ -96,9 +96,9 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
     # The token goes through the environment: every user of the machine can list the arguments of a process.
     env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data), **_without_news(os.environ)}
     code = _run(command, env, served)
-    print(f"The service goes on; to end it: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
+    print(f"The service is still running. Stop it with: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
     if code != 0:
-        raise LabError(f"JupyterLab ended with an error (exit {code}); what it said stands above.")
+        raise LabError(f"JupyterLab failed (exit {code}). Its message is above.")
     return 0
 
 
@@ -122,7 +122,7 @@ def bundled_notebooks() -> Path:
     for folder in (package / "notebooks", package.parent / "notebooks"):
         if folder.is_dir():
             return folder
-    raise LabError("The notebooks are not in this installation: install agentsvc-nb again.")
+    raise LabError("This installation does not contain the notebooks. Reinstall agentsvc-nb.")
 
 
 def copy_notebooks(source: Path, target: Path) -> list[Path]:
@@ -222,7 +222,7 @@ def _usable_port(wanted: int) -> int:
         try:
             probe.bind(("127.0.0.1", wanted))
         except OSError as error:
-            ways = "give another with --port, or leave it out for a free one"
+            ways = "choose another with --port, or omit it for a free one"
             raise LabError(f"JupyterLab can't use port {wanted} ({error.strerror}): {ways}.") from None
         port: int = probe.getsockname()[1]
     return port

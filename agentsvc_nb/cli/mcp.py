@@ -22,9 +22,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
     mcp = commands.add_parser(
         "mcp",
         parents=[data],
-        help="what to paste into editors and chat programs, so that they use this service",
+        help="print the configuration with which editors and chat programs use this service",
     )
-    mcp.add_argument("--stdio", action="store_true", help="be such a server: messages on standard input and output")
+    mcp.add_argument("--stdio", action="store_true", help="run as an MCP server on standard input and output")
     mcp.set_defaults(run=_run)
 
 
@@ -58,10 +58,10 @@ def _show(args: argparse.Namespace) -> None:
     from agentsvc_nb.wire.routes import MCP
 
     address = (os.environ.get(URL_VARIABLE) or "http://127.0.0.1:8787").rstrip("/") + MCP.path
-    print("On this machine, without a key; the embedded service is started if need be.")
+    print("On this machine, without a key. The program starts the embedded service if necessary.")
     _print(_started(_command(args.data)))
-    print("\nBy address, for a service that runs (`agentsvc serve`): put a key of")
-    print(f"`agentsvc keys create --name mcp --scope mcp` in place of {_KEY}.")
+    print("\nBy address, for a running service (`agentsvc serve`): create a key with")
+    print(f"`agentsvc keys create --name mcp --scope mcp` and put it in place of {_KEY}.")
     _print(_reached(address))
 
 
@@ -81,9 +81,8 @@ def _started(command: list[str]) -> Entries:
     own = {"command": command[0], "args": command[1:]}
     shell = shlex.join(command)
     return {
-        "Claude Desktop (Settings > Developer > Edit Config), Cursor (~/.cursor/mcp.json) and most others": _json(
-            {"mcpServers": {_NAME: own}}
-        ),
+        "Claude Desktop (Settings > Developer > Edit Config), Cursor (~/.cursor/mcp.json) and most other "
+        "programs": _json({"mcpServers": {_NAME: own}}),
         "VS Code (.vscode/mcp.json)": _json({"servers": {_NAME: {"type": "stdio", **own}}}),
         "Zed (settings.json)": _json({"context_servers": {_NAME: own}}),
         "Claude Code": f"claude mcp add {_NAME} -- {shell}",
@@ -98,8 +97,8 @@ def _reached(url: str) -> Entries:
     server = {"type": "http", "url": url, "headers": headers}
     asking = {"type": "http", "url": url, "headers": prompted}
     return {
-        "Cursor (~/.cursor/mcp.json) and most others": _json({"mcpServers": {_NAME: server}}),
-        "VS Code (.vscode/mcp.json), which asks for the key": _json({"inputs": [asked], "servers": {_NAME: asking}}),
+        "Cursor (~/.cursor/mcp.json) and most other programs": _json({"mcpServers": {_NAME: server}}),
+        "VS Code (.vscode/mcp.json), which prompts for the key": _json({"inputs": [asked], "servers": {_NAME: asking}}),
         "Zed (settings.json)": _json({"context_servers": {_NAME: {"url": url, "headers": headers}}}),
         "Claude Code": f'claude mcp add --transport http {_NAME} {url} --header "Authorization: Bearer {_KEY}"',
         "Codex, with the key in the variable SERVICE_API_KEY": (

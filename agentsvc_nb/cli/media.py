@@ -22,23 +22,25 @@ _COPY_BYTES: Final = 1024 * 1024
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    media = commands.add_parser("media", help="media of ads").add_subparsers(required=True, metavar="COMMAND")
+    media = commands.add_parser("media", help="manage media of ads").add_subparsers(required=True, metavar="COMMAND")
     add = media.add_parser(
-        "add", parents=[data, json_option()], help="store a video, sound or picture and print its id"
+        "add", parents=[data, json_option()], help="store a video, sound or picture, and print its id"
     )
     add.add_argument("file", type=Path, metavar="FILE", help="a video, sound or picture")
-    add.add_argument("--url", help="where it comes from")
-    add.add_argument("--duration", type=_seconds, metavar="SECONDS", help="how long it is, in seconds")
-    add.add_argument("--transcript", type=Path, metavar="FILE", help="its transcript, as the API has it (JSON)")
+    add.add_argument("--url", help="the address from which it comes")
+    add.add_argument("--duration", type=_seconds, metavar="SECONDS", help="its length in seconds")
+    add.add_argument(
+        "--transcript", type=Path, metavar="FILE", help="a JSON file with its transcript, in the API's format"
+    )
     add.set_defaults(run=_add_media)
 
 
 def add_page_parsers(commands: Subparsers, data: Parser) -> None:
-    pages = commands.add_parser("pages", help="landing pages").add_subparsers(required=True, metavar="COMMAND")
+    pages = commands.add_parser("pages", help="manage landing pages").add_subparsers(required=True, metavar="COMMAND")
     add = pages.add_parser(
-        "add", parents=[data, json_option()], help="add one and print its id; the same again for a known URL"
+        "add", parents=[data, json_option()], help="add a landing page and print its id; a known URL keeps its id"
     )
-    add.add_argument("url", metavar="URL", help="its address, with https://")
+    add.add_argument("url", metavar="URL", help="the page's address, with https://")
     add.set_defaults(run=_add_page)
 
 
@@ -107,7 +109,7 @@ def _media_type(file: Path) -> str:
     with file.open("rb") as opened:
         media_type = media_types.media_type(opened.read(media_types.HEAD_BYTES)) or ""
     if media_type.partition("/")[0] not in get_args(MediaKind):
-        raise ApiError("unsupported_attachment", f"{file} does not hold a video, a sound or a picture.")
+        raise ApiError("unsupported_attachment", f"{file} does not contain a video, a sound or a picture.")
     return media_type
 
 

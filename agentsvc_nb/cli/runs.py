@@ -30,57 +30,68 @@ if TYPE_CHECKING:
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    runs = commands.add_parser("runs", help="runs that were started before").add_subparsers(
-        required=True, metavar="COMMAND"
-    )
+    runs = commands.add_parser("runs", help="manage runs").add_subparsers(required=True, metavar="COMMAND")
     shown = [data, json_option()]
-    runs.add_parser("list", parents=[*shown, list_options()], help="list them, the newest first").set_defaults(
+    runs.add_parser("list", parents=[*shown, list_options()], help="list runs, the newest first").set_defaults(
         run=_list
     )
     for name, run, help in (
-        ("show", _show, "show a run: its state, what it used, its answer"),
-        ("attach", _attach, "watch a run from its start; Ctrl-C lets it go on"),
+        ("show", _show, "show a run: its state, usage and answer"),
+        ("attach", _attach, "watch a run from its start; Ctrl-C does not stop it"),
         ("cancel", _cancel, "cancel a run; safe to repeat"),
-        ("undo", _undo, "bring the files that a run changed back to what they were before it"),
-        ("redo", _redo, "bring back what `undo` took back"),
-        ("raise", _raise, "let an active run cost more; safe to repeat"),
-        ("resume", _resume, "go on with a run that failed because its model was away, or at a limit, and watch it"),
+        ("undo", _undo, "restore the files that a run changed"),
+        ("redo", _redo, "redo the changes that `undo` took back"),
+        ("raise", _raise, "raise the cost limit of an active run; safe to repeat"),
+        (
+            "resume",
+            _resume,
+            "continue a run that failed because its model was unavailable or a limit was reached, and watch it",
+        ),
     ):
         command = runs.add_parser(name, parents=shown, help=help)
         command.add_argument(
             "run_id",
             metavar="ID",
-            help="the run, as `runs list` shows it, or how it begins; `last` is the newest",
+            help="the run's id, as `runs list` shows it, or the beginning of it; `last` is the newest",
         )
         command.set_defaults(run=run)
         if name in ("undo", "redo"):
-            command.add_argument("--force", action="store_true", help="also change files that were changed since")
+            command.add_argument(
+                "--force", action="store_true", help="also change files that were changed after the run"
+            )
         if name == "raise":
             command.add_argument(
-                "max_cents", type=arguments.cents, metavar="CENTS", help="what it may cost in all, in cents"
+                "max_cents",
+                type=arguments.cents,
+                metavar="CENTS",
+                help="the new cost limit in cents, for the whole run",
             )
         if name == "resume":
             command.add_argument(
-                "--max-cents", type=arguments.cents, metavar="N", help="what it may cost; default: as before"
+                "--max-cents", type=arguments.cents, metavar="N", help="the cost limit; default: as before"
             )
-            command.add_argument("--max-steps", type=int, metavar="N", help="steps it may take; default: as before")
-    approve = runs.add_parser("approve", parents=shown, help="let the tool calls of a run go on that wait for it")
-    approve.add_argument("run_id", metavar="ID", help="the run that waits; `last` is the newest")
-    approve.add_argument("--call", metavar="CALL", help="one of them (call_...); default: all")
-    approve.add_argument("--input", metavar="JSON", help="call the tool with this instead: JSON, @FILE, or - for stdin")
-    approve.add_argument("--edit", action="store_true", help="change the arguments in $EDITOR first")
+            command.add_argument(
+                "--max-steps", type=int, metavar="N", help="the maximum number of model steps; default: as before"
+            )
+    approve = runs.add_parser("approve", parents=shown, help="decide tool calls that wait for approval")
+    approve.add_argument("run_id", metavar="ID", help="the waiting run; `last` is the newest")
+    approve.add_argument("--call", metavar="CALL", help="one of the calls (call_...); default: all")
+    approve.add_argument(
+        "--input", metavar="JSON", help="call the tool with this input instead: JSON, @FILE, or - for stdin"
+    )
+    approve.add_argument("--edit", action="store_true", help="first change the arguments in $EDITOR")
     approve.add_argument(
         "--for",
         dest="lasts",
         choices=["run", "hour"],
-        help="approve all its calls in this run, or in its chat for an hour",
+        help="approve all calls of this tool in this run, or in its chat for an hour",
     )
-    approve.add_argument("--folder", metavar="PATH", help="--for: only calls for files in this folder")
-    approve.add_argument("--refuse", action="store_true", help="refuse them instead")
-    approve.add_argument("--reason", default="", help="why they are refused: the agent is told")
+    approve.add_argument("--folder", metavar="PATH", help="with --for: only calls for files in this folder")
+    approve.add_argument("--refuse", action="store_true", help="refuse the calls instead")
+    approve.add_argument("--reason", default="", help="a reason for the agent")
     approve.set_defaults(run=_approve)
-    standing = runs.add_parser("approvals", parents=shown, help="list what was approved in advance, or end it")
-    standing.add_argument("--revoke", metavar="ID", help="end this one (standing_...)")
+    standing = runs.add_parser("approvals", parents=shown, help="list standing approvals, or revoke one")
+    standing.add_argument("--revoke", metavar="ID", help="revoke this approval (standing_...)")
     standing.set_defaults(run=_standing)
 
 
@@ -97,7 +108,7 @@ def _list(args: argparse.Namespace) -> int:
                 run.chat,
                 run.message,
             ),
-            "There is no run.",
+            "There are no runs.",
             args,
         )
 
@@ -111,13 +122,13 @@ def _named(client: AgentService, run_id: str) -> str:
     if run_id == "last":
         newest = client.runs.list().first()
         if newest is None:
-            raise UnusableInput("There is no run yet: start one with `agentsvc ask`.")
+            raise UnusableInput("There are no runs yet. Start one with `agentsvc ask`.")
         return newest.run_id
     listed = client.runs.list() if len(run_id) >= ids.RUN_BEGINNING else ()
     found = ids.runs_beginning(run_id, (run.run_id for run in listed))
     if len(found) != 1:
-        wanted = f"not the beginning of one alone ({ids.RUN_BEGINNING} characters or more)"
-        raise UnusableInput(f"{run_id!r} is no run id, and {wanted}: `agentsvc runs list` lists them.")
+        wanted = f"not the beginning of exactly one id (at least {ids.RUN_BEGINNING} characters)"
+        raise UnusableInput(f"{run_id!r} is not a run id, and {wanted}. `agentsvc runs list` lists run ids.")
     return found.pop()
 
 
@@ -178,7 +189,7 @@ def _raise(args: argparse.Namespace) -> int:
     if args.json:
         print_json(run)
     else:
-        print(f"{run.run_id} may cost {run.max_cents or 0:,.2f} cents now.")
+        print(f"The cost limit of run {run.run_id} is now {run.max_cents or 0:,.2f} cents.")
     return 0
 
 
@@ -187,7 +198,7 @@ def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
         try:
             return follow(client, stream, as_json)
         except KeyboardInterrupt:
-            print_note(f"\nThe run goes on: agentsvc runs attach {run_id}")
+            print_note(f"\nThe run continues. Watch it with: agentsvc runs attach {run_id}")
             raise
 
 
@@ -200,16 +211,16 @@ def _approve(args: argparse.Namespace) -> int:
     from agentsvc_nb.wire.text import exact, label
 
     if args.refuse and (args.edit or args.input or args.lasts):
-        raise UnusableInput("--input, --edit and --for go with an approval, not with --refuse; nothing was sent.")
+        raise UnusableInput("--input, --edit and --for can't be used with --refuse. Nothing was sent.")
     if args.folder and not args.lasts:
-        raise UnusableInput("--folder goes with --for; nothing was sent.")
+        raise UnusableInput("--folder needs --for. Nothing was sent.")
     given = None if args.input is None else object_of(args.input, "The input")
     with connected(args.data) as client:
         run_id = _named(client, args.run_id)
         waiting = waiting_calls(client, run_id).values()
         chosen = [call for call in waiting if args.call in (None, call.call_id)]
         if given is not None and len(chosen) > 1:
-            raise UnusableInput(f"{len(chosen)} calls wait: name one with --call; nothing was sent.")
+            raise UnusableInput(f"{len(chosen)} calls wait for approval. Name one with --call. Nothing was sent.")
         decided: list[CallApproval] = []
         for call in chosen:
             if args.refuse:
@@ -243,5 +254,5 @@ def _standing(args: argparse.Namespace) -> int:
         (each.id, each.tool, each.folder or "", minute(each.expires_at) or f"run {each.run_id} ends", each.chat)
         for each in found
     ]
-    print_rows(("approval", "tool", "folder", "until", "chat"), rows, "Nothing is approved in advance.")
+    print_rows(("approval", "tool", "folder", "until", "chat"), rows, "There are no standing approvals.")
     return 0

@@ -25,42 +25,55 @@ STOP_NOTICE_SECONDS: Final = 1.0
 """If stopping takes longer than this, a line says that it waits."""
 
 _PUBLIC_HOST_WARNING: Final = (
-    "others can reach it at {host}, and keys and files travel unencrypted: put a proxy with TLS before it, "
-    "see docs/team.md"
+    "others can reach the service at {host}, and keys and files travel unencrypted: put a proxy with "
+    "TLS in front of it (docs/team.md)"
 )
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:
-    serve = commands.add_parser("serve", parents=[data], help="run the service here until Ctrl-C")
-    serve.add_argument("--host", default="127.0.0.1", help="default 127.0.0.1; 0.0.0.0 is open to others, without TLS")
-    serve.add_argument("--port", type=arguments.serve_port, default=8787, help="default 8787; 0 is any free one")
+    serve = commands.add_parser("serve", parents=[data], help="run the service in this terminal until Ctrl-C")
+    serve.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="default: 127.0.0.1; 0.0.0.0 accepts connections from other machines, without TLS",
+    )
+    serve.add_argument("--port", type=arguments.serve_port, default=8787, help="default: 8787; 0 chooses a free port")
     _add_model(serve)
     serve.add_argument(
-        "--ready-file", type=arguments.new_file, metavar="FILE", help="written once requests are answered"
+        "--ready-file",
+        type=arguments.new_file,
+        metavar="FILE",
+        help="a file to write once the service answers requests",
     )
+    serve.add_argument("--work", action="store_true", help="with AGENTSVC_DATABASE: also execute runs and jobs")
     serve.add_argument(
-        "--work", action="store_true", help="with AGENTSVC_DATABASE: also execute runs and jobs, not only accept them"
+        "--idle-stop", type=arguments.seconds, metavar="SECONDS", help="stop after this time without work"
     )
-    serve.add_argument("--idle-stop", type=arguments.seconds, metavar="SECONDS", help="end after so long without work")
     serve.add_argument("--end-with-parent", action="store_true", help=argparse.SUPPRESS)  # for `agentsvc_nb.testing`
     serve.set_defaults(run=_serve)
-    worker = commands.add_parser("worker", parents=[data], help="execute runs of a database that others share")
-    worker.add_argument("--host", default="127.0.0.1", help="of /healthz, /readyz and /metrics; default 127.0.0.1")
-    worker.add_argument("--port", type=arguments.port, default=0, help="default any free one")
+    worker = commands.add_parser("worker", parents=[data], help="execute runs and jobs from a shared database")
+    worker.add_argument(
+        "--host", default="127.0.0.1", help="the address of /healthz, /readyz and /metrics; default: 127.0.0.1"
+    )
+    worker.add_argument("--port", type=arguments.port, default=0, help="default: a free port")
     _add_model(worker)
     worker.set_defaults(run=_worker)
     status = commands.add_parser("status", parents=[data, json_option()], help="show the service of a data folder")
     status.set_defaults(run=_status)
-    sign_in = commands.add_parser("sign-in", parents=[data], help="print the link to its pages, which is a secret")
+    sign_in = commands.add_parser(
+        "sign-in", parents=[data], help="print the link to the service's pages (keep it secret)"
+    )
     sign_in.set_defaults(run=_sign_in)
-    stop = commands.add_parser("stop", parents=[data], help="end it; runs go on when it starts again")
+    stop = commands.add_parser("stop", parents=[data], help="stop the service; runs continue at its next start")
     stop.set_defaults(run=_stop)
     restart = commands.add_parser(
-        "restart", parents=[data, json_option()], help="end it, and start it with the settings of here"
+        "restart",
+        parents=[data, json_option()],
+        help="stop the service, and start it with the settings of this terminal",
     )
     _add_model(restart)
     restart.set_defaults(run=_restart)
-    migrate = commands.add_parser("migrate", parents=[data], help="bring the database up to date, as serve does")
+    migrate = commands.add_parser("migrate", parents=[data], help="migrate the database, as serve does")
     migrate.set_defaults(run=_migrate)
 
 
@@ -103,7 +116,7 @@ def _worker(args: argparse.Namespace) -> int:
 
     config = load_config(args.data, args.model)
     if not config.settings.database:
-        raise SettingsError("`agentsvc worker` needs AGENTSVC_DATABASE: without it, `agentsvc serve` executes runs.")
+        raise SettingsError("`agentsvc worker` needs AGENTSVC_DATABASE. Without it, `agentsvc serve` executes runs.")
     log_to_stderr(DataFolder(config.settings.data), config.settings.log_format)
     for warning in warnings_for(os.environ):
         print(f"agentsvc: {warning}", file=sys.stderr)
@@ -131,7 +144,7 @@ def _sign_in(args: argparse.Namespace) -> int:
     folder = arguments.data_folder(args.data)
     ready = embedded.status(folder.path)
     if ready is None:
-        print(f"No service answers in {folder.path}: start one with `agentsvc serve`.", file=sys.stderr)
+        print(f"No service answers in {folder.path}. Start one with `agentsvc serve`.", file=sys.stderr)
         return 1
     print(ready.sign_in_url)
     return 0
@@ -156,8 +169,8 @@ def _restart(args: argparse.Namespace) -> int:
     arguments.existing_folder(args.data)
     config = config_with_keys(args.data, args.model)
     if config.settings.database:
-        advice = "end it with `agentsvc stop`, and start it with `agentsvc serve`"
-        raise SettingsError(f"A service with AGENTSVC_DATABASE is not started in the background: {advice}.")
+        advice = "stop it with `agentsvc stop`, and start it with `agentsvc serve`"
+        raise SettingsError(f"A service with AGENTSVC_DATABASE can't start in the background: {advice}.")
     if fault := config.fault():
         raise SettingsError(fault)
     _stop_service(config.settings.data)
@@ -171,7 +184,7 @@ def _stop_service(data: Path) -> bool:
 
     from agentsvc_nb import embedded
 
-    line = "Waiting for the service to end; it takes up to 10 s."
+    line = "Waiting for the service to stop. This takes up to 10 s."
     notice = threading.Timer(STOP_NOTICE_SECONDS, lambda: print(line, file=sys.stderr, flush=True))
     notice.start()
     try:
@@ -189,7 +202,7 @@ def _print_status(folder: DataFolder) -> int:
         return 0
     if embedded.is_held(folder):
         log = _log_location(folder)
-        print(f"The service in {folder.path} does not answer: it is starting or ending, or hangs (log: {log}).")
+        print(f"The service in {folder.path} does not answer. It is starting, stopping or hanging. Its log: {log}")
     else:
         print("\n".join([f"No service is running in {folder.path}.", *_settings_lines(folder)]))
     return 1
@@ -226,14 +239,14 @@ def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]
     try:
         config = load_config(folder.path)
     except SettingsError as error:
-        return [f"  kept:   unknown: {error}"]
+        return [f"  stored: unknown: {error}"]
     notice = config.notice(ready) if ready else None
-    keys = [f"  key:    {name} is {PLACES[place]}" for name, place in ModelKeys(folder).places().items()]
-    return [*(f"  kept:   {plain(line)}" for line in config.described()), *keys, *filter(None, [notice])]
+    keys = [f"  key:    {name} is stored {PLACES[place]}" for name, place in ModelKeys(folder).places().items()]
+    return [*(f"  stored: {plain(line)}" for line in config.described()), *keys, *filter(None, [notice])]
 
 
 def _log_location(folder: DataFolder) -> str:
-    return str(folder.log) if folder.log.exists() else "the terminal that it was started in"
+    return str(folder.log) if folder.log.exists() else "the terminal in which it was started"
 
 
 def _started_at(folder: DataFolder) -> str:
@@ -254,15 +267,19 @@ PROGRESS_SECONDS: Final = 1.0
 
 def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
     shown = [data, json_option()]
-    backup = commands.add_parser("backup", parents=shown, help="write all data to one file; the service may run")
-    backup.add_argument("file", nargs="?", type=arguments.new_file, metavar="FILE", help="default: here, by the time")
+    backup = commands.add_parser(
+        "backup", parents=shown, help="write all data to one file; the service can run meanwhile"
+    )
+    backup.add_argument(
+        "file", nargs="?", type=arguments.new_file, metavar="FILE", help="default: a name with the time, in this folder"
+    )
     backup.set_defaults(run=_backup)
     restore = commands.add_parser(
-        "restore", parents=shown, help="make a backup a service, in a folder or in AGENTSVC_DATABASE"
+        "restore", parents=shown, help="restore a backup into a folder or into AGENTSVC_DATABASE"
     )
-    restore.add_argument("file", type=Path, metavar="FILE", help="what `backup` wrote")
+    restore.add_argument("file", type=Path, metavar="FILE", help="a file from `backup`")
     restore.add_argument(
-        "--secret", action="store_true", help="print the secret of the backup's keys, for AGENTSVC_SECRET, and end"
+        "--secret", action="store_true", help="print the secret of the backup's keys, for AGENTSVC_SECRET, and exit"
     )
     restore.set_defaults(run=_restore)
 
@@ -341,12 +358,12 @@ def _servers_told(folder: DataFolder, made: Backup) -> Iterator[str]:
     servers = {one.name: one for one in OwnServers(folder).read()}
     for server in (servers[name] for name in made.servers if name in servers):
         lacking = server.lacking and f" ({server.lacking})"
-        yield plain(f"Notebooks' runs use the server of tools {server.name}, {server.place}{lacking}.")
+        yield plain(f"Runs from notebooks use the MCP server {server.name}, {server.place}{lacking}.")
 
 
 def _warn_of_missing(made: Backup) -> None:
     if made.missing:
-        lost = f"{made.missing:,} contents of files were missing or altered, and are not in it"
+        lost = f"{made.missing:,} contents of files were missing or altered, so the backup does not contain them"
         print(f"agentsvc: {lost}.", file=sys.stderr)
 
 

@@ -286,7 +286,7 @@ class Batch:
             return not self._running
         fits = self._spent + (self._running + 1) * self._dearest <= self.max_cents * CENT
         if not fits and not self._running:
-            self._stopped = f"the next row could cost more than is left of {self.max_cents:g} cents"
+            self._stopped = f"the next row could exceed the limit of {self.max_cents:g} cents"
         return fits
 
     # -- in the row's own thread or task -------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ class Batch:
     def _stop_waiting(self, notice: WaitNotice) -> None:
         """End the thread of a row that still waits for its run after the batch has ended."""
         if self._left:
-            raise StefanBrainError("This batch has ended.")
+            raise StefanBrainError("The batch has ended.")
 
     # -- outcomes --------------------------------------------------------------------------------------------------
 

@@ -121,14 +121,14 @@ def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
     named = [found["path"].strip() for found in REFERENCE.finditer(prompt) if not found["escape"]]
     if not named:
         raise StefanBrainError(
-            "The prompt names no column, so that each row would ask the same; nothing was sent.",
+            "The prompt names no column, so every row would ask the same question; nothing was sent.",
             hint=f"Name one, for example: Classify {{{{{there[0] if there else 'text'}}}}}",
         )
     for name in named:
         if name not in there:
             raise StefanBrainError(
-                f"{{{{{name}}}}}: there is no such column; nothing was sent.",
-                hint=f"The columns are: {', '.join(there)}. \\{{{{{name}}}}} is sent unchanged.",
+                f"The DataFrame has no column for {{{{{name}}}}}; nothing was sent.",
+                hint=f"The columns are: {', '.join(there)}. Write \\{{{{{name}}}}} to send the braces as they are.",
             )
     return list(dict.fromkeys(named))
 
@@ -195,14 +195,14 @@ def make_rows(frame: DataFrameAdapter, prompt: str, key: str | None, about: Mapp
         identity = json.dumps([keys[place] if keys else seen[message], message, about], sort_keys=True, default=str)
         row = BatchRow(message, hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:40])
         if all(value is None or value == "" for value in values):
-            row.ended, row.error = True, f"not asked: there is nothing in {', '.join(named)}"
+            row.ended, row.error = True, f"not asked: the row is empty in {', '.join(named)}"
         made.append(row)
     return made
 
 
 def _unique_values(frame: DataFrameAdapter, key: str) -> list[str]:
     if key not in frame.columns:
-        raise StefanBrainError(f"There is no column {key!r} for `key`; nothing was sent.")
+        raise StefanBrainError(f"The DataFrame has no column {key!r}, which `key` names; nothing was sent.")
     values = frame.values(key)
     if None in values:
         raise StefanBrainError(f"A row has no value in the key column {key!r}; nothing was sent.")
@@ -245,7 +245,7 @@ def check_names(frame: DataFrameAdapter, names: Iterable[str], prefix: str) -> N
     for name in (*names, *ABOUT):
         if prefix + name in frame.columns:
             raise StefanBrainError(
-                f"The DataFrame has a column {prefix + name!r} already; nothing was sent.",
+                f"The DataFrame already has a column {prefix + name!r}; nothing was sent.",
                 hint="Drop it, or set a prefix for all new columns, for example prefix='new_'.",
             )
 
@@ -299,7 +299,7 @@ class ResultCache:
             self._append("")
             lines = self._path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise StefanBrainError(f"The answers cannot be kept in {self._path}: {error}.") from None
+            raise StefanBrainError(f"The answers cannot be saved in {self._path}: {error}.") from None
         for line in lines:
             try:
                 entry = read_json(line)
@@ -310,7 +310,7 @@ class ResultCache:
     def get(self, key: str) -> Run[Any] | None:
         """Return the run that answered the row with this key, or None."""
         found = self._runs.get(key)
-        return models.read(Run, found, "A kept answer") if found else None
+        return models.read(Run, found, "A saved answer") if found else None
 
     def add(self, key: str, run: Run[Any]) -> None:
         """Store a completed run. Raises `OSError` if the file cannot be written."""

@@ -68,16 +68,16 @@ class ClientTool:
         self.effect = effect
         self.name: str = getattr(function, "__name__", type(function).__name__)
         if not _NAME.fullmatch(self.name):
-            raise _invalid(self.name, "its name may have only lower-case letters, digits and `_`")
+            raise _invalid(self.name, "its name may contain only lower-case letters, digits and `_`")
         self.description = (inspect.getdoc(function) or "").strip()
         if not self.description or len(self.description) > limits.CLIENT_TOOL_CHARS:
             raise _invalid(self.name, f"it needs a docstring, of at most {limits.CLIENT_TOOL_CHARS:,} characters")
         try:
             if any(one.kind not in _NAMED for one in inspect.signature(function).parameters.values()):
-                raise _invalid(self.name, "all its parameters must have names to call it by")
+                raise _invalid(self.name, "all its parameters must have names")
             self.input_schema: dict[str, Any] = TypeAdapter(cast(Any, function)).json_schema()
         except (PydanticUserError, SchemaError, NameError, TypeError, ValueError) as error:
-            raise _invalid(self.name, f"no JSON Schema can be made of its parameters: {error}") from None
+            raise _invalid(self.name, f"its parameters have no JSON Schema: {error}") from None
 
     def __repr__(self) -> str:
         return f"ClientTool({self.name}, effect={self.effect})"
@@ -101,7 +101,7 @@ def as_tools(given: Iterable[ClientTool | Function], *, awaited: bool) -> list[C
     found = [one if isinstance(one, ClientTool) else ClientTool(one) for one in given]
     for tool in found:
         if inspect.iscoroutinefunction(tool.function) and not awaited:
-            raise _invalid(tool.name, "it is awaited; use AsyncAgentService, or a plain function")
+            raise _invalid(tool.name, "it is a coroutine function; use AsyncAgentService, or a plain function")
     return found
 
 
@@ -156,7 +156,7 @@ class ClientCalls:
         except StefanBrainError as error:
             if not transient(error):
                 raise
-            log.info("the service does not accept the answer of a client tool now: %s", error.code or error.status)
+            log.info("the service refused the answer of a client tool: %s", error.code or error.status)
 
     async def leave(self) -> None:
         """Report interrupted functions to the service, within 2 seconds."""
@@ -178,7 +178,7 @@ class ClientCalls:
         try:
             self._answers[call_id] = await self._result(event)
         except BaseException:
-            self._answers[call_id] = _failed("It was interrupted, and may have been done in part.")
+            self._answers[call_id] = _failed("The function was interrupted. It may have done a part of its work.")
             raise
         finally:
             self._unsent[call_id] = None
@@ -220,7 +220,7 @@ class ClientCalls:
             except StefanBrainError as error:
                 if error.code not in ("invalid_call_result", "call_result_too_large", "invalid_json"):
                     raise
-                self._answers[call_id] = _failed(f"The service refused its result: {error.message}")
+                self._answers[call_id] = _failed(f"The service refused the function's result: {error.message}")
                 await self._post(core, call_id, self._answers[call_id])
             self._unsent.pop(call_id, None)
 
@@ -249,9 +249,9 @@ def _answer(made: Any) -> Answer:
         data = to_json(body, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, RecursionError):
         kind = type(made).__name__
-        return _failed(f"It returned a {kind}, not a JSON value. Return text, numbers, lists or dictionaries.")
+        return _failed(f"The function returned a {kind}. Return text, numbers, lists or dictionaries.")
     if len(data) > limits.CALL_RESULT_BYTES:
-        return _failed(f"Its result has {len(data):,} bytes, more than {limits.CALL_RESULT_BYTES:,}: return less.")
+        return _failed(f"The function's result has {len(data):,} bytes. Return at most {limits.CALL_RESULT_BYTES:,}.")
     answer: Answer = json.loads(data)
     return answer
 

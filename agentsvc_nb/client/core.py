@@ -358,4 +358,4 @@ def _with_extra(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, 
 
 def _unencodable(error: UnicodeEncodeError) -> str:
     """Return the reason that a text with a lone surrogate cannot be sent."""
-    return f"{error.object[error.start : error.end]!a} is half of a character"
+    return f"{error.object[error.start : error.end]!a} is half of a surrogate pair"

@@ -169,7 +169,7 @@ class _Download:
                 if self._continued or self._complete:
                     return
             if sha256 and self._sha256 and sha256 != self._sha256:
-                changed = f"{self._path} has another content by now. List the chat's files again."
+                changed = f"{self._path} has changed. List the chat's files again."
                 raise described(StefanBrainError(changed), response)
             start = response.headers.get("content-range", "")
             if response.status != 206 or not start.startswith(f"bytes {self._size}-"):
@@ -184,7 +184,7 @@ class _Download:
             self._restart()
         else:
             self._spoiled = True
-            wrong = StefanBrainError(f"The content of {self._path} does not match its SHA-256; nothing was kept.")
+            wrong = StefanBrainError(f"The content of {self._path} does not match its SHA-256. Nothing was saved.")
             raise described(wrong, response)
 
     async def _store(self, response: Response) -> None:
@@ -292,7 +292,7 @@ def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
         fields = {str(field["name"]): field for field in document["fields"]}
         header, *rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
         if header != list(fields):
-            raise ValueError("its header is another")
+            raise ValueError("its header does not match its schema")
         kinds = {name: str(field["type"]) for name, field in fields.items()}
         readers = [(name, _READERS.get(kind, str)) for name, kind in kinds.items()]
         records = [
@@ -301,7 +301,7 @@ def read_table(data: bytes, schema: bytes, **attrs: Any) -> pd.DataFrame:
         ]
         units = {name: field["unit"] for name, field in fields.items() if field.get("unit")}
     except (ValueError, KeyError, TypeError, csv.Error) as error:
-        raise StefanBrainError(f"A table of the run can't be read: {error}; download its files instead.") from None
+        raise StefanBrainError(f"A table of the run cannot be read: {error}. Download its files instead.") from None
     dtypes = {name: _DTYPES.get(kind, "object") for name, kind in kinds.items()}
     for name, kind in kinds.items():
         if kind == "integer" and any(row[name] is not None and row[name] not in _INT64 for row in records):

@@ -30,7 +30,7 @@ from agentsvc_nb.wire.codes import CODES, STATUSES
 if TYPE_CHECKING:
     from agentsvc_nb.client.models import Job
 
-MAY_HAVE_STARTED: Final = "The work may have started: look for it before you send it again, or send an Idempotency-Key."
+MAY_HAVE_STARTED: Final = "The work may have started. Look for it before you send it again, or send an Idempotency-Key."
 _NO_RESET: Final = frozenset(
     {"api_wallet_exhausted", "api_key_budget_exhausted", "monthly_usage_limit_reached", "day_budget_exhausted"}
 )
@@ -161,7 +161,7 @@ class JobTimeoutError(StefanBrainError):
     """
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
-        late = f"{job_id} has not ended" if job_id else "The start was not answered"
+        late = f"{job_id} has not ended" if job_id else "The service did not answer the start"
         super().__init__(f"{late} within the time allowed; it may continue.", hint=None if job_id else MAY_HAVE_STARTED)
         self.job_id = job_id
         self.chat = chat
@@ -195,7 +195,7 @@ def client_closed(*, sent: bool = True) -> APIConnectionError:
 
 def circular_pages(cursor: object) -> StefanBrainError:
     """Return the error for pages that lead back to an earlier cursor and would never end."""
-    return StefanBrainError(f"The service's pages lead back to an earlier page: cursor {cursor!r}.")
+    return StefanBrainError(f"The service sent an earlier page again (cursor {cursor!r}).")
 
 
 _CLASSES: Final = {
@@ -274,9 +274,9 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
 def _unexplained(status: int, headers: Mapping[str, str]) -> str:
     if 300 <= status < 400:
         to = f" to {_origin(headers['location'])}" if "location" in headers else ""
-        return f"The service redirected ({status}){to}; the client follows no redirects: correct the base URL."
+        return f"The service redirected ({status}){to}. The client does not follow redirects. Correct the base URL."
     kind = headers.get("content-type", "no content type").split(";")[0]
-    return f"The service answered {status} without an explanation ({kind})."
+    return f"The service returned {status} without an explanation ({kind})."
 
 
 def _origin(location: str) -> str:
@@ -285,6 +285,6 @@ def _origin(location: str) -> str:
         parts = urlsplit(location)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "an address that cannot be read"
+        return "an invalid address"
     scheme = f"{parts.scheme}:" if parts.scheme else ""
     return f"{scheme}//{parts.hostname}{port}" if parts.hostname else "another path"

@@ -55,13 +55,13 @@ def read(model: type[M], data: bytes | str, where: str, status: int | None = Non
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)
         if any(not detail["loc"] and detail["type"] in ("json_invalid", "model_type") for detail in wrong):
-            message = f"{where} answered something other than a JSON object; check the base URL."
+            message = f"{where} did not return a JSON object. Check the base URL."
         else:
             fields = "; ".join(f"`{'.'.join(map(str, detail['loc']))}`: {detail['msg']}" for detail in wrong[:3])
-            message = f"{where} answered a field that cannot be read: {fields}."
+            message = f"{where} returned a field with a wrong value: {fields}."
         raise StefanBrainError(message, status=status) from None
     except (ValueError, RecursionError) as error:
-        raise StefanBrainError(f"{where} answered JSON that cannot be read: {error}.", status=status) from None
+        raise StefanBrainError(f"{where} returned invalid JSON: {error}.", status=status) from None
 
 
 # -- answers in a shape that the caller defines -----------------------------------------------------------------------
@@ -90,7 +90,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
         raise refused("invalid_output_config", why) from None
     if made.get("type") != "object":
         why = "refers to itself" if "$ref" in made else "is not an object with named fields"
-        raise refused("invalid_output_config", f"{name} {why}; an answer can't have that shape.")
+        raise refused("invalid_output_config", f"{name} {why}, so an answer cannot have that shape.")
     return made
 
 
@@ -184,7 +184,7 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], **attrs
                 values = pd.to_datetime(values.astype("string"), utc=True, format="ISO8601", errors="coerce")
             made[name] = values.astype(dtype)
         except (ValueError, TypeError, OverflowError):
-            wrong = f"The service sent a `{name}` that does not fit the type {dtype}; use the records themselves."
+            wrong = f"The service sent a `{name}` that does not fit the type {dtype}. Use the records themselves."
             raise StefanBrainError(wrong) from None
     found = pd.DataFrame(made)
     found.attrs.update(attrs)
@@ -201,7 +201,7 @@ class HasTables(Model):
     def df(self) -> pd.DataFrame:
         """Return the first table. Raises `StefanBrainError` if there is none, and the errors of `tables`."""
         if not (tables := self.tables):
-            raise StefanBrainError("This run left no table: it computed none, or its agent leaves none.")
+            raise StefanBrainError("This run has no table. It computed none, or its agent saves none.")
         return tables[0]
 
     @property
@@ -213,7 +213,7 @@ class HasTables(Model):
         """
         fetch = self.__dict__.get("_fetch_tables")
         if fetch is None:
-            raise StefanBrainError("This can't fetch its tables by itself; `client.runs.tables(...)` of it does.")
+            raise StefanBrainError("This run cannot fetch its tables. Call `client.runs.tables(...)` with it.")
         found: list[pd.DataFrame] = fetch()
         return found
 

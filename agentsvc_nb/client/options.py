@@ -104,7 +104,7 @@ def whole(name: str, given: Any, least: int) -> int:
     except TypeError:
         found = least - 1
     if found < least:
-        raise StefanBrainError(f"`{name}` must be a whole number from {least} on, not {given!r:.80}.")
+        raise StefanBrainError(f"`{name}` must be a whole number of at least {least}, not {given!r:.80}.")
     return found
 
 
@@ -129,7 +129,7 @@ def _headers(given: Any) -> dict[str, str]:
         if not (texts and _TOKEN.fullmatch(name) and _VALUE.fullmatch(value)):
             raise StefanBrainError(f"The header {name!r} contains a character that is not allowed in headers.")
         if name.lower() in _OURS:
-            raise StefanBrainError(f"The header {name} is set by the client; give the key as api_key.")
+            raise StefanBrainError(f"The client sets the header {name}. Pass the key as api_key.")
     return {name.lower(): value for name, value in given.items()}
 
 
@@ -224,7 +224,7 @@ class ClientSettings:
         """
         if unknown := sorted(options.keys() - _CHECKS.keys()):
             known = ", ".join(sorted(_CHECKS))
-            raise TypeError(f"{unknown[0]!r} is not an argument of this call. Its options are {known}.")
+            raise TypeError(f"This call has no argument {unknown[0]!r}. Its options are {known}.")
         changes = {name: _CHECKS[name](value) for name, value in options.items() if value is not None}
         for joined in ("headers", "extra_body"):
             if joined in changes:

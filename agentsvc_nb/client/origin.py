@@ -80,7 +80,7 @@ def _key(api_key: str) -> str:
             f"There is no API key. Set {KEY_VARIABLE}, or pass `api_key`. `agentsvc_nb.local()` needs no key."
         )
     if not isinstance(api_key, str) or not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-        raise AuthenticationError(f"The API key has a character that no key has. Check {KEY_VARIABLE} or `api_key`.")
+        raise AuthenticationError(f"The API key has an invalid character. Check {KEY_VARIABLE} or `api_key`.")
     return api_key
 
 

@@ -215,7 +215,7 @@ class AsyncFeedback(Resource):
         """
         failed = self._core.history.last_error
         if failed is None:
-            raise StefanBrainError("No call of this client has failed; send a report of your own with feedback.send.")
+            raise StefanBrainError("No request of this client has failed. Write a report with feedback.send.")
         endpoint = f"{failed.method} {failed.path}"[:FEEDBACK_FIELD_CHARS]
         about = {"endpoint": endpoint, "error_code": failed.code, "request_id": failed.request_id}
         return await self.send(summary, category=category, impact=impact, **about, **options)

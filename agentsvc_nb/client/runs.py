@@ -454,7 +454,7 @@ class AsyncRuns(Resource):
         'standing_1'
         """
         if folder is not None and lasts is None:
-            raise refused("invalid_approval", "`folder` goes with `lasts`.")
+            raise refused("invalid_approval", "`folder` needs `lasts`.")
         standing = None if lasts is None else {"lasts": lasts, "folder": folder}
         body = {"approved": True, "input": None if input is None else dict(input), "standing": standing}
         request = ApiRequest("runs.approve", {"run_id": run_id, "call_id": call_id}, body=body)
@@ -652,6 +652,6 @@ async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -
         return run
     if is_new(run, response, request.key, core.io.now() - began):
         await AsyncRuns(core).cancel(run)
-        raise StefanBrainError("The service is older and knows no client tools: the run was cancelled.")
+        raise StefanBrainError("This version of the service does not support client tools. The run was cancelled.")
     had = ", ".join(run.client_tools) or "none"
-    raise StefanBrainError(f"This key was used today for run {run.run_id}, with other client tools: {had}.")
+    raise StefanBrainError(f"This key started run {run.run_id} today, with other client tools: {had}.")

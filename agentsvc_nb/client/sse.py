@@ -86,4 +86,4 @@ class EventDecoder:
 
 
 def _too_large(most: int) -> StefanBrainError:
-    return StefanBrainError(f"The stream sent an event of more than {most} bytes; it was not read.")
+    return StefanBrainError(f"The stream sent an event of more than {most} bytes. The client did not read it.")

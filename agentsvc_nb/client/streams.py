@@ -255,7 +255,7 @@ class AsyncEventStream(Generic[Data]):
         self._last = response
         self._opened_at = self._io.now()
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            wrong = "The address answered something other than an event stream; check the base URL."
+            wrong = "The service did not return an event stream. Check the base URL."
             raise described(StefanBrainError(wrong), response)
 
     def _request(self, name: str, **query: int) -> ApiRequest:
@@ -316,7 +316,7 @@ class AsyncEventStream(Generic[Data]):
             page = await self._core.ask(EventPage, self._request("runs.events", after=self.cursor, limit=1))
             self._done = not page.data and page.status in TERMINAL
         if not self._done:
-            raise described(APIConnectionError("The event stream ended before the run."), response)
+            raise described(APIConnectionError("The event stream ended before the run did."), response)
 
     async def _dropped(self, error: StefanBrainError) -> None:
         """Wait before the next connection. Raises `error` after `max_retries` failures without an event between."""
@@ -331,7 +331,7 @@ class AsyncEventStream(Generic[Data]):
         if wait is None:
             self._done = True
             error.attempts, error.last_event_id = self._failures, self.cursor
-            go_on = f"Attach to {self.run.run_id} after event {self.cursor} to continue."
+            go_on = f"To continue, attach to {self.run.run_id} after event {self.cursor}."
             error.hint = f"{error.hint} {go_on}" if error.hint and options.transient(error) else error.hint or go_on
             raise error
         await self._core.sleep(wait)

@@ -187,7 +187,7 @@ def local_path(given: str | os.PathLike[str]) -> Path:
         if b"\0" not in os.fsencode(path):
             return path
     except TypeError:
-        raise StefanBrainError(f"A place on this machine must be a path, not {given!r:.80}.") from None
+        raise StefanBrainError(f"A local file or folder must be a path, not {given!r:.80}.") from None
     except (RuntimeError, UnicodeEncodeError):  # an unknown `~user`; half of a character
         pass
     raise StefanBrainError(f"{os.fspath(given)!a:.80} is not a valid path on this machine.")

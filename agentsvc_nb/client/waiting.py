@@ -132,7 +132,7 @@ async def _followed(core: Core, run: Run[Any]) -> Run[Any]:
     except StefanBrainError as error:
         if error.closed:
             raise
-        log.info("%s has no event stream, it is read instead: %s", run.run_id, error.message)
+        log.info("%s has no event stream, so the client polls: %s", run.run_id, error.message)
     finally:
         await stream.close()
     return stream.run

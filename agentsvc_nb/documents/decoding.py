@@ -81,7 +81,7 @@ def text_of(data: bytes) -> str:
 
 
 def _without_mark(head: bytes) -> str:
-    """Return which UTF-16 the text is, by the position of the zeros of its ASCII characters, or "" if it is none."""
+    """Return the UTF-16 variant of the text, detected by the zero bytes of ASCII characters, or "" for other text."""
     zeros = head[::2].count(0), head[1::2].count(0)
     if max(zeros) <= len(head) / 5 or min(zeros) * 10 >= max(zeros):
         return ""

@@ -3,8 +3,8 @@
 A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`. Search uses it when too many files match to
 rank.
 
-`DocumentReader` asks child processes, whatever a file contains (docs/decisions/10). `documents.reading` reads there. A
-child that takes too much memory or does not answer is killed.
+`DocumentReader` reads all files in child processes (docs/decisions/10), which run `documents.reading`. A child that
+takes too much memory or does not answer is killed.
 """
 
 from __future__ import annotations

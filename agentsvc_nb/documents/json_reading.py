@@ -42,7 +42,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ValueError("it holds half of a surrogate pair") from None
+            raise ValueError("it contains half of a surrogate pair") from None
     return value
 
 
@@ -51,7 +51,7 @@ def read_object(data: bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> 
     try:
         document = read(data, most_values)
     except ValueError as error:
-        raise ValueError(f"The body is not JSON that can be used: {error}.") from None
+        raise ValueError(f"The body is not valid JSON: {error}.") from None
     if not isinstance(document, dict):
         raise ValueError("The body is JSON, but not an object.")
     return {name: value for name, value in document.items() if value is not None}

@@ -307,9 +307,10 @@ def _parser() -> MarkdownIt:
 def to_html(text: str, parser: MarkdownIt | None = None, rest: str = "", known: Mapping[str, Any] | None = None) -> str:
     """Return safe HTML of Markdown, for at most `HTML_CHARS` characters.
 
-    `parser` comes from `parser_with`. `rest` says in plain words where a longer text is complete. `known["text_page"]`,
-    an address of ours that ends with `?path=`, makes the source of a quoted passage (`— file, line 12`) a link to its
-    place on the file's page. `known["numbers"]`, the numbers of an answer, are marked with their sources.
+    `parser` comes from `parser_with`. `rest` is a sentence that says where to find the rest of a longer text.
+    `known["text_page"]` is the address of the service's page for files, which ends with `?path=`. With it, the source
+    of a quoted passage (`— file, line 12`) becomes a link. `known["numbers"]` are the numbers of an answer, which are
+    marked with their sources.
 
     >>> to_html("<script>x</script> **b**")
     '<p>&lt;script&gt;x&lt;/script&gt; <strong>b</strong></p>\\n'

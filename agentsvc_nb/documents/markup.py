@@ -183,7 +183,8 @@ _XML_BYTES_MAX: Final = 32_000_000
 _TEXT_CHARS_MAX: Final = 1_100_000
 """The maximum length of text that is read from one Word file. It is more than the index keeps."""
 _PARAGRAPH_CHARS: Final = 30
-"""The length that an empty paragraph counts, because `mammoth` takes as long for it as for some text: 12 s for 36,000.
+"""The number of characters for which an empty paragraph counts, because `mammoth` also needs time for it: 12 s for
+36,000.
 """
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"

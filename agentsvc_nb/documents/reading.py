@@ -52,7 +52,7 @@ _HTML_SHARE: Final = 4
 _UNPACKED_MAX: Final = 64_000_000
 PASSWORD: Final = "It needs a password. Upload a copy without one."
 DAMAGED: Final = "It is damaged or cut off. Upload it again."
-_OLD_FORMAT: Final = "It is in an old format of Office, which is not read here. Save it as {}, and upload that."
+_OLD_FORMAT: Final = "It has an old Office format, which the service cannot read. Save it as {} and upload that."
 
 
 class UnreadableDocument(Exception):
@@ -131,7 +131,7 @@ def _read_html(path: Path, limit: int) -> Document:
         data = file.read(limit * _HTML_SHARE + 1)
     found = _page(data[: limit * _HTML_SHARE])
     is_longer = len(data) > limit * _HTML_SHARE
-    return Document(found.text, "Only its beginning was read: it is very long." if is_longer else found.unreadable)
+    return Document(found.text, "It is very long. Only its beginning was read." if is_longer else found.unreadable)
 
 
 def _page(data: bytes) -> Document:
@@ -140,7 +140,7 @@ def _page(data: bytes) -> Document:
     if text is None:
         return Document(unreadable=NOT_TEXT)
     shown = _html_text(text)
-    return Document(shown, "" if shown else "It has no text. A script may add text, but scripts are not run.")
+    return Document(shown, "" if shown else "It has no text. The service does not run scripts, which may add text.")
 
 
 def _html_text(html: str) -> str:
@@ -220,9 +220,9 @@ def _read_pdf(path: Path, limit: int) -> Document:
         count = f"its {len(texts)} pages are pictures" if len(texts) > 1 else "its page is a picture"
         return Document(unreadable=f"It is a scan without text: {count}." if pictures else NO_TEXT)
     if is_broken_off:
-        return Document(whole, f"Only its first {len(texts)} pages were read: the rest takes too long.")
+        return Document(whole, f"Only its first {len(texts)} pages were read. The rest would take too long.")
     if _is_garbled(whole):
-        return Document(whole, "Its fonts do not say which letters they show, so its text is garbled.")
+        return Document(whole, "Its fonts do not say which letters they show, so its text is unreadable.")
     return Document(whole, _about_pictures(pictures, len(texts)))
 
 
@@ -450,7 +450,7 @@ def _reader_of(kind: str) -> Reader | None:
 
 
 def _refuse(path: Path, limit: int) -> Document:
-    raise UnreadableDocument("Files of its format are not read here. Save it as .docx or PDF, and upload that.")
+    raise UnreadableDocument("The service cannot read this format. Save the file as .docx or PDF and upload that.")
 
 
 _READERS: Final[Mapping[str, Reader]] = {

@@ -97,9 +97,9 @@ class SchemaValidator:
         except NoChild:
             raise
         except TimeoutError:
-            raise NoChild("other checks came first") from None
+            raise NoChild("the service was busy with other checks") from None
         except NoAnswer:
-            return "output_config takes too long to check, or too much memory: make it and its patterns simpler."
+            return "output_config takes too long or needs too much memory to check. Make it and its patterns simpler."
 
     async def misfit(self, text: str, config: Schema) -> str | None:
         """Return a sentence that says why the answer does not fit its schema, or None if it fits."""
@@ -107,9 +107,9 @@ class SchemaValidator:
             async with self._answers:
                 return await self._ask({"misfit": {"text": text, "config": config}})
         except NoChild:
-            return "The service could not check the answer against its schema: no process could be started."
+            return "The service could not check the answer against its schema, because it could not start a process."
         except NoAnswer:
-            return "The answer can't be checked against its schema: that takes too long, or too much memory."
+            return "The answer cannot be checked against its schema: the check takes too long or needs too much memory."
 
     async def _ask(self, question: Mapping[str, object]) -> str | None:
         answer: str | None = json.loads(
@@ -133,9 +133,9 @@ def form_errors(schema: Schema, value: object) -> list[SchemaError]:
         # Half of a surrogate pair is not JSON, so it becomes a question mark.
         answer = json.loads(_forms.ask_now(question.encode("utf-8", "replace"), FORM_SECONDS, _ANSWER_BYTES))
     except NoChild:
-        raise BadSchema("needs a process, and none could be started") from None
+        raise BadSchema("cannot be checked, because the service could not start a process") from None
     except NoAnswer:
-        raise BadSchema("takes too long to check, or too much memory") from None
+        raise BadSchema("takes too long or needs too much memory to check") from None
     if isinstance(answer, str):
         raise BadSchema(answer)
     return [_restore(error) for error in answer]
@@ -158,7 +158,7 @@ def misfit(text: str, config: Schema) -> str | None:
     try:
         validator = _validator(config)
     except BadSchema as error:
-        return f"The answer can't be checked against its schema, which {error}."
+        return f"The answer cannot be checked against its schema, which {error}."
     return None if validator.is_valid(value) else str(_describe(next(validator.iter_errors(value))))
 
 
@@ -218,7 +218,7 @@ def _validator(
         )
     except rs.ValidationError as error:
         if isinstance(error.kind, rs.ValidationErrorKind.Referencing):
-            raise BadSchema(f"has a reference that is remote or leads nowhere: {label(error.message, 100)}") from None
+            raise BadSchema(f"has a reference that is remote or has no target: {label(error.message, 100)}") from None
         raise BadSchema(f"is not a valid JSON Schema: {_describe(error)}") from None
     except ValueError as error:  # for example, too large a number
         raise BadSchema(f"is not a valid JSON Schema: {label(error, 100)}") from None
@@ -266,7 +266,7 @@ def _describe(error: jsonschema_rs.ValidationError) -> SchemaError:
     kind, value = error.kind, error.instance
     message = error.message.replace(_MASK, _show(value))
     if isinstance(kind, rs.ValidationErrorKind.FalseSchema):
-        message = "nothing is allowed here"
+        message = "no value is allowed here"
     return SchemaError(
         tuple(error.instance_path),
         label(message, 2 * MESSAGE_CHARS),

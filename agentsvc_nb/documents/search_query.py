@@ -12,7 +12,7 @@ from typing import Final
 from agentsvc_nb.documents.tokens import fold, grams, in_run, in_word, is_cjk, units, word_end
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 
-TOO_LONG: Final = f"The search takes too long: look for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
+TOO_LONG: Final = f"The search takes too long. Search for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # the forms of `"` that keyboards and word processors produce
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})

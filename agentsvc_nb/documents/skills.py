@@ -21,7 +21,7 @@ FRONT_MATTER_CHARS: Final = 8_000
 BRACKETS_MAX: Final = 500
 """The maximum number of brackets. The YAML reader takes quadratic time for nested ones."""
 _RULE: Final = "---"
-_NO_FRONT_MATTER: Final = "does not begin with a front matter (`---`, `name: ...`, `description: ...`, `---`)"
+_NO_FRONT_MATTER: Final = "does not begin with front matter (`---`, `name: ...`, `description: ...`, `---`)"
 
 
 class SkillError(ValueError):
@@ -57,10 +57,10 @@ def skill(folder: str, files: Mapping[str, str]) -> Skill:
     front = _front_matter(name, files[MAIN])
     said = normalize("NFKC", front.get("name", "").strip())
     if said != name:
-        raise SkillError(f"The skill {name!r} is called {label(said, 80)!r} in its front matter; both are one name.")
+        raise SkillError(f"The front matter of the skill {name!r} has the name {label(said, 80)!r}. Use the same name.")
     description = " ".join(front.get("description", "").split())
     if not 0 < len(description) <= DESCRIPTION_CHARS:
-        why = f"`description` of 1 to {DESCRIPTION_CHARS:,} characters, and it has {len(description):,}"
+        why = f"`description` of 1 to {DESCRIPTION_CHARS:,} characters, but has {len(description):,}"
         raise SkillError(f"The front matter of the skill {name!r} needs a {why}.")
     return Skill(name, description, dict(sorted(files.items())))
 
@@ -79,12 +79,12 @@ def _unfit(files: Mapping[str, str]) -> str | None:
     if MAIN not in files:
         return f"has no {MAIN}"
     if len(files) > SKILL_FILES_MAX:
-        return f"has {len(files):,} files; {SKILL_FILES_MAX} are allowed"
+        return f"has {len(files):,} files; at most {SKILL_FILES_MAX} are allowed"
     for path in files:
         if safe_path(path) is None:
             return f"has a file {label(path, 80)!r}, which is not a relative path inside its folder"
     size = sum(len(text.encode("utf-8", "replace")) for text in files.values())
-    return f"has {size:,} bytes of text; {SKILL_BYTES:,} are allowed" if size > SKILL_BYTES else None
+    return f"has {size:,} bytes of text; at most {SKILL_BYTES:,} are allowed" if size > SKILL_BYTES else None
 
 
 def _parts(text: str) -> tuple[str | None, str]:

@@ -20,8 +20,8 @@ PAGE_END: Final = "\f"
 QUICK_BYTES: Final = 64_000
 """Plain text up to this size takes only some milliseconds to read and index."""
 BYTES_PER_CHARACTER: Final = 4
-NO_TEXT: Final = "It holds no text."
-NOT_TEXT: Final = "It is not text, although its name says so."
+NO_TEXT: Final = "It contains no text."
+NOT_TEXT: Final = "It is not text, although its name ends like that of a text file."
 EMPTY: Final = "It is empty."
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 """A NUL would end the text in some databases, and a lone surrogate cannot be encoded."""
@@ -33,7 +33,9 @@ DOCUMENTS: Final = SPREADSHEETS | {
     *("application/x-ole-storage", "application/vnd.oasis.opendocument.text"),
     "application/vnd.oasis.opendocument.presentation",
 }
-"""Media types whose files have text or a reason why it is not read, except those of Office and plain text."""
+"""Media types whose files have text, or a reason why their text can't be read. Office documents and plain text are
+separate.
+"""
 
 
 _ARCHIVES: Final = frozenset(
@@ -59,7 +61,7 @@ def why_not_read(media_type: str) -> str:
     if kind in _ARCHIVES:
         return "It is an archive. Unpack it, and attach the files that the question needs."
     if kind in _DATABASES:
-        return "It is a database. Read the table that the question needs with DuckDB or pandas, and attach it as CSV."
+        return "It is a database. Read the table that you need with DuckDB or pandas, and attach it as CSV."
     return "Files of this kind are not read. Attach a table, a document or a text." if kind in _UNKNOWN else ""
 
 

@@ -50,7 +50,7 @@ class ModelHere:
     def cost(self) -> str:
         if self.price and any(self.price):
             return price_text(self.price)
-        return "said once it is chosen" if self.charged else FREE
+        return "shown once you choose it" if self.charged else FREE
 
 
 def current_model(folder: DataFolder) -> str:
@@ -68,9 +68,9 @@ def models_here(data: str | Path | None = None) -> list[ModelHere]:
     config = load_config(folder.path, embedded=True)
     now, kept = model_id(current_model(folder)), ModelKeys(folder)
     own = prices(config.settings.prices)
-    states = {now: "answers now"}
+    states = {now: "current model"}
     for other in config.settings.offered:
-        states.setdefault(other, "offered, by --model")
+        states.setdefault(other, "available with --model")
     for model, state in _found(folder, kept):
         states.setdefault(model, state)
     return [_row(model, state, now, own.get(model)) for model, state in states.items()]
@@ -81,14 +81,14 @@ def _found(folder: DataFolder, kept: ModelKeys) -> Iterator[tuple[str, str]]:
         place = kept.place(variable)
         yield model, f"{variable} is set" if os.environ.get(variable) else _key_state(place)
     for name in ollama_models():
-        yield f"ollama:{name}", "Ollama has it"
+        yield f"ollama:{name}", "installed in Ollama"
     for file in sorted(folder.models.rglob("*.gguf")):
-        yield f"gguf:{file.relative_to(folder.models)}", "a file here"
+        yield f"gguf:{file.relative_to(folder.models)}", "a file in the data folder"
     yield "offline", "no language model"
 
 
 def _key_state(place: str) -> str:
-    return f"its key is {PLACES[place]}" if place else "asks for its key"
+    return f"its key is stored {PLACES[place]}" if place else "needs a key (prompts for it)"
 
 
 def _row(model: str, state: str, now: str, price: tuple[float, float] | None) -> ModelHere:

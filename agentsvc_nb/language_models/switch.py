@@ -46,8 +46,8 @@ AskKey = Callable[[str], str]
 AskYes = Callable[[str], bool]
 POLL_SECONDS: Final = 0.3
 BRINGS: Final = {
-    "agentsvc-nb[agents]": "some 35 packages, 220 MB",
-    "agentsvc-nb[local-model]": "some 40 packages, 340 MB",
+    "agentsvc-nb[agents]": "about 35 packages, 220 MB",
+    "agentsvc-nb[local-model]": "about 40 packages, 340 MB",
 }
 """The approximate size that an extra adds to the base; less for `lab`, which has DataFrames (docs/performance.md)."""
 START_SECONDS: Final = 90.0
@@ -93,17 +93,17 @@ class Switched:
 
     def told(self, again: str) -> str:
         """Describe the switch for people."""
-        lines = [f"{model_id(self.model)} answers from now on."]
+        lines = [f"{model_id(self.model)} is now the current model."]
         if self.trial.answer:
             charged = self.trial.microcents or not is_own(self.model, self.trial)
             spent = f", which cost {cents(self.trial.microcents)}" if charged else ""
-            lines.append(f"To a question with one word as its answer it said {self.trial.answer!r}{spent}.")
+            lines.append(f"Test question: the model answered {self.trial.answer!r}{spent}.")
         if provider_of(self.model):
             lines.append(f"Price: {self._price()}.")
         if self.key_place:
-            lines.append(f"Its key is kept {PLACES[self.key_place]}, for all notebooks on this machine.")
+            lines.append(f"Its key is stored {PLACES[self.key_place]}, for all notebooks on this machine.")
         if self.before != self.model:
-            lines.append(f"The one before again: {again} {model_id(self.before)}")
+            lines.append(f"To switch back: {again} {model_id(self.before)}")
         return "\n".join([*lines, *self.notes])
 
     def facts(self) -> dict[str, Any]:
@@ -124,8 +124,8 @@ class Switched:
         if self.trial.price and any(self.trial.price):
             return f"{price_text(self.trial.price)} {PER}"
         if is_own(self.model, self.trial):
-            return "nothing is charged, it is no provider's"
-        return "not known; AGENTSVC_PRICES says it, until then costs are shown as 0"
+            return "free, because the model runs on your own server"
+        return "unknown, so costs are shown as 0. Set AGENTSVC_PRICES to count them"
 
 
 def is_own(model: str, trial: Trial) -> bool:
@@ -152,7 +152,7 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
     place = _keep(folder, model, trial, typed, before)
     _restart(folder, model, before, talk)
     left = os.environ.get(MODEL)
-    away = f"{MODEL} is set here to {left}: unset it, or the next start from here goes back to that."
+    away = f"{MODEL} is set to {left} in this environment: unset it, or the next start from here uses that model again."
     notes = [] if trial.tools else [ONLY_READS.format(model=model_id(model))]
     notes += [away] if left and left != model else []
     return Switched(model, before, trial, place, tuple(notes))
@@ -168,7 +168,7 @@ def resolved(name: str, folder: DataFolder) -> str:
     try:
         return check_model(name)
     except ValueError as error:
-        raise SwitchError(f"{name!r} is no model; nothing was changed.", f"Give {error}.") from None
+        raise SwitchError(f"{name!r} is not a valid model name. Nothing was changed.", f"Use {error}.") from None
 
 
 class _Preparation:
@@ -176,7 +176,7 @@ class _Preparation:
 
     def __init__(self, folder: DataFolder, model: str, before: str, talk: Dialogue, new_key: bool) -> None:
         self._folder, self._model, self._talk = folder, model, talk
-        self._stays = f"{model_id(before)} stays."
+        self._stays = f"The current model is still {model_id(before)}."
         self._new_key = new_key
         self._typed: dict[str, str] = {}
         self._installed = ""
@@ -185,7 +185,9 @@ class _Preparation:
         """Return the successful trial, and the typed keys. Raises `SwitchError`."""
         while True:
             if provider_of(self._model):
-                self._talk.say(f"Trying {model_id(self._model)}: its package, its key, a question of one word ...")
+                self._talk.say(
+                    f"Testing {model_id(self._model)}: its package, its key, and a question with a one-word answer ..."
+                )
             trial = try_model(self._folder.path, self._model, self._typed)
             if trial.package and trial.package != self._installed:
                 self._install(trial)
@@ -210,16 +212,16 @@ class _Preparation:
         name = trial.variable
         if os.environ.get(name):
             raise SwitchError(
-                f"{name} is set here, and counts before a kept key. {self._stays}", f"Unset {name} first."
+                f"{name} is set in this environment, and overrides a stored key. {self._stays}", f"Unset {name} first."
             )
         if self._talk.ask_key is None:
-            raise SwitchError(f"{trial.said} Nobody can be asked for it here. {self._stays}")
+            raise SwitchError(f"{trial.said} This session can't ask for the key. {self._stays}")
         place = trial.address or f"the provider {provider_of(self._model)}"
-        key = self._talk.ask_key(f"Key for {place} (not shown): ").strip()
+        key = self._talk.ask_key(f"Key for {place} (hidden): ").strip()
         try:
             check_key(key)
         except ValueError as error:
-            raise SwitchError(f"That is no key; nothing was changed. {self._stays}", f"Give {error}.") from None
+            raise SwitchError(f"This is not a valid key. Nothing was changed. {self._stays}", f"Use {error}.") from None
         self._typed = {name: key}
         if trial.address and name != MODEL_KEY:
             self._typed[address_variable(provider_of(self._model))] = trial.address
@@ -227,12 +229,17 @@ class _Preparation:
     def _install(self, trial: Trial) -> None:
         by_hand = f"pip install '{trial.package}'"
         brings = f" ({BRINGS[trial.package]})" if trial.package in BRINGS else ""
-        lacks = f"{model_id(self._model)} needs {trial.package}{brings}, which is not installed here."
+        lacks = f"{model_id(self._model)} needs {trial.package}{brings}, which is not installed."
         question = f"{lacks} Install it now? [y/n] "
         if self._talk.ask_yes is None or not self._talk.ask_yes(question):
-            raise SwitchError(f"{trial.said} {self._stays}", f"Install it{brings}, then `{self._talk.again}` again.")
+            raise SwitchError(
+                f"{trial.said} {self._stays}", f"Install it{brings}, then run `{self._talk.again}` again."
+            )
         if find_spec("pip") is None:
-            raise SwitchError(f"There is no pip in this environment; {by_hand} where it was made. {self._stays}")
+            raise SwitchError(
+                f"This environment has no pip. Run `{by_hand}` in the environment from which it was created. "
+                f"{self._stays}"
+            )
         install(trial.package, self._talk.say)
         self._installed = trial.package
 
@@ -241,24 +248,29 @@ class _Preparation:
         model, name = model_id(self._model), trial.variable
         match trial.fault:
             case "key" if self._typed:
-                said = f"That key was refused, and is not kept: {why} {self._stays}"
-                return SwitchError(said, f"`{self._talk.again} {model}` asks for it again.")
+                said = f"The provider refused the key, so it was not stored: {why} {self._stays}"
+                return SwitchError(said, f"Enter it again with `{self._talk.again} {model}`.")
             case "key" if os.environ.get(name):
-                return SwitchError(f"The key in {name} was refused: {why} {self._stays}", f"Correct or unset {name}.")
+                return SwitchError(
+                    f"The provider refused the key in {name}: {why} {self._stays}", f"Correct or unset {name}."
+                )
             case "key":
                 return SwitchError(
-                    f"The kept key was refused: {why} {self._stays}",
-                    f"`{self._talk.again} {model} --key` asks for another.",
+                    f"The provider refused the stored key: {why} {self._stays}",
+                    f"Enter another with `{self._talk.again} {model} --key`.",
                 )
             case "unknown":
-                return SwitchError(f"There is no model {model} there: {why} {self._stays}", "Check its name.")
+                return SwitchError(f"The provider has no model {model}: {why} {self._stays}", "Check the model's name.")
             case "credit":
-                return SwitchError(f"There is no credit for {model}: {why} {self._stays}", "Its provider sells it.")
+                return SwitchError(
+                    f"The provider's account has no credit for {model}: {why} {self._stays}",
+                    "Buy credit from the provider.",
+                )
             case "network":
                 host = f" ({trial.host})" if trial.host else ""
                 place = trial.address or f"The provider {provider_of(self._model)}{host}"
                 return SwitchError(
-                    f"{place} can't be reached: {why} {self._stays}", "Check the network, or its address."
+                    f"{place} can't be reached: {why} {self._stays}", "Check the network and the address."
                 )
         return SwitchError(f"{trial.said} {self._stays}")
 
@@ -293,7 +305,7 @@ def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS
             process.kill()
             raise
     if process.returncode:
-        raise SwitchError(f"pip could not install {package}: {last} Nothing was switched.")
+        raise SwitchError(f"pip could not install {package}: {last} The model was not switched.")
 
 
 def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str], before: str) -> str:
@@ -303,7 +315,9 @@ def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str]
     try:
         return ModelKeys(folder).keep(trial.variable, typed[trial.variable], provider_of(model), trial.address)
     except OSError as error:
-        raise SwitchError(f"The key could not be kept ({error}). {model_id(before)} stays.") from None
+        raise SwitchError(
+            f"The key could not be stored ({error}). The current model is still {model_id(before)}."
+        ) from None
 
 
 def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> None:
@@ -311,7 +325,10 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
     ready = embedded.status(folder.path)
     if ready is not None and ready.version != __version__:
         again = restart_command(folder.path)
-        raise SwitchError(f"The running service has version {ready.version}, this is {__version__}.", f"First: {again}")
+        raise SwitchError(
+            f"The running service has version {ready.version}, but this installation has {__version__}.",
+            f"Restart the service first: {again}",
+        )
     while True:
         _wait_for_runs(folder, model, talk)
         talk.say(f"Starting the service with {model_id(model)} ...")
@@ -323,7 +340,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
             embedded.find_or_start(folder.path, model=model, timeout=START_SECONDS)
         except embedded.EmbeddedError as error:
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
-            raise SwitchError(f"{error} {model_id(before)} stays.") from None
+            raise SwitchError(f"{error} The current model is still {model_id(before)}.") from None
         ready = embedded.status(folder.path)
         if ready is not None and ready.model == model:  # otherwise another process has started it in the meantime
             return
@@ -337,8 +354,8 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
         )  # with the previous model, with which interrupted runs continue
         ids = ", ".join(run.run_id for run in others[:3])
         line = (
-            f"Waiting for {len(others)} active run{'s' * (len(others) > 1)} of the model before ({ids}), so that"
-            " nothing is lost; to leave the model as it is, stop this."
+            f"Waiting for {len(others)} active run{'s' * (len(others) > 1)} of the previous model ({ids}), so "
+            "that no work is lost. Interrupt to keep the previous model."
         )
         if line != told:
             talk.say(line)

@@ -79,7 +79,7 @@ def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
     lines = told.splitlines()
     if process.returncode or not lines:
         last = (errors.strip().splitlines() or [f"exit {process.returncode}"])[-1][:_LAST]
-        return Trial(said=f"The model {model} could not be tried: {last}", fault="other")
+        return Trial(said=f"The model {model} could not be tested: {last}", fault="other")
     found = json.loads(lines[-1])
     return Trial(**{**found, "price": found["price"] and tuple(found["price"])})
 

@@ -289,7 +289,7 @@ def _complete(models: Mapping[str, Agent]) -> Complete | None:
 
     async def complete(prompt: str, schema: Mapping[str, Any], meter: Meter) -> dict[str, Any]:
         if meter.model not in answering:
-            raise WorkFailure("not_configured", f"This takes a language model, and the run's is {meter.model}.")
+            raise WorkFailure("not_configured", f"This work needs a language model, but the run uses {meter.model}.")
         found: dict[str, Any] = await answering[meter.model](prompt, schema, meter)
         return found
 

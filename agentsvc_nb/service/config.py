@@ -66,13 +66,13 @@ class KeptSettings:
         except (FileNotFoundError, NotADirectoryError):
             return _of_earlier_version(folder)
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"The settings that the folder keeps can't be read ({error}).") from None
+            raise SettingsError(f"The settings stored in the data folder can't be read ({error}).") from None
         try:
             record = read_json(text)
             kept = cls(dict(record["settings"]), dict(record["secrets"]), str(record["provider"]))
             Settings.from_env(kept.settings, data=folder.path)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            said = str(error) if isinstance(error, SettingsError) else "It is no record of settings."
+            said = str(error) if isinstance(error, SettingsError) else "The file is not a valid settings record."
             raise SettingsError(
                 f"{folder.settings} can't be used: {said} Correct it, or delete it to start with the defaults."
             ) from None
@@ -213,7 +213,7 @@ class ServiceConfig:
         if fault and self.model_is_kept:
             again, without = (restart_command(self.settings.data, named) for named in ({}, {MODEL: "offline"}))
             asks = f"`agentsvc model {model_id(self.settings.model)}`, in a notebook with a `%` before it, does both"
-            return f"{fault} Then restart the service there: {again} (or go on without the model: {without}). {asks}."
+            return f"{fault} Then restart the service: {again} (or continue without a model: {without}). {asks}."
         return fault
 
     def address_fault(self) -> str | None:
@@ -227,13 +227,14 @@ class ServiceConfig:
         for name in (MODEL_URL, its_own):
             if self.keep.secrets.get(name) is False:
                 return (
-                    f"The model {self.settings.model} was asked at an address with a password or a query, which is "
-                    f"not kept: set {name}."
+                    f"The service did not store the address of the model {self.settings.model}, because it contains a "
+                    f"password or a query: set {name}."
                 )
         if self.kept_url and its_own != MODEL_URL and not on_own_server(self.settings.model):
             return (
-                f"The model {self.settings.model} was asked at {self.kept_url}, and no provider's key goes to an "
-                f"address that is not named beside it: set {its_own} to that (or to nothing, for the provider's own)."
+                f"The service stores the address {self.kept_url} for the model {self.settings.model}, but sends a "
+                f"provider's key only to an address from the environment: set {its_own} to that address, or to an "
+                "empty text for the provider's default."
             )
         return None
 
@@ -260,14 +261,14 @@ class ServiceConfig:
         if not differing:
             return None
         told = "; ".join(
-            f"{name}: there {there}, here {'another' if here == there else here}"
+            f"{name}: the service has {there}, you have {'another' if here == there else here}"
             for name, (there, here) in differing.items()
         )
         secret = [name for name in differing if self.keep.secrets.get(name)]
-        where = f", in a terminal that has {' and '.join(secret)}" if secret else ""
+        where = f", in a terminal where {' and '.join(secret)} is set" if secret else ""
         texts = {name: self.keep.settings.get(name, "") for name in differing if name not in secret}
         command = restart_command(self.settings.data, texts)
-        return f"The running service has other settings than yours ({told}); to restart it with yours{where}: {command}"
+        return f"The running service has other settings than yours ({told}). Restart it with yours{where}: {command}"
 
     def _differing(self, running: KeptSettings, ready: Ready) -> list[str]:
         """Return the named variables whose values differ from the running service's."""

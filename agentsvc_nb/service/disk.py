@@ -21,22 +21,22 @@ def disk_fault(error: BaseException) -> str | None:
     code = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
     return {
         sqlite3.SQLITE_FULL: _FULL,
-        sqlite3.SQLITE_IOERR: "the disk is full or fails",  # a quota, for example: SQLite does not distinguish them
+        sqlite3.SQLITE_IOERR: "the disk is full or failed",  # a quota, for example: SQLite does not distinguish them
         sqlite3.SQLITE_READONLY: _READ_ONLY,
-        sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are gone, not ours to read, or too many "
-        "files are open",
+        sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are missing, the service lacks "
+        "permission, or too many files are open",
     }.get(code & 0xFF)
 
 
 _DISK_FULL: Final = "53100"  # PostgreSQL's code, whose library may not be installed
 _FULL: Final = "the disk is full"
-_READ_ONLY: Final = "the disk, or a file of the data folder, can't be written to"
+_READ_ONLY: Final = "the disk or a file of the data folder is read-only"
 _ERRNO_FAULTS: Final = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
     errno.EFBIG: _FULL,
     errno.EROFS: _READ_ONLY,
-    errno.EIO: "the disk fails",
+    errno.EIO: "the disk failed",
 }
 
 

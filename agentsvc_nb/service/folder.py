@@ -50,7 +50,7 @@ _OUR_FILES: Final = re.compile(
 _OUR_BLOBS: Final = re.compile(rf"[0-9a-f]{{2}}|incoming|{_OUR_FILES.pattern}")
 _MAY_BE_LINKS: Final = ("blobs", "models")
 _SQLITE: Final = b"SQLite format 3\0"
-_OTHER_FOLDER: Final = "give another folder (--data)"
+_OTHER_FOLDER: Final = "choose another folder with --data"
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class DataFolder:
         """Raise `ForeignFolder` for another program's database, or a new folder with unknown files."""
         if self.has_database():
             if _is_foreign(self.database):
-                raise ForeignFolder(f"{self.database} is a database of another program", _OTHER_FOLDER)
+                raise ForeignFolder(f"{self.database} belongs to another program", _OTHER_FOLDER)
             return
         if (
             not self.path.exists()
@@ -168,12 +168,12 @@ class DataFolder:
         if kept and b'"provider"' not in kept:  # another program wrote it
             stranger = stranger or self.settings.name
         if stranger:
-            raise ForeignFolder(f"{self.path} holds {stranger!r}, which is not agentsvc's", _OTHER_FOLDER)
+            raise ForeignFolder(f"{self.path} contains {stranger!r}, which does not belong to agentsvc", _OTHER_FOLDER)
 
     def existing(self) -> DataFolder:
         """Return this folder if it had a service. Raises `NoService` otherwise."""
         if not self.address and not self.database.is_file() and not self._had_address():
-            raise NoService(f"There is no service in {self.path} (no database): check --data and AGENTSVC_DATA.")
+            raise NoService(f"No service has run in {self.path} (it has no database): check --data and AGENTSVC_DATA.")
         return self
 
     def has_database(self) -> bool:
@@ -188,18 +188,18 @@ class DataFolder:
         """
         if self.address:
             if self.has_database():
-                both = f"{self.database} is this folder's own database, and AGENTSVC_DATABASE names another"
-                raise FolderFault(both, f"unset that variable, or {_OTHER_FOLDER}")
+                both = f"{self.database} exists, but AGENTSVC_DATABASE names another database"
+                raise FolderFault(both, f"unset AGENTSVC_DATABASE, or {_OTHER_FOLDER}")
             return
-        back = f"put {self.database.name} back, with its -wal, or a backup in its place (`agentsvc restore`), or"
+        back = f"restore {self.database.name} with its -wal file, or restore a backup (`agentsvc restore`), or"
         if self.has_database():
             with self.database.open("rb") as file:
                 if file.read(len(_SQLITE)) != _SQLITE:
                     raise FolderFault(f"{self.database} is not a database", f"{back} {_OTHER_FOLDER}")
         elif self.key.exists() or self.has_blobs():
-            lost = f"{self.path} was a service's, but its database is missing or empty"
+            lost = f"{self.path} has data of a service, but its database is missing or empty"
             if self._had_address():
-                back = "its last service had AGENTSVC_DATABASE: set that, or"
+                back = "its last service used AGENTSVC_DATABASE: set it again, or"
             raise FolderFault(lost, f"{back} {_OTHER_FOLDER}")
 
     def has_blobs(self) -> bool:
@@ -216,7 +216,7 @@ class DataFolder:
         except UnicodeDecodeError:
             key = ""
         if not key:
-            raise OSError(f"{self.key} holds no key")
+            raise OSError(f"{self.key} contains no key")
         return key
 
     def last_port(self) -> int:
@@ -236,9 +236,9 @@ class DataFolder:
         except Timeout:
             ready = Ready.read(self.ready)
             use = f"use it at {ready.base_url}" if ready else "wait until it is ready (`agentsvc status` shows it)"
-            end = f"end it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
+            end = f"stop it with `agentsvc stop --data {shlex.quote(str(self.path))}`"
             raise FolderHeld(
-                f"Another server holds {self.path}: {use}, {end}, or give another folder with --data."
+                f"Another service uses {self.path}: {use}, {end}, or choose another folder with --data."
             ) from None
         with lock:
             yield

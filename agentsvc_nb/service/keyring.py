@@ -78,11 +78,14 @@ def check_secret(tx: Tx, folder: DataFolder) -> None:
         return
     if folder.secret is None:
         raise StoreUnusable(
-            "The processes on AGENTSVC_DATABASE share AGENTSVC_SECRET, with which keys are hashed: set it to the same "
-            "text for all of them, such as of `openssl rand -hex 32`."
+            "AGENTSVC_SECRET is not set. All processes that share AGENTSVC_DATABASE hash API keys with it: set "
+            "it to the same value for each of them. `openssl rand -hex 32` makes one."
         )
     if not accounts.check_shared_secret(tx, folder.secret):
-        raise StoreUnusable("AGENTSVC_SECRET is another than that of this database's keys: set it to that one.")
+        raise StoreUnusable(
+            "AGENTSVC_SECRET does not match the API keys of this database: set it to the value with which they "
+            "were created."
+        )
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:

@@ -67,7 +67,7 @@ def serve(config: ServiceConfig, address: ListenAddress = ListenAddress(), *, ro
     except FolderFault as error:
         raise ServeError(str(error)) from None
     except OSError as error:
-        raise ServeError(f"The data folder can't be used ({error}): give another with --data.") from None
+        raise ServeError(f"The data folder can't be used ({error}): choose another with --data.") from None
     return_large_buffers()
     with folder.hold():
         folder.ready.unlink(missing_ok=True)  # left by a killed server
@@ -88,7 +88,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
         return bind(address.host, address.port)
     except (OSError, OverflowError) as error:
         place = f"{address.host}:{address.port}"
-        raise ServeError(f"Can't listen on {place} ({error}): give another --port, or 0 for a free one.") from None
+        raise ServeError(f"Can't listen on {place} ({error}): choose another --port, or 0 for a free one.") from None
 
 
 def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, listening: socket, role: Role) -> None:
@@ -140,11 +140,12 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
     except FolderLost:
         held.put_wal_aside()
         raise ServeError(
-            f"The lock or the database of {folder.path} was removed or replaced while the service ran, so it has "
-            f"ended; what is there now was not written to. Put back what is missing, then start it again."
+            f"Another program removed or replaced the lock or the database of {folder.path}, so the service "
+            "stopped. It wrote nothing to the new files. Restore the missing ones, then start the service "
+            "again."
         ) from None
     except SystemExit:
-        raise ServeError("The service could not start: its log says why.") from None
+        raise ServeError("The service could not start. Its log has the reason.") from None
     finally:
         _withdraw(ready, files)
     if refusal := app.state.service.refusal:
@@ -176,14 +177,14 @@ def _make_key(config: ServiceConfig, folder: DataFolder) -> None:
     except (SchemaTooNew, StoreUnusable, FolderFault) as error:
         raise ServeError(str(error)) from None
     except StoreAway as error:
-        raise ServeError(f"{error}: check AGENTSVC_DATABASE, and its server.") from None
+        raise ServeError(f"{error}: check AGENTSVC_DATABASE and the database server.") from None
     except StoreBusy as error:
         raise ServeError(f"{error}.") from None
     except sqlite3.DatabaseError as error:
         if fault := disk_fault(error):
             raise ServeError(f"The database {folder.database} can't be opened: {fault} ({error}).") from None
         broken = f"The database {folder.database} can't be opened ({error})"
-        raise ServeError(f"{broken}: put a backup in its place, or give another folder with --data.") from None
+        raise ServeError(f"{broken}: restore a backup, or choose another folder with --data.") from None
 
 
 def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: list[Path], role: Role) -> None:
@@ -195,12 +196,19 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
         write_private(file, ready.to_json())
     print(f"agentsvc {ready.version} at {ready.base_url} (agent: {ready.model}, data: {folder.path})", flush=True)
     if role == "replica":
-        print("It leaves runs and jobs to others: start `agentsvc worker`, or `agentsvc serve --work`.", flush=True)
+        print(
+            "This process does not execute runs and jobs: start `agentsvc worker`, or `agentsvc serve --work`.",
+            flush=True,
+        )
     is_log = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
     if role != "worker" and not is_log:  # a log must not contain the link, which `agentsvc sign-in` prints
         print(f"Sign in at {ready.sign_in_url}", flush=True)
     if kept := sorted(config.keep.settings.keys() - config.named.keys()):
-        print(f"Kept from the last service: {', '.join(kept)}. An empty variable stands for its default.", flush=True)
+        print(
+            f"Settings stored by the last service: {', '.join(kept)}. Set a variable to an empty text to return "
+            "to its default.",
+            flush=True,
+        )
     if ready.model == "offline" and (line := hint(os.environ)):
         print(line, flush=True)
 

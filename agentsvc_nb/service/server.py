@@ -38,7 +38,7 @@ KEEP_ALIVE_SECONDS: Final = 75
 connection that a client is about to use.
 """
 BACKLOG: Final = 2048
-"""The connections that the system holds until the server accepts them."""
+"""The number of connections that the operating system queues until the server accepts them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
 """The real limit of macOS, which reports a wrong one."""
@@ -93,7 +93,7 @@ def run(
     idle_stop: float | None = None,
     is_lost: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Serve `app` until SIGTERM or SIGINT, until it was idle for `idle_stop` seconds, or until it refuses to go on.
+    """Serve `app` until SIGTERM or SIGINT, until it was idle for `idle_stop` seconds, or until it refuses to continue.
 
     Args:
         app: its `app.state.service` has `idle_seconds()`, `refusal`, and `stop()`, which ends open streams.
@@ -155,7 +155,7 @@ async def _watch(
             ready()
         while not server.should_exit and service.refusal is None:
             if is_lost():
-                log.critical("the lock or the database was removed or replaced: the service ends")
+                log.critical("the lock or the database was removed or replaced: the service stops")
                 raise FolderLost
             if idle_stop is not None and service.idle_seconds() >= idle_stop:
                 break

@@ -88,7 +88,8 @@ class UseCaseContext:
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `use` in one write transaction: commit all of it, or nothing. Raises `StoreBusy`.
 
-        If `long`, `use` indexes texts or changes many rows, so it runs in a thread. Other writes wait, requests go on.
+        If `long`, `use` indexes texts or changes many rows, so it runs in a thread. Meanwhile other writes wait, but
+        other requests continue.
         """
         if self.check is not None:
             await self.check()

@@ -29,29 +29,29 @@ from agentsvc_nb.wire.tools import ToolDescription
 
 
 class AskInput(BaseModel):
-    message: Annotated[str, StringConstraints(pattern=r"\S")] = Field(description="What to ask.")
+    message: Annotated[str, StringConstraints(pattern=r"\S")] = Field(description="The question or task.")
     file_ids: list[UploadId] = Field(
         default_factory=list, description="Staged files to attach; at most 10 attachments with `image_urls`."
     )
-    image_urls: list[WebAddress] = Field(default_factory=list, description="Pictures to look at, http or https.")
-    model: str | None = Field(default=None, description="A model of `GET /models`; left out, the default.")
+    image_urls: list[WebAddress] = Field(default_factory=list, description="Addresses of pictures, http or https.")
+    model: str | None = Field(default=None, description="A model of `GET /models`; the default if left out.")
     effort: str | None = Field(
         default=None,
-        description="How much thought to give it, where the model takes that.",
+        description="How much the model should reason, if its provider supports that.",
         json_schema_extra={"enum": [*get_args(Effort), None]},
     )
-    on_busy: Literal["reject"] = Field(default="reject", description="What happens when the chat is busy.")
+    on_busy: Literal["reject"] = Field(default="reject", description="What to do if the chat is busy.")
 
 
 class AskStefanBrain(CatalogEntry):
     """A catalog entry without `run`. The service starts a run for it, and its job refers to that run."""
 
     name: ClassVar[str] = "ask_stefanbrain"
-    description: ClassVar[str] = "Asks the agent, and answers with its text, or with a job when that takes longer."
+    description: ClassVar[str] = "Asks the agent. Returns its answer, or a job if the answer takes longer."
     family: ClassVar[str] = "mcp_ask"
     idempotent: ClassVar[bool] = True
 
-    requirements: ClassVar[str] = "The agent that answers is `AGENTSVC_MODEL`: [models.md](models.md)."
+    requirements: ClassVar[str] = "`AGENTSVC_MODEL` sets the model that answers: [models.md](models.md)."
 
     Input: ClassVar[type[BaseModel]] = AskInput
 

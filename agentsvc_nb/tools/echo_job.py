@@ -15,11 +15,11 @@ EFFECTS: Final = "effects.log"
 
 
 class EchoJobInput(BaseModel):
-    steps: int = Field(default=1, ge=0, le=100_000, description="How many steps are reported.")
-    seconds: float = Field(default=0, ge=0, allow_inf_nan=False, description="Seconds that the whole job takes.")
-    files: dict[str, str] = Field(default_factory=dict, description="Text by path.")
-    output: tuple[str, str] | None = Field(default=None, description="Id and type of the typed output of the files.")
-    fail: bool | str | None = Field(default=None, description="Fail in the end: true, or the message.")
+    steps: int = Field(default=1, ge=0, le=100_000, description="The number of steps to report.")
+    seconds: float = Field(default=0, ge=0, allow_inf_nan=False, description="The job's duration in seconds.")
+    files: dict[str, str] = Field(default_factory=dict, description="The texts of the files, by path.")
+    output: tuple[str, str] | None = Field(default=None, description="The ID and type of the files' typed output.")
+    fail: bool | str | None = Field(default=None, description="True or a message: fail at the end.")
 
 
 class EchoJob(BaseTool):
@@ -48,7 +48,7 @@ class EchoJob(BaseTool):
         line = {"tool": self.name, "input_sha256": digest, "files": files, "key": context.key}
         await asyncio.to_thread(self._log, json.dumps(line) + "\n")
         if given.fail:
-            message = given.fail if isinstance(given.fail, str) else "The job was told to fail."
+            message = given.fail if isinstance(given.fail, str) else "The job failed, as its input requests."
             return Outcome(error=("echo_failed", message))
         content = [{"type": "text", "text": f"{given.steps} steps, {len(files)} files"}]
         return Outcome(content=content, data={"steps": given.steps, "files": files}, inline=not files)

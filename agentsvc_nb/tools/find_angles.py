@@ -13,17 +13,17 @@ ANGLES_MAX = 20
 
 
 class FindAnglesInput(BaseModel):
-    product: Annotated[Filled, StringConstraints(max_length=10_000)] = Field(description="What is advertised.")
+    product: Annotated[Filled, StringConstraints(max_length=10_000)] = Field(description="The product to advertise.")
     audience: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(default=None, description="For whom.")
-    count: int = Field(default=5, ge=1, le=ANGLES_MAX, description="How many angles, at most.")
+    count: int = Field(default=5, ge=1, le=ANGLES_MAX, description="The maximum number of angles.")
 
 
 class Angle(BaseModel):
     name: str = Field(description="The idea in a few words.")
-    audience: str = Field(description="For whom it works.")
-    hook: str = Field(description="A first line.")
-    why: str = Field(description="Why it would work.")
-    proof: str = Field(description="What an advertiser has to be able to show for it.")
+    audience: str = Field(description="The audience.")
+    hook: str = Field(description="A first line for the ad.")
+    why: str = Field(description="Why it should work.")
+    proof: str = Field(description="The proof that an advertiser must have.")
 
 
 class Angles(BaseModel):
@@ -31,7 +31,7 @@ class Angles(BaseModel):
 
 
 class FoundAngles(Angles):
-    brand_files: list[str] = Field(description="The brand's files that the model was told.")
+    brand_files: list[str] = Field(description="The brand's files that the model read.")
 
 
 PROMPT: Final = (
@@ -53,7 +53,8 @@ class FindAngles(BaseTool):
     idempotent: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
-        "Needs a language model: [models.md](models.md). It is told the brand's files of the chat, as in `review_copy`."
+        "Needs a language model: [models.md](models.md). The model reads the brand's files of the chat, as in "
+        "`review_copy`."
     )
     Input: ClassVar[type[BaseModel]] = FindAnglesInput
     Output: ClassVar[type[BaseModel] | None] = FoundAngles

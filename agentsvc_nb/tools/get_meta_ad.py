@@ -26,18 +26,18 @@ PageId = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,30}$")]
 
 class GetMetaAdInput(BaseModel):
     search_terms: Annotated[Filled, StringConstraints(max_length=100)] | None = Field(
-        default=None, description="Words of the ads; this or `page_ids`."
+        default=None, description="Words of the ads. Give this or `page_ids`."
     )
     page_ids: list[PageId] = Field(default_factory=list, max_length=10, description="Pages that run the ads.")
     countries: list[Country] = Field(
-        min_length=1, max_length=50, description="Where the ads were shown, as `DE`.", examples=[["DE"]]
+        min_length=1, max_length=50, description="Where the ads were shown, such as `DE`.", examples=[["DE"]]
     )
     active: Literal["ACTIVE", "INACTIVE", "ALL"] = Field(default="ACTIVE", description="Ads that run, or ran.")
     ad_type: Literal["ALL", "POLITICAL_AND_ISSUE_ADS"] = Field(
-        default="ALL", description="`ALL` has ads that were shown in the EU or the UK within a year."
+        default="ALL", description="`ALL` returns only ads that were shown in the EU or the UK within a year."
     )
-    count: int = Field(default=5, ge=1, le=ADS_MAX, description="How many ads, at most.")
-    media: bool = Field(default=True, description="Whether pictures and videos of the ads are stored as ad media.")
+    count: int = Field(default=5, ge=1, le=ADS_MAX, description="The maximum number of ads.")
+    media: bool = Field(default=True, description="Whether to store pictures and videos of the ads as ad media.")
 
 
 _TEXT_CHARS: Final = 5_000
@@ -73,8 +73,8 @@ class LibraryAnswer(BaseModel):
 
 class MetaAds(BaseModel):
     ads: list[MetaAd]
-    more: bool = Field(description="Whether the library has more of them.")
-    without_media: list[str] = Field(description="Ads whose pictures or videos were asked for and not found.")
+    more: bool = Field(description="Whether the library has more ads.")
+    without_media: list[str] = Field(description="Ads for which no pictures or videos were found.")
 
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
@@ -130,8 +130,8 @@ class GetMetaAd(BaseTool):
     idempotent: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("meta_token", "meta_url", "fetch_allow")
     requirements: ClassVar[str] = (
-        "Needs a token of an account that confirmed its identity. Media are taken from the ads' public snapshot "
-        "pages; an ad without any is named in `without_media`."
+        "Needs a token of an account that confirmed its identity. Media come from the ads' public snapshot "
+        "pages. `without_media` names the ads without any."
     )
     Input: ClassVar[type[BaseModel]] = GetMetaAdInput
     Output: ClassVar[type[BaseModel] | None] = MetaAds
@@ -142,10 +142,10 @@ class GetMetaAd(BaseTool):
     async def run(self, given: GetMetaAdInput, context: ToolContext) -> Outcome:
         settings = self.services.settings
         if settings.meta_token is None:
-            said = f"No token for the Meta Ad Library: set {variable('meta_token')} to one of a confirmed account."
+            said = f"The Meta Ad Library needs a token of a confirmed account. Set {variable('meta_token')}."
             raise WorkFailure("not_configured", said)
         if not given.search_terms and not given.page_ids:
-            raise WorkFailure("invalid_tool_input", "search_terms: give words to search for, or page_ids.")
+            raise WorkFailure("invalid_tool_input", "search_terms: give words to search for, or give page_ids.")
         await context.progress(0, None, "asking the library")
         key = {"Authorization": f"Bearer {settings.meta_token}"}
         library, fetcher = Upstream("The Meta Ad Library", settings.meta_url, key), Fetcher(settings.fetch_allow)
@@ -159,7 +159,7 @@ class GetMetaAd(BaseTool):
         data = MetaAds(ads=ads, more=more, without_media=[ad.id for ad in ads if given.media and not ad.media_ids])
         await context.progress(len(ads), len(ads), "done")
         lines = [f"{ad.page_name or ad.page_id}: {[*ad.titles, *ad.bodies, '(no text)'][0][:200]}" for ad in ads]
-        text = "\n".join(lines) or "The library has no such ads."
+        text = "\n".join(lines) or "The library has no matching ads."
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
 

@@ -36,8 +36,8 @@ class MediaTranscript(BaseTool):
 
     settings_used: ClassVar[tuple[str, ...]] = ("whisper_model",)
     requirements: ClassVar[str] = (
-        "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder; or store media with "
-        "a transcript."
+        "Needs the package `agentsvc-nb[transcripts]` and a faster-whisper model in a folder. Without them, "
+        "store media with a transcript."
     )
 
     Input: ClassVar[type[BaseModel]] = MediaTranscriptInput
@@ -55,7 +55,7 @@ class MediaTranscript(BaseTool):
             if missing := self._missing():
                 raise WorkFailure("not_configured", f"{missing} {TRANSCRIPT}")
             if media.kind == "image":
-                raise WorkFailure("invalid_tool_input", "media_id: a picture says nothing.")
+                raise WorkFailure("invalid_tool_input", "media_id: a picture has no speech to transcribe.")
             await context.progress(0, None, "listening")
             async with media.open() as file:
                 stored = await asyncio.to_thread(_transcribe, self.services.settings.whisper_model, file)
@@ -87,7 +87,7 @@ def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
             stopping.check()
             segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
     except Exception as error:  # codecs and model files raise their own errors
-        said = f"Speech recognition failed ({type(error).__name__}): is this sound or video, and {model} a model?"
+        said = f"Speech recognition failed ({type(error).__name__}). Check the file, and the model in {model}."
         raise WorkFailure("transcript_failed", said) from None
     text = " ".join(segment.text for segment in segments)
     return {"language": about.language, "text": text, "segments": [segment.model_dump() for segment in segments]}

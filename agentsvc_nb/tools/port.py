@@ -76,10 +76,10 @@ Severity = Literal["high", "medium", "low"]
 class Check(BaseModel):
     """The result of one deterministic check."""
 
-    name: str = Field(description="What was looked at, such as `title`.")
+    name: str = Field(description="The name of the check, such as `title`.")
     passed: bool
-    severity: Severity = Field(description="How much it matters when it did not pass.")
-    message: str = Field(description="What was found, and what to do about it.")
+    severity: Severity = Field(description="How serious a failure of the check is.")
+    message: str = Field(description="What the check found, and what to do about it.")
 
 
 class WorkFailure(Exception):
@@ -369,10 +369,10 @@ async def ask(complete: Complete | None, prompt: str, shape: type[M], meter: Met
     Raises `WorkFailure`: `not_configured` without a model, `output_schema_mismatch` if the answer does not fit.
     """
     if complete is None:
-        said = f"This takes a language model: set {variable('model')} (see docs/models.md)."
+        said = f"This needs a language model. Set {variable('model')} (see docs/models.md)."
         raise WorkFailure("not_configured", said)
     found = await complete(prompt, shape.model_json_schema(), meter)
     try:
         return shape.model_validate(found)
     except ValidationError:
-        raise WorkFailure("output_schema_mismatch", "The model's answer did not fit what was asked for.") from None
+        raise WorkFailure("output_schema_mismatch", "The model's answer did not fit the requested schema.") from None

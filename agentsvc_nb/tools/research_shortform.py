@@ -16,7 +16,7 @@ class ResearchShortformInput(BaseModel):
     media_ids: list[str] = Field(
         default_factory=list, max_length=10, description="Stored videos with transcripts, to learn from."
     )
-    count: int = Field(default=3, ge=1, le=10, description="How many ideas, at most.")
+    count: int = Field(default=3, ge=1, le=10, description="The maximum number of ideas.")
 
 
 class VideoFacts(BaseModel):
@@ -26,10 +26,10 @@ class VideoFacts(BaseModel):
     duration_s: float | None
     words: int
     words_per_minute: float | None
-    hook: str = Field(description="What is said in the first three seconds.")
-    hook_s: float | None = Field(description="When the first words are said.")
+    hook: str = Field(description="The words of the first three seconds.")
+    hook_s: float | None = Field(description="When the first words begin.")
     longest_pause_s: float | None
-    ends_with: str = Field(description="The last thing said.")
+    ends_with: str = Field(description="The last words.")
 
 
 class VideoIdea(BaseModel):
@@ -41,7 +41,7 @@ class VideoIdea(BaseModel):
 
 class ShortformResearch(BaseModel):
     videos: list[VideoFacts]
-    ideas: list[VideoIdea] | None = Field(default=None, description="By a language model; null without one.")
+    ideas: list[VideoIdea] | None = Field(default=None, description="Ideas of a language model; null without one.")
 
 
 HOOK_SECONDS: Final = 3.0
@@ -86,14 +86,13 @@ class ResearchShortform(BaseTool):
     """Computes facts about videos. A configured language model adds ideas."""
 
     name: ClassVar[str] = "research_shortform"
-    description: ClassVar[str] = (
-        "Takes stored short videos apart by their transcripts; a model adds ideas for new ones."
-    )
+    description: ClassVar[str] = "Analyses stored short videos by their transcripts. A model adds ideas for new ones."
     group: ClassVar[str] = "media"
     asynchronous: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
-        "Without a language model it gives the facts of the videos and no ideas; without videos, too, nothing."
+        "Without a language model, it returns the facts of the videos and no ideas. Without videos, too, it "
+        "returns nothing."
     )
     Input: ClassVar[type[BaseModel]] = ResearchShortformInput
     Output: ClassVar[type[BaseModel] | None] = ShortformResearch
@@ -106,7 +105,7 @@ class ResearchShortform(BaseTool):
             if media is None:
                 raise WorkFailure("invalid_tool_input", f"media_ids: there is no media {media_id[:80]!r}.")
             if media.transcript is None:
-                said = f"media_ids: {media_id} has no transcript yet: ask for it with `media.transcribe`."
+                said = f"media_ids: {media_id} has no transcript yet. Create it with `media.transcribe`."
                 raise WorkFailure("invalid_tool_input", said)
             videos.append(measure_video(media_id, media.duration_s, media.transcript))
             learned += f"\nA video that worked:\n{str(media.transcript.get('text', ''))[:TRANSCRIPT_CHARS]}\n"
@@ -117,6 +116,6 @@ class ResearchShortform(BaseTool):
             ideas = (await ask(self.services.complete, prompt, _Ideas, context)).ideas[: given.count]
         lines = [f"{one.media_id}: {one.words} words; it opens with {one.hook[:200]!r}" for one in videos]
         lines += [f"{idea.title}: {idea.hook}" for idea in ideas or []]
-        lines += ["No ideas: they take a language model."] if ideas is None else []
+        lines += ["No ideas: they need a language model."] if ideas is None else []
         data = ShortformResearch(videos=videos, ideas=ideas).model_dump()
         return Outcome(content=[{"type": "text", "text": "\n".join(lines)}], data=data)

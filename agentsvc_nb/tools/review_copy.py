@@ -32,16 +32,17 @@ class ReviewCopy(BaseTool):
 
     name: ClassVar[str] = "review_copy"
     description: ClassVar[str] = (
-        "Checks an ad's words: length against the platform's limits, reading ease, claims to prove, repeated words."
+        "Checks the words of an ad: length against the platform's limits, reading ease, claims to prove, "
+        "repeated words."
     )
     group: ClassVar[str] = "ads"
     asynchronous: ClassVar[bool] = True
     idempotent: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("model",)
     requirements: ClassVar[str] = (
-        "Needs nothing; `judgement` takes a language model and is null without one, or when that fails, and then "
-        "`not_judged` says why. The model is told what was counted, and the brand's files of the chat: those whose "
-        "names say so, such as `BRAND.md` or `style-guide.pdf`."
+        "Needs nothing. `judgement` needs a language model: without one, or if it fails, `judgement` is null "
+        "and `not_judged` says why. The model gets the counts, and the brand's files of the chat. These have "
+        "names such as `BRAND.md` or `style-guide.pdf`."
     )
     Input: ClassVar[type[BaseModel]] = ReviewCopyInput
     Output: ClassVar[type[BaseModel] | None] = CopyReview
@@ -49,7 +50,7 @@ class ReviewCopy(BaseTool):
     async def run(self, given: ReviewCopyInput, context: ToolContext) -> Outcome:
         parts = {**({"text": given.text} if given.text else {}), **given.parts}
         if not any(text.strip() for text in parts.values()):
-            raise WorkFailure("invalid_tool_input", "text: give the text to review, or its parts.")
+            raise WorkFailure("invalid_tool_input", "text: give the text to review, or give parts.")
         await context.progress(0, 2, "counting")
         review = await asyncio.to_thread(_review, parts, given)
         if self.services.complete is not None:
@@ -96,7 +97,7 @@ def _lengths(parts: list[PartFacts]) -> Iterator[Check]:
             said = f"{part.name}: {count} of {limit} characters."
             yield Check(name="limit", passed=count <= limit, severity="high", message=said)
         if shown is not None:
-            said = f"{part.name}: {count} characters, of which {shown} are shown at first."
+            said = f"{part.name}: {count} characters. People see {shown} of them at first."
             yield Check(name="shown", passed=count <= shown, severity="medium", message=said)
 
 
@@ -104,7 +105,7 @@ def _manner(text: str, reading: Reading) -> Iterator[Check]:
     length, marks = reading.words_per_sentence, text.count("!")
     loud = [word for word in copy_facts.WORD.findall(text) if len(word) >= 4 and word.isupper()]
     faces = sum(unicodedata.category(char) == "So" for char in text)
-    said = f"{length:g} words a sentence."
+    said = f"{length:g} words per sentence."
     yield Check(name="sentences", passed=length <= SENTENCE_WORDS_MAX, severity="medium", message=said)
     if reading.ease is not None:
         said = f"Reading ease {reading.ease:g}; {EASE_MIN:g} or more is easy enough for an ad."

@@ -43,9 +43,9 @@ class ReviewFunnel(BaseTool):
     idempotent: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("fetch_allow", "approve_effects", "approved_hosts")
     requirements: ClassVar[str] = (
-        "Needs the network. What a visitor's browser would be sent is looked at; no scripts are run, and `hidden` says "
-        "what that may hide. Links that may do something, such as one that logs out, are not followed. Addresses of "
-        "private networks are refused, unless the operator allows them."
+        "Needs the network. It checks what the server sends and runs no scripts; `hidden` says what they may "
+        "hide. It does not follow links that may do something, such as one that logs out. It refuses "
+        "addresses of private networks, unless the operator allows them."
     )
     Input: ClassVar[type[BaseModel]] = ReviewFunnelInput
     Output: ClassVar[type[BaseModel] | None] = FunnelReview
@@ -117,7 +117,7 @@ async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, Pa
     """Return a page and its facts. Raise `WorkFailure` if it can't be fetched or read, or is not a page."""
     fetched = await fetcher.get(url, max_bytes=PAGE_BYTES, seconds=seconds, accept="text/html,*/*;q=0.5")
     if fetched.media_type not in _PAGES:
-        raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type[:100]}, not a page.")
+        raise WorkFailure("fetch_failed", f"{fetched.url[:200]!r} is {fetched.media_type[:100]}, not an HTML page.")
     return fetched, await read_facts(fetched)
 
 

@@ -52,26 +52,26 @@ Subject = Annotated[str, StringConstraints(pattern=rf"^[^{_CONTROL}]*[^\s{_CONTR
 
 
 class SendEmailInput(BaseModel):
-    to: list[Address] = Field(min_length=1, max_length=RECIPIENTS_MAX, description="Who gets it.")
+    to: list[Address] = Field(min_length=1, max_length=RECIPIENTS_MAX, description="The recipients.")
     subject: Subject = Field(description="One line.")
     text: Annotated[Filled, StringConstraints(max_length=TEXT_CHARS)] = Field(description="The message, as plain text.")
     html: Annotated[str, StringConstraints(max_length=TEXT_CHARS)] | None = Field(
-        default=None, description="The same as HTML, for readers that show it."
+        default=None, description="The message as HTML, for mail programs that show it."
     )
     attachments: list[WorkspacePath] = Field(
         default_factory=list, max_length=ATTACHMENTS_MAX, description="Paths of files in the workspace."
     )
     dry_run: bool = Field(
-        default=True, description="True: the message is only written into the workspace, as an .eml file."
+        default=True, description="If true, the message is only written into the workspace, as an .eml file."
     )
 
 
 class SentEmail(BaseModel):
-    sent: bool = Field(description="Whether a mail server took it.")
-    message_id: str = Field(description="Made from the call: receivers would know a repetition of it.")
+    sent: bool = Field(description="Whether a mail server accepted the message.")
+    message_id: str = Field(description="Derived from the call, so that receivers recognise a repeated message.")
     path: str = Field(description="The message as a file in the workspace.")
     recipients: list[str]
-    refused: list[str] = Field(description="Recipients that the mail server did not take.")
+    refused: list[str] = Field(description="Recipients that the mail server refused.")
 
 
 ATTACHED_BYTES: Final = 20 * MB
@@ -89,7 +89,7 @@ class SendEmail(BaseTool):
     group: ClassVar[str] = "mail"
     effect: ClassVar[bool] = True
     settings_used: ClassVar[tuple[str, ...]] = ("smtp_url", "mail_from", "mail_recipients")
-    requirements: ClassVar[str] = "A dry run, which is the default, needs no setting; to send takes all three."
+    requirements: ClassVar[str] = "A dry run, which is the default, needs no setting. Sending needs all three."
     Input: ClassVar[type[BaseModel]] = SendEmailInput
     Output: ClassVar[type[BaseModel] | None] = SentEmail
 
@@ -129,12 +129,12 @@ class SendEmail(BaseTool):
         settings = self.services.settings
         missing = [variable(name) for name in self.settings_used if not getattr(settings, name)]
         if missing and not dry_run:
-            raise WorkFailure("not_configured", f"No mail can be sent: set {', '.join(missing)}.")
+            raise WorkFailure("not_configured", f"Nothing was sent. To send mail, set {', '.join(missing)}.")
         allowed = settings.mail_recipients
         plain = {one: (one.lower(), f"@{one.lower().rpartition('@')[2]}") for one in recipients}
         strangers = [one for one in recipients if allowed and not set(allowed).intersection(plain[one])]
         if strangers:
-            said = f"Not allowed: {', '.join(strangers)}. The operator allows recipients"
+            said = f"Nothing was sent. Not allowed: {', '.join(strangers)}. The operator can allow recipients"
             raise WorkFailure("recipient_refused", f"{said} with {variable('mail_recipients')}.")
 
 
@@ -179,8 +179,8 @@ async def _attach(message: EmailMessage, paths: list[str], context: ToolContext)
 SECONDS: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 _LOST: Final = (
-    "The connection to the mail server was lost while the message was handed over. Whether it was taken is not known; "
-    "it was not sent again."
+    "The connection to the mail server broke while the message was sent. The message may have been sent. It "
+    "was not sent again."
 )
 
 
@@ -215,14 +215,14 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
         _log_in(smtp, host, parts.username, parts.password)
         return sorted(smtp.sendmail(sender, recipients, message))
     except smtplib.SMTPRecipientsRefused as error:
-        said = f"takes none of: {', '.join(error.recipients)}"
+        said = f"refused all recipients: {', '.join(error.recipients)}"
     except smtplib.SMTPResponseException as error:
         text = f" {bytes(error.smtp_error).decode(errors='replace')}" if isinstance(error.smtp_error, bytes) else ""
         said = f"answered {error.smtp_code}{text[:200]}"
     except (OSError, smtplib.SMTPException) as error:
         if smtp is not None and smtp.handing_over:
             raise WorkFailure("outcome_unknown", _LOST) from None
-        said = f"can't be reached, or hung up ({type(error).__name__})"
+        said = f"could not be reached, or closed the connection ({type(error).__name__})"
     finally:
         if smtp is not None:
             with contextlib.suppress(OSError, smtplib.SMTPException):  # they do not affect the message

@@ -36,7 +36,7 @@ class CreateImages(_StaticAdTool):
         "the labelled lines of the brief."
     )
     requirements: ClassVar[str] = (
-        "Needs no model and no network, but for `background: model`. Texts have a contrast of 4.5 by WCAG 2."
+        "Needs no model and no network, except for `background: model`. Texts have a contrast of 4.5 by WCAG 2."
     )
     Input: ClassVar[type[BaseModel]] = CreateImagesInput
 
@@ -53,10 +53,10 @@ class EditImage(_StaticAdTool):
 
     name: ClassVar[str] = "edit_image"
     description: ClassVar[str] = (
-        "Changes a picture of the workspace: other words, colours or sizes of an ad that was drawn here; words on, and "
-        "sizes of, any other picture. Writes new files."
+        "Edits a picture of the workspace. An ad of this service gets other words, colours or sizes; any "
+        "other picture gets words or sizes. Writes new files."
     )
-    requirements: ClassVar[str] = "Needs no model and no network, but for an `instruction`."
+    requirements: ClassVar[str] = "Needs no model and no network, except for an `instruction`."
     Input: ClassVar[type[BaseModel]] = EditImageInput
 
     def max_charges(self, given: EditImageInput) -> Mapping[str, int]:

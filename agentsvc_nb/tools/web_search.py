@@ -21,7 +21,7 @@ RESULTS_MAX: Final = 20
 
 class WebSearchInput(BaseModel):
     query: Annotated[Filled, StringConstraints(max_length=400)] = Field(description="What to search for.")
-    count: int = Field(default=8, ge=1, le=RESULTS_MAX, description="How many results, at most.")
+    count: int = Field(default=8, ge=1, le=RESULTS_MAX, description="The maximum number of results.")
 
 
 class WebResult(BaseModel):
@@ -54,8 +54,8 @@ class WebSearch(BaseTool):
     description: ClassVar[str] = "Searches the web: titles, addresses and snippets."
     settings_used: ClassVar[tuple[str, ...]] = ("web_search", "web_search_url", "web_search_key")
     requirements: ClassVar[str] = (
-        "Needs a SearXNG of your own, a Brave Search API key, or the package `ddgs` of `agentsvc-nb[agents]`, "
-        "whose engines limit how often they are asked. A search costs a cent."
+        "Needs your own SearXNG, a Brave Search API key, or the package `ddgs` of `agentsvc-nb[agents]`, "
+        "which limits the number of searches. A search costs a cent."
     )
     Input: ClassVar[type[BaseModel]] = WebSearchInput
     Output: ClassVar[type[BaseModel] | None] = WebResults
@@ -81,7 +81,7 @@ class WebSearch(BaseTool):
         settings = self.services.settings
         match settings.web_search:
             case None:
-                return f"No web search is configured: set {variable('web_search')} to searxng, brave or ddgs."
+                return f"No web search is configured. Set {variable('web_search')} to searxng, brave or ddgs."
             case "searxng" if not settings.web_search_url:
                 return f"Set {variable('web_search_url')} to the address of your SearXNG."
             case "brave" if not settings.web_search_key:
@@ -95,7 +95,7 @@ class WebSearch(BaseTool):
         if settings.web_search == "ddgs":
             return await asyncio.to_thread(_ddgs, query, count)
         if settings.web_search == "searxng":
-            service = Upstream("SearXNG (with `json` among its search.formats)", str(settings.web_search_url))
+            service = Upstream("SearXNG (it needs `json` in search.formats)", str(settings.web_search_url))
             path, params = "/search", {"q": query, "format": "json"}
         else:
             key = {"X-Subscription-Token": str(settings.web_search_key)}
@@ -112,7 +112,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
     except Exception as error:  # its engines raise many undocumented errors
         if "no results" in str(error).lower():
             return []
-        said = f"The search engines behind ddgs did not answer ({type(error).__name__}); they limit how often one asks."
+        said = f"The search engines of ddgs did not answer ({type(error).__name__}). They limit the number of searches."
         raise WorkFailure("upstream_failed", said) from None
 
 

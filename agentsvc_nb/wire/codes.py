@@ -98,8 +98,8 @@ _stated = partial(Code, source="stated")
 
 _KEY: Final = "Create a key with `agentsvc keys create`, or check SERVICE_API_KEY."
 _LATER: Final = "Wait a moment and try again."
-_STARTED: Final = "The service answers a start before the agent works; a later error is the run's `last_error`."
-_MAY_RUN: Final = "The work may have started: look at the run, or start again with the same Idempotency-Key."
+_STARTED: Final = "The service accepts a start before the agent begins. A later error is in the run's `last_error`."
+_MAY_RUN: Final = "The work may have started. Check the run, or start it again with the same Idempotency-Key."
 _WAIT: Final = "Wait until the limit resets, or send fewer requests."
 
 _ROWS: Final[dict[int, dict[str, Code]]] = {
@@ -163,7 +163,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "Send `content` as a list of blocks, or `pending` alone; name only files that the chat has.",
         ),
         "invalid_skill": Code(
-            "A skill can't be used: its name, its front matter, a path, or its size.",
+            "A skill cannot be used because of its name, its front matter, a path, or its size.",
             "Send texts by path, with a `SKILL.md` whose front matter has `name` and `description`.",
         ),
         "invalid_label": Code("A label, its value or the version is wrong.", "See the label list."),
@@ -181,11 +181,11 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "key_suspended": Code("The key is suspended.", "Ask the service's operator, or use another key."),
         "foreign_origin": Code(
             "A page of another site sent the request.",
-            "Open the service's own pages under /app; its operator adds origins with AGENTSVC_ORIGINS.",
+            "Open the service's own pages under /app. The operator can allow other origins with AGENTSVC_ORIGINS.",
         ),
         "foreign_host": Code(
-            "The request names a host that is not the service's.",
-            "Use the service's address; its operator adds names with AGENTSVC_HOSTS.",
+            "The request's Host header does not name this service.",
+            "Use the service's address. The operator can allow other names with AGENTSVC_HOSTS.",
         ),
         "plan_access_required": Code("The account cannot use the Developer API.", "Turn the plan on."),
     },
@@ -207,7 +207,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "landing_page_not_found": Code("No such landing page.", "Check the page ID."),
         "key_not_found": Code("No such key.", "List the keys."),
     },
-    405: {"method_not_allowed": Code("The path does not take this method.", "See the Allow header.")},
+    405: {"method_not_allowed": Code("This path does not support the method.", "Use a method of the Allow header.")},
     408: {
         "request_timeout": Code(
             "The request did not arrive in time: its body stalled.",
@@ -223,7 +223,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "The run, or a job of it, has not ended yet.", "Wait for it or cancel it, then send the request again."
         ),
         "run_not_active": Code(
-            "The run has ended, or is being cancelled: its limit cannot be raised.",
+            "The run has ended or is being cancelled, so its limit cannot be raised.",
             "Start a run, or resume one that failed with `limit_reached`, with a higher `max_cents`.",
         ),
         "agent_run_rejected": _stated(
@@ -238,10 +238,10 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "job_not_finished": Code("The job has not ended yet.", "Wait for the job, then read its result."),
         "call_not_waiting": Code(
-            "The tool call is not waiting for this.",
-            "Look at the run: it was decided or answered, has expired, or the run ended.",
+            "The tool call is not waiting for this answer.",
+            "Read the run. The call was already decided or answered, it expired, or the run ended.",
         ),
-        "version_conflict": Code("The labels have changed since they were read.", "Read the page again, then write."),
+        "version_conflict": Code("The labels changed after you read them.", "Read the page again, then write."),
     },
     413: {
         "attachment_too_large": _stated("One file, or the whole request, is too large.", _SMALLER),
@@ -251,32 +251,32 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         ),
         "request_too_large": _stated("A request to the MCP endpoint exceeds 150 MB.", "Send a smaller request."),
     },
-    416: {"range_not_satisfiable": Code("The file has no such range of bytes.", "Ask for the whole file.")},
+    416: {"range_not_satisfiable": Code("The file lacks these bytes.", "Request a range within the file.")},
     431: {
         "headers_too_large": Code(
             "The address and headers of the request exceed 64 KB.",
-            "Send fewer or shorter headers: each counts its text and 32 bytes.",
+            "Send fewer or shorter headers. Each header counts as its text plus 32 bytes.",
         ),
     },
     429: {
         "request_per_minute": _stated("Too many requests this minute.", _WAIT),
-        "request_per_minute_user": _stated("Too many requests of this user this minute.", _WAIT),
+        "request_per_minute_user": _stated("Too many requests from this user this minute.", _WAIT),
         "request_per_day": _stated("Too many requests today.", _WAIT),
         "user_throttled": _stated("The user is throttled.", _WAIT),
         "user_suspended": _stated("The user is suspended.", "Ask the service's operator.", own_retry="never"),
         "api_wallet_exhausted": _stated(
-            "The wallet has no room for a new hold.", "Add credit to the wallet.", own_retry="never"
+            "The wallet does not have enough credit for a new hold.", "Add credit to the wallet.", own_retry="never"
         ),
         "api_key_budget_exhausted": _stated(
             "The key's monthly budget is spent.", "Raise the budget, or use another key.", own_retry="never"
         ),
         "day_budget_exhausted": Code(
-            "The account's budget of today has no room for a new hold.",
-            "Raise `AGENTSVC_DAY_CENTS` of the service and start it again, or wait for the next day.",
+            "The account's daily budget does not have enough left for a new hold.",
+            "Raise `AGENTSVC_DAY_CENTS` and restart the service, or wait until the next day.",
             own_retry="never",
         ),
         "runtime_capacity_busy": _stated(
-            "The service is near its limit and the account holds its share of active runs.",
+            "The service is near its capacity, and the account already has its share of active runs.",
             "Wait for a run to end.",
             retry_after=BUSY_RETRY_AFTER_SECONDS,
         ),
@@ -290,11 +290,11 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
         "bad_gateway": Code(
             "The gateway received an invalid response.",
             _LATER,
-            unreached="The service has no gateway; one of the operator's may respond so.",
+            unreached="The service has no gateway. A gateway of the operator may send this code.",
         ),
     },
     503: {
-        "brain_unavailable": _stated("The brain is briefly unavailable.", _LATER),
+        "brain_unavailable": _stated("The service is briefly unavailable.", _LATER),
         "workspace_busy": _stated(
             "The chat's workspace is briefly busy.",
             _LATER,
@@ -302,8 +302,8 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             retry_after=BUSY_RETRY_AFTER_SECONDS,
         ),
         "model_unavailable": Code(
-            "The model that the start names can't answer now.",
-            "`GET /models` says why; name another model, or leave it out for the default.",
+            "The model of this start is not available now.",
+            "`GET /models` says why. Choose another model, or leave `model` out for the default.",
             own_retry="never",
         ),
         "api_wallet_reconciliation_required": _stated(
@@ -317,7 +317,7 @@ _ROWS: Final[dict[int, dict[str, Code]]] = {
             "The agent runtime returned an invalid response.", _MAY_RUN, unreached=_STARTED
         ),
     },
-    504: {"gateway_timeout": Code("No answer within 120 seconds.", _MAY_RUN)},
+    504: {"gateway_timeout": Code("The service sent no response within 120 seconds.", _MAY_RUN)},
 }
 
 CODES: Final = {
@@ -339,44 +339,41 @@ class Failure:
 FAILURES: Final = {
     "budget_limited": Failure("The run reached 1,500 model steps; it is not billed.", "Ask for less.", source="stated"),
     "limit_reached": Failure(
-        "The run reached its `max_steps` or `max_cents`, or the day, the wallet, the plan's pool or the key's budget "
-        "has no room for its next call of a model or priced tool.",
-        "See its message: resume the run, start it with a higher limit, add credit, raise the budget, or wait for its "
-        "reset.",
+        "The run reached `max_steps` or `max_cents`. Or the daily budget, the wallet, the plan's pool or the "
+        "key's budget does not have enough left for the next call of a model or priced tool.",
+        "The message names the limit. Resume the run with a higher limit, add credit, raise the budget, or "
+        "wait for the reset.",
         resumable=True,
     ),
     "output_schema_mismatch": Failure("The answer did not fit the schema.", "Simplify the schema, or ask again."),
-    "output_too_long": Failure(
-        "The answer has more than 4 MB; its beginning is the output.", "Ask for less, or for a file."
-    ),
+    "output_too_long": Failure("The answer exceeds 4 MB; `output` has its beginning.", "Ask for less, or for a file."),
     "model_required": Failure(
-        "This needs a language model.", "Choose one: `agentsvc model`, in a notebook `%agentsvc model`."
+        "This needs a language model.", "Choose one with `agentsvc model`, in a notebook `%agentsvc model`."
     ),
     "not_configured": Failure(
-        "The model or the tool lacks a credential, an address, a package or the network.", "Set what its message names."
+        "The model or the tool lacks a credential, an address, a package or the network.",
+        "Set up what the message names.",
     ),
     "model_unavailable": Failure(
-        "The model's server can't be reached, is overloaded, or stopped in the middle of its answer.",
+        "The model's server cannot be reached, is overloaded, or stopped in the middle of its answer.",
         "Check that it runs, then resume the run.",
         resumable=True,
     ),
-    "model_refused": Failure("The model's server refused the call.", "Correct what its message names."),
+    "model_refused": Failure("The model's server refused the request.", "Correct what the message names."),
     "content_filtered": Failure(
         "The provider's filter stopped the answer.",
-        "Ask for something else, or in other words; in a new chat when it happens again.",
+        "Rephrase the question. If this happens again, ask in a new chat.",
     ),
-    "answer_refused": Failure(
-        "The model refused to answer.", "See its message; ask for something else, or in other words."
-    ),
+    "answer_refused": Failure("The model refused to answer.", "Read the message, then rephrase the question."),
     "call_repeated": Failure(
         "The model called a tool six times with the same input, while nothing changed.",
-        "Ask in other words, or choose a larger model.",
+        "Rephrase the question, or choose a larger model.",
     ),
     "context_exceeded": Failure(
-        "The question and what is sent with it exceed the model's context.",
+        "The request exceeds the model's context size.",
         "Ask for less, or set AGENTSVC_MODEL_CONTEXT to the context size of the model's server.",
     ),
-    "model_failed": Failure("The model's answer could not be used.", "Ask again, or choose a larger model."),
+    "model_failed": Failure("The model's answer was not valid.", "Ask again, or choose a larger model."),
     "invalid_tool_input": Failure(
         "The tool's input does not fit its schema.", "See its schema: `tools.describe`, in a notebook `%tools NAME`."
     ),
@@ -391,42 +388,42 @@ FAILURES: Final = {
     ),
     "upstream_failed": Failure(
         "A service that a tool uses returned an error, or did not respond.",
-        "See its message; check the tool's settings.",
+        "Read the message, and check the tool's settings.",
     ),
     "recipient_refused": Failure(
         "The operator does not allow a recipient of the mail.",
         "Leave the recipient out; operators can allow it with AGENTSVC_MAIL_RECIPIENTS.",
     ),
     "tool_changed": Failure(
-        "A tool of an MCP server has changed since the run began, and was not called.",
-        "Check what the server now says about it, then start the run again.",
+        "A tool of an MCP server changed after the run began. The service did not call it.",
+        "Check the tool's new description, then start the run again.",
     ),
-    "transcript_failed": Failure("The speech of a file could not be recognised.", "See its message."),
-    "fetch_failed": Failure("A page or file could not be fetched.", "See its message; try again later."),
+    "transcript_failed": Failure("The speech of a file could not be recognised.", "Read the message."),
+    "fetch_failed": Failure("A page or file could not be fetched.", "Read the message, then try again later."),
     "missing_glyphs": Failure(
         "No font on the service's machine has all characters of an ad's text.",
-        "Install the font that its message names, or leave the characters out.",
+        "Install the font that the message names, or leave the characters out.",
     ),
     "no_text": Failure("The file has no readable text.", "Use a file with text."),
-    "query_failed": Failure("The query of the tables is not valid.", "Correct what its message names."),
-    "skill_not_found": Failure("The project has no such skill, or the skill no such file.", "Use a listed name."),
+    "query_failed": Failure("The query of the tables is not valid.", "Correct what the message names."),
+    "skill_not_found": Failure("The project has no such skill, or the skill has no such file.", "Use a listed name."),
     "project_required": Failure("The chat belongs to no project.", "Start a chat in a project."),
-    "program_failed": Failure("A program of the agent ended with an error.", "See its message."),
-    "too_much_work": Failure("A query or a program took too long or too much memory.", "Ask for less."),
+    "program_failed": Failure("A program of the agent ended with an error.", "Read the message."),
+    "too_much_work": Failure("A query or a program took too long or too much memory.", "Split the work."),
     "attempts_exhausted": Failure(
-        "The work was restarted three times without progress.", "Resume the run; start a job again.", resumable=True
+        "The work was restarted three times without progress.", "Resume the run; restart the job.", resumable=True
     ),
     "cancelled": Failure("The work was cancelled.", "Start it again."),
-    "model_changed": Failure("The service was started again with another model.", "Start it again."),
-    "not_approved": Failure("A person refused the tool call.", "See the reason; ask for something else."),
+    "model_changed": Failure("The service was restarted with another model.", "Start it again."),
+    "not_approved": Failure("A person refused the tool call.", "Read the reason, then ask for something else."),
     "client_gone": Failure(
-        "The caller sent no result of a client tool in time; the run continues.",
-        "Let the program that started the run follow it to its end.",
+        "The caller sent no result of a client tool in time. The run continues.",
+        "Keep the program that started the run connected until the run ends.",
     ),
-    "client_error": Failure("A client tool failed at the caller; the run continues.", "See its message."),
+    "client_error": Failure("A client tool failed in the caller's program. The run continues.", "Read the message."),
     "outcome_unknown": Failure(
-        "The tool was interrupted during an action, which may or may not have been done.",
-        "Check whether it was done before you ask again: the service did not repeat it.",
+        "The tool was interrupted. Its action may have happened.",
+        "Check whether it happened before you ask again. The service did not repeat it.",
     ),
     "agent_error": Failure("The agent failed unexpectedly.", "See the service's log."),
 }

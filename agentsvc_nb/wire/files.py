@@ -160,7 +160,7 @@ class FileFacts(Model):
     updated_at: str | None = None
     unreadable: str | None = Field(
         default=None,
-        description="A sentence why its text, or a part of it, could not be read; null if it could, or has no text.",
+        description="Why the text, or a part of it, could not be read; null if it was read or the file has no text.",
     )
 
 

@@ -8,7 +8,7 @@ from agentsvc_nb.wire.runs import AnswerBasis, AnswerNumber
 
 NAMED: Final = 8
 """The maximum count of numbers without a source that `summary` names."""
-_COMPARE: Final = "The text does not name the column; please compare."
+_COMPARE: Final = "The answer does not name the column. Please check it."
 _KNOWN: Final = ("traced", "computed", "quoted", "given", "not_found")
 
 

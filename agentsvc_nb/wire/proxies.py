@@ -107,7 +107,7 @@ def trusted_certificates() -> ssl.SSLContext | None:
                 return _context(None, path)
             except OSError as error:
                 raise NetworkSettingError(
-                    f"{variable} names {path!r}, where no certificates can be read ({error.strerror or error})",
+                    f"{variable} names {path!r}, but no certificates can be read there ({error.strerror or error})",
                     f"Correct {variable}, or unset it",
                 ) from None
     return None
@@ -189,9 +189,9 @@ def _usable(scheme: str, value: str) -> Proxy:
     if not readable:
         raise NetworkSettingError(f"{variable} is not the address of a proxy", f"Set it to one {_LIKE}, or unset it")
     if parts.scheme not in SCHEMES:
-        unknown = f"{variable} names a proxy of an unknown kind ({parts.scheme}://)"
+        unknown = f"{variable} has an unsupported kind of proxy ({parts.scheme}://)"
         raise NetworkSettingError(unknown, f"Set it to one {_LIKE} or socks5://proxy.example:1080, or unset it")
     if parts.scheme.startswith("socks") and find_spec("socksio") is None:
-        needs = f"{variable} names a SOCKS proxy, which needs a package"
+        needs = f"{variable} is a SOCKS proxy, which needs a package"
         raise NetworkSettingError(needs, f"Install it with `pip install socksio`, or unset {variable}")
     return Proxy(url, variable)

@@ -161,7 +161,7 @@ INTO_CHAT: Final = _query("chat_id", _text(ids.CHAT), "Also put the files into t
 INTO_SESSION: Final = _query(
     "session",
     _text(minLength=1, maxLength=SESSION_CHARS),
-    "Put them into the chat with this label, which is created if needed.",
+    "Put the files into the chat with this label. The service creates it if needed.",
 )
 INTO_PROJECT: Final = _query("project", _text(ids.PROJECT), "The project of that chat.", *PROJECT_ERRORS)
 FILE_PATH: Final = _query(
@@ -203,7 +203,7 @@ WORK_LIMIT: Final = _query("limit", _integer(1, PAGE_MAX, WORK_PAGE_DEFAULT), "T
 
 JOB: Final = (
     JOB_ID,
-    _query("chat", _text(ids.CHAT), "The chat that the submit returned.", *CHAT_ERRORS),
+    _query("chat", _text(ids.CHAT), "The chat of the submit's response.", *CHAT_ERRORS),
     _query("project", _text(ids.PROJECT), "The project of the submit, with `session`.", *PROJECT_ERRORS),
     _query("session", _text(minLength=1), "The session of the submit, instead of `chat`."),
 )
@@ -220,8 +220,8 @@ IF_RANGE: Final = _header("If-Range", _text(), "The `ETag` that the range belong
 NONCE: Final = _query(
     "nonce",
     _text(proof.NONCE),
-    "Asks for `proof`: a signature of this, the instance, and the address of the service's end of the connection, "
-    "with a key derived from the one in its data folder.",
+    "Requests `proof`: a signature of this value, the instance and the service's address, with a key derived "
+    "from the one in its data folder.",
 )
 
 
@@ -356,11 +356,11 @@ _RUNS: Final = (
         "agent_run_rejected",
         "runtime_capacity_busy",
     ),
-    Route("runs.undo", "Undoes what a run changed in files, or that undo; safe to repeat.", RUNS)
+    Route("runs.undo", "Undoes a run's file changes, or that undo; safe to repeat.", RUNS)
     .takes("POST", f"{V1}/runs/{{run_id}}/undo", RUN_ID, body=runs.NewUndo)
     .answers(runs.RunUndo)
     .fails("invalid_json", "run_not_finished"),
-    Route("runs.raise_limit", "Raises what an active run may cost; safe to repeat.", RUNS)
+    Route("runs.raise_limit", "Raises the cost limit of an active run; safe to repeat.", RUNS)
     .takes("POST", f"{V1}/runs/{{run_id}}/limits", RUN_ID, body=runs.RaisedLimit)
     .answers(runs.Run)
     .fails(*MONEY_ERRORS, "invalid_limits", "run_not_active"),
@@ -368,25 +368,25 @@ _RUNS: Final = (
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/approval", RUN_ID, CALL_ID, body=runs.Verdict)
     .answers(runs.CallApproval)
     .fails("invalid_approval", "call_not_waiting"),
-    Route("runs.standing_approvals", "Lists the approvals of further calls that are in force.", RUNS)
+    Route("runs.standing_approvals", "Lists the active standing approvals.", RUNS)
     .takes("GET", f"{V1}/standing-approvals")
     .answers(runs.StandingApprovalList),
-    Route("runs.revoke_approval", "Revokes the approval of further calls.", RUNS, "never")
+    Route("runs.revoke_approval", "Revokes a standing approval.", RUNS, "never")
     .takes("DELETE", f"{V1}/standing-approvals/{{approval_id}}", APPROVAL_ID)
     .answers(runs.RevokedApproval),
     Route(
         "runs.answer",
-        "Sends the result of a client tool, or that it is still at work; safe to repeat.",
+        "Sends the result of a client tool, or reports that it is still running; safe to repeat.",
         RUNS,
         limited=False,
     )
     .takes("POST", f"{V1}/runs/{{run_id}}/calls/{{call_id}}/result", RUN_ID, CALL_ID, body=runs.CallResult)
     .answers(runs.ClientCall)
     .fails("invalid_call_result", "call_not_waiting", "call_result_too_large", session_code="call_not_found"),
-    Route("usage.today", "Reads what the account used today, of its budget a day.", ANY, limited=False)
+    Route("usage.today", "Reads the account's use today and its daily budget.", ANY, limited=False)
     .takes("GET", f"{V1}/usage")
     .answers(resources.DayUsage),
-    Route("models.list", "Lists the models that a start may name.", ANY)
+    Route("models.list", "Lists the models that a start may use.", ANY)
     .takes("GET", f"{V1}/models")
     .answers(runs.ModelList),
 )
@@ -457,7 +457,7 @@ _RESOURCES: Final = (
     Route("media.get", "Reads stored ad media.", FILES)
     .takes("GET", f"{V1}/media/{{media_id}}", MEDIA_ID)
     .answers(resources.AdMedia),
-    Route("media.transcribe", "Reads the transcript; if none is stored, submits a job that makes it.", FILES, "never")
+    Route("media.transcribe", "Reads the transcript. If none is stored, submits a job that creates it.", FILES, "never")
     .takes("POST", f"{V1}/media/{{media_id}}/transcript", MEDIA_ID)
     .answers(resources.Transcript, also={202: tools.JobAccepted})
     .fails(*MONEY_ERRORS),
@@ -501,14 +501,14 @@ _ACCOUNT: Final = (
     Route("keys.list", "Lists the keys that are not deleted.", limited=False, access="session")
     .takes("GET", f"{DEVELOPERS}/keys")
     .answers(resources.KeyList),
-    Route("keys.delete", "Deletes a key, which no longer works from then on.", limited=False, access="session")
+    Route("keys.delete", "Deletes a key, which stops working at once.", limited=False, access="session")
     .takes("DELETE", f"{DEVELOPERS}/keys/{{id}}", KEY_ID)
     .answers(resources.DeletedKey),
 )
 _SERVICE: Final = (
     Route(
         "service.health",
-        "Names the instance, and proves for `nonce` that it has its folder's key.",
+        "Returns the instance, and for `nonce` a proof that the service has its data folder's key.",
         limited=False,
         access="open",
     ).takes("GET", proof.PATH, NONCE),

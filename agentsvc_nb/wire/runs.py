@@ -46,7 +46,7 @@ class NewClientTool(Request):
     name: str = Field(pattern=ids.CLIENT_TOOL, examples=["look_up"])
     description: str = Field(min_length=1, max_length=limits.CLIENT_TOOL_CHARS, examples=["Looks up an order."])
     input_schema: AnswerSchema = Field(
-        description="By the rules of `output_config`; the schemas together must not exceed 64 KB."
+        description="A JSON Schema by the rules of `output_config`. All schemas together must not exceed 64 KB."
     )
     effect: bool = Field(description="Whether a call changes something.")
 
@@ -57,7 +57,7 @@ class NewRun(Request):
     message: str = Field(pattern=r"\S", description="What to do; not blank.", examples=["say Hello"])
     chat: ChatId | None = Field(default=None, description="The chat to work in; a new one if left out.")
     project: ProjectId | None = Field(default=None, description="The project of the chat.")
-    session: SessionLabel | None = Field(default=None, description="A label that has a chat of its own.")
+    session: SessionLabel | None = Field(default=None, description="A label with its own chat.")
     sync: bool | None = Field(default=None, description="Respond when the run ends, or after about 90 seconds.")
     on_busy: Literal["reject"] | None = Field(default=None, description="What to do if the chat is busy.")
     output_config: AnswerSchema | None = Field(
@@ -76,12 +76,13 @@ class NewRun(Request):
         default=None, description="How much the model should reason, if its provider supports that."
     )
     max_steps: Annotated[int, Field(ge=1, le=limits.STEPS_MAX)] | None = Field(
-        default=None, description="The most model steps of the run; it fails with `limit_reached` at the next one."
+        default=None,
+        description="The maximum number of model steps. A run that needs another step fails with `limit_reached`.",
     )
     max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] | None = Field(
         default=None,
-        description="The most that the run may cost, in cents; it fails with `limit_reached` before a call of a model "
-        "or a priced tool that could cost more. If left out: 50 on a hosted model, else no limit of its own.",
+        description="The maximum cost of the run, in cents. Before a call that could exceed it, the run fails with "
+        "`limit_reached`. If left out: 50 on a hosted model, else no limit of its own.",
     )
     client_tools: Annotated[list[NewClientTool], Field(max_length=limits.CLIENT_TOOLS_MAX)] | None = Field(
         default=None, description="Tools that the caller executes; not with `sync`."
@@ -92,18 +93,18 @@ class NewLimits(Request):
     """The optional body of `POST /runs/{run_id}/resume`: the limits of the new run."""
 
     max_steps: Annotated[int, Field(ge=1, le=limits.STEPS_MAX)] | None = Field(
-        default=None, description="The most model steps of the new run. If left out: the old run's limit."
+        default=None, description="The maximum number of model steps of the new run. If left out: the old run's limit."
     )
     max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] | None = Field(
-        default=None, description="The most that the new run may cost, in cents. If left out: the old run's limit."
+        default=None, description="The maximum cost of the new run, in cents. If left out: the old run's limit."
     )
 
 
 class NewUndo(Request):
     """The optional body of `POST /runs/{run_id}/undo`."""
 
-    force: bool | None = Field(default=None, description="Also change files that were changed since.")
-    redo: bool | None = Field(default=None, description="Bring back what an undo took back.")
+    force: bool | None = Field(default=None, description="Also change files that were edited after the run.")
+    redo: bool | None = Field(default=None, description="Restore the changes that an undo removed.")
 
 
 class UndoneFile(Model):
@@ -114,7 +115,7 @@ class UndoneFile(Model):
         default="left", description="`restored` to another version, `removed`, `unchanged`, or `left` as it is."
     )
     reason: Literal["changed_since", "version_not_kept"] | str | None = Field(
-        default=None, description="Why it was left."
+        default=None, description="Why the file was left as it is."
     )
     version: int | None = None
 
@@ -133,7 +134,7 @@ class RaisedLimit(Request):
     """The body of `POST /runs/{run_id}/limits`: the new cost limit of an active run."""
 
     max_cents: Annotated[float, Field(gt=0, le=limits.CENTS_MAX)] = Field(
-        description="The most that the run may cost, in cents; not less than its limit so far.", examples=[100]
+        description="The new maximum cost of the run, in cents. It must not be below the current limit.", examples=[100]
     )
 
 
@@ -184,25 +185,24 @@ class RevokedApproval(Model):
 class Verdict(Request):
     """The body of `POST /runs/{run_id}/calls/{call_id}/approval`."""
 
-    approved: bool = Field(description="Whether the tool may be called.", examples=[True])
+    approved: bool = Field(description="Whether to make the tool call.", examples=[True])
     reason: Annotated[str, Field(max_length=limits.REASON_CHARS)] | None = Field(
-        default=None, description="Why the call is refused; the agent gets this text."
+        default=None, description="Why the call is refused. The agent reads this text."
     )
     input: dict[str, Any] | None = Field(
         default=None,
-        description="The tool is called with this input instead of the agent's, which must fit the tool's schema; only "
-        "with `approved: true`.",
+        description="An input to use instead of the agent's. It must fit the tool's schema. Needs `approved: true`.",
         examples=[{"steps": 0}],
     )
 
     standing: NewStandingApproval | None = Field(
-        default=None, description="Also approve further calls of the tool; only with `approved: true`."
+        default=None, description="Also approve further calls of the tool. Only with `approved: true`."
     )
 
     @model_validator(mode="after")
     def _refuses_without_more(self) -> "Verdict":
         if not self.approved and (self.input is not None or self.standing is not None):
-            raise ValueError("`input` and `standing` go with `approved: true`.")
+            raise ValueError("`input` and `standing` need `approved: true`")
         return self
 
 
@@ -263,7 +263,7 @@ class CallResult(Request):
     is_error: bool | None = Field(default=None, description="Whether the call failed; false if left out.")
     error: CallError | None = Field(default=None, description="Why it failed; if left out, the code is `client_error`.")
     pending: Annotated[Literal[True], BeforeValidator(_refuse_number)] | None = Field(
-        default=None, description="The caller is still at work: the call waits for another 120 seconds."
+        default=None, description="The caller still works on the call, which waits for another 120 seconds."
     )
 
 
@@ -337,12 +337,9 @@ Basis = Literal[
 ]
 
 
-NOT_COMPUTED: Final = "Not computed: this model has no tools. It reads and quotes."
+NOT_COMPUTED: Final = "This model has no tools. It reads and quotes, and computes nothing."
 """The text that viewers show for an answer whose basis is `not_computed`."""
-ONLY_READS: Final = (
-    "{model} can't call tools. It reads and quotes, and computes nothing: check its numbers, or choose a model with "
-    "tools."
-)
+ONLY_READS: Final = "{model} has no tools, so it computes nothing. Check its numbers, or choose a model with tools."
 
 
 class AnswerBasis(Model):
@@ -391,7 +388,7 @@ class _RunFields(Model):
     steps: int = 0
     usage: Usage = Field(default_factory=Usage)
     last_error: str | None = None
-    undone_at: str | None = Field(default=None, description="When its changes of files were undone.")
+    undone_at: str | None = Field(default=None, description="When the run's file changes were undone.")
 
     @property
     def ended(self) -> bool:
@@ -422,7 +419,7 @@ class RunEntry(_RunFields):
     """A run in a list. `message` is the beginning of its message. Its record has the answer."""
 
     object: str = "agent_run_entry"
-    message: str = Field(default="", description="Its first 200 characters.")
+    message: str = Field(default="", description="The first 200 characters of the message.")
 
 
 class RunPage(Model):

@@ -26,7 +26,7 @@ class NewCall(Request):
         default=None, description="The chat to work in, or `new`; if left out, the chat that tools share."
     )
     project: ProjectId | None = Field(default=None, description="The project of the chat.")
-    session: SessionLabel | None = Field(default=None, description="A label that has a chat of its own.")
+    session: SessionLabel | None = Field(default=None, description="A label with its own chat.")
 
 
 class NewJob(NewCall):

@@ -5,8 +5,8 @@ from agentsvc_nb.wire.runs import RunUndo, UndoneFile
 from agentsvc_nb.wire.text import label
 
 _REASONS = {
-    "changed_since": "left as it is, because it was changed since",
-    "version_not_kept": "left as it is, because its version from before the run is no longer kept",
+    "changed_since": "left as it is, because it was edited after the run",
+    "version_not_kept": "left as it is, because its version from before the run no longer exists",
 }
 
 
@@ -23,13 +23,13 @@ def sentences(undone: RunUndo, command: str, *, redo: bool = False) -> list[str]
     """
     short = undone.run_id[:RUN_BEGINNING]
     if not undone.files:
-        return [f"Run {short} changed no files that can be undone."]
+        return [f"Run {short} made no file changes that can be undone."]
     state = "is undone" if undone.undone_at else "is not undone: its changes are in force"
     lines = [f"Run {short} {state}.", *(f"- {label(file.path)}: {_done(file)}" for file in undone.files)]
     if any(file.reason == "changed_since" for file in undone.files):
-        lines.append(f"`{command} {'redo' if redo else 'undo'} {short} --force` also changes the files that were left.")
+        lines.append(f"`{command} {('redo' if redo else 'undo')} {short} --force` also changes the edited files.")
     if undone.undone_at:
-        lines.append(f"`{command} redo {short}` brings the changes back.")
+        lines.append(f"`{command} redo {short}` restores the changes.")
     return lines
 
 

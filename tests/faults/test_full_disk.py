@@ -107,7 +107,7 @@ def test_a_damaged_database_is_not_ready(service: CrashingServer) -> None:
         file.seek((page - 1) * size)
         file.write(b"\xa5" * size)
     service.start()
-    until(lambda: readiness(service, 1) == (503, "Its database is damaged."))
+    until(lambda: readiness(service, 1) == (503, "The database is damaged."))
 
 
 def full(*arguments: str) -> subprocess.CompletedProcess[str]:

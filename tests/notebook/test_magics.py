@@ -121,7 +121,7 @@ def test_a_model_without_tools_is_named_with_the_service(
             for command in ("%agentsvc", "%agentsvc model openai-chat:small"):
                 capsys.readouterr()
                 terminal.cell(command)
-                assert "openai-chat:small can't call tools. It reads and quotes" in capsys.readouterr().out
+                assert "openai-chat:small has no tools, so it computes nothing" in capsys.readouterr().out
 
 
 def test_the_key_is_nowhere(

@@ -134,7 +134,7 @@ def test_the_cell_says_that_a_model_has_no_tools_before_and_above_its_answer() -
     LiveScreen(cell, Clock()).draw(script.view)
     assert "It reads and quotes." in cell.outputs[0]["text/html"]
     script.end(basis=AnswerBasis(basis="not_computed"))
-    assert "Not computed: this model has no tools." in answer_bundle(script.view)["text/html"]
+    assert "This model has no tools." in answer_bundle(script.view)["text/html"]
 
 
 def test_a_terminal_gets_the_text_once_as_it_comes_without_its_escapes() -> None:

@@ -29,7 +29,7 @@ def test_a_run_is_undone_and_redone(terminal: Any, capsys: pytest.CaptureFixture
         f"Run {run[:8]} is undone.",
         "- new.md: removed; its versions are kept",
         "- uploads/prices.csv: restored, as version 3",
-        f"`%runs redo {run[:8]}` brings the changes back.",
+        f"`%runs redo {run[:8]}` restores the changes.",
     ]
     assert "file changes undone" in terminal.cell("%runs show last").shown["text/plain"]
     assert bundle_of(terminal.cell("%runs"))["text/plain"].count("✓ completed, undone") == 1
@@ -41,8 +41,8 @@ def test_a_run_is_undone_and_redone(terminal: Any, capsys: pytest.CaptureFixture
     terminal.cell("%files put prices.csv")
     terminal.cell("%runs undo last")
     out = capsys.readouterr().out
-    assert "- uploads/prices.csv: left as it is, because it was changed since" in out
-    assert f"`%runs undo {run[:8]} --force` also changes the files that were left." in out
+    assert "- uploads/prices.csv: left as it is, because it was edited after the run" in out
+    assert f"`%runs undo {run[:8]} --force` also changes the edited files." in out
     terminal.cell("%runs undo last --force")
     assert "- uploads/prices.csv: restored" in capsys.readouterr().out
     with pytest.raises(AskError, match="The run is missing"):

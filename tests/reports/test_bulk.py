@@ -204,13 +204,13 @@ OPEN = {
     "named totals": (
         sorted(cube("Total"), key=lambda row: row[1]),
         "",
-        "440 rows are called totals, and were not checked in a file of this size.",
+        "440 rows are called totals, and were not checked, because the file is large.",
     ),
-    "a label that adds up": (cube("World"), "", "The rows of 'World' in 'b' add up others, and count here."),
+    "a label that adds up": (cube("World"), "", "The rows of 'World' in 'b' are sums of other rows. They are counted."),
     "labels of groups": (groups(), "", "2,244 rows lack a value of 'a', and were not checked for totals"),
     "periods": (periods(), "", "'2025' and parts of them are labels of 'a'."),
-    "a legend": (products(), "x = missing\n\n", "A line of the file tells marks for missing values"),
-    "last lines": ([*products(), ["2025-02-01", "", "x", "7"]], "", "The last rows lack a value of 'b'"),
+    "a legend": (products(), "x = missing\n\n", "A line of the file defines marks for missing values"),
+    "last lines": ([*products(), ["2025-02-01", "", "x", "7"]], "", "The last rows have no value of 'b'"),
     "nothing": (products(), "", ""),
 }
 

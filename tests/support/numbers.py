@@ -18,7 +18,7 @@ Search had {14,208} clicks and Social {9,341}, so Search had {4,867} more. Email
 | Search | {14,208} | {1.2} |
 
 The fee is {12 %} by contract, and you asked for {3} channels. Competitors reach about {€5}. `LIMIT 5` is code."""
-COMPARE: Final = "The text does not name the column; please compare."
+COMPARE: Final = "The answer does not name the column. Please check it."
 ANSWER: Final = re.sub("[{}]", "", _MARKED)
 
 

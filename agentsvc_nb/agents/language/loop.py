@@ -1,4 +1,4 @@
-"""Run one turn: each step is a model call whose highest cost is held first. Tools follow it, then a checkpoint."""
+"""Run one turn: each step is a model call whose maximum cost is reserved first. Tools follow it, then a checkpoint."""
 
 from __future__ import annotations
 

@@ -122,7 +122,9 @@ class RepeatedCalls:
 
 
 def _is_always_made(tool: Tool | None) -> bool:
-    """Return True if each call counts: the caller's tools, whose data may have changed, and edits of files."""
+    """Return True if a repeated call must be made again: calls of the caller's tools, whose data may have changed, and
+    edits of files.
+    """
     return tool is None or tool.keeps_state or (not tool.effect and not repeatable(tool))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
@@ -195,9 +195,10 @@ def _calculations(place: Place, table: IndexedTable, chosen: Selection) -> list[
     def add(first: Term | None, second: Term | None, *formula: int) -> None:
         if first and second and first.index is not None and second.index is not None:
             for step, each in enumerate(_steps(place, first, second)):
-                asked = each.asked and max(close[first.index], close[second.index]) > 0
-                fit = fits[first.index] + fits[second.index]
-                found.append(replace(each, asked=asked, formula=(table.order, *formula, step), fit=fit))
+                each.asked &= max(close[first.index], close[second.index]) > 0
+                each.fit = fits[first.index] + fits[second.index]
+                each.formula = (table.order, *formula, step)
+                found.append(each)
 
     name = "all rows" if not chosen.named else table.key(chosen.rows[0]) if len(chosen.rows) == 1 else "the rows named"
     terms = [_term(table, column, chosen.rows, name) for column in table.columns]

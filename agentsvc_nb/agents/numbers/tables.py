@@ -64,7 +64,7 @@ _GENERIC: Final = (
     stems("pct percent eur usd gbp euro dollar total sum id of avg number num count n what which per") | STOP
 )
 _SCALED_CURRENCY: Final = re.compile(r"\b(k|m|mn|bn)(eur|usd|gbp|chf)\b")
-_TOTAL_ROW: Final = re.compile(r"\W*(?:grand\W+)?(?:total|all|overall|sum)\W*", re.IGNORECASE)
+_TOTALS: Final = frozenset({"total", "totals", "grand total", "all", "overall", "sum"})
 _GAP_CHARS: Final = 2
 """The maximum number of characters between the words of a name."""
 _ISO: Final = re.compile(r"([12][0-9]{3})-([01][0-9])(?:-([0-3][0-9])(?:[T ][0-9:.]+(?:Z|[+-][0-9:]+)?)?)?")
@@ -98,8 +98,7 @@ class Column:
         own = parts[: parts.index("per")] if "per" in parts else [*parts[1:], *low]
         self.measure = next((UNITS[word] for word in own if word in UNITS), None)
         self.percent = bool(_PERCENT.search(said))
-        present = [abs(value) for value in self.values if value is not None]
-        largest = max(present, default=2.0)
+        largest = max((abs(value) for value in self.values if value is not None), default=2.0)
         self.fraction = largest <= (1.5 if self.percent else 1.0) and not _SAYS_PERCENT.search(name)
         self.averaged = self.percent or self.fraction or bool(_AVERAGED.search(said))
         priced = bool(self.currency) or bool(_MONEY & (self.words | stems(name)))
@@ -163,7 +162,7 @@ class IndexedTable:
             row
             for where in self.keys.values()
             for key, rows in where.items()
-            if len(key) < 20 and _TOTAL_ROW.fullmatch(key)
+            if key.strip(" *:").lower() in _TOTALS
             for row in rows
         }
         self.body = [row for row in range(len(self.rows)) if row not in totals]
@@ -310,8 +309,10 @@ def _key_text(value: Any) -> str:
 
 
 def _finite_all(values: Sequence[Any]) -> list[float | None]:
-    """Return cells as floats, or None for cells that are not finite numbers."""
+    """Return cells as numbers, or None for cells that are not finite numbers."""
     try:
+        if {int, float}.issuperset(map(type, values)) and math.isfinite(sum(values)):
+            return list(values)
         return [float(value) if type(value) in (int, float) and value - value == 0 else None for value in values]
     except OverflowError:
         return [_finite(value) for value in values]

@@ -230,7 +230,7 @@ def _cell_source(option: Option, row: int, value: float, strong: bool) -> Source
     text = f"From `{table.name}`: {key}, {column.name} = {value:,.15g}"
     if not strong and option.close == option.near == 0:
         found = f"Found in `{table.name}` under {key}, column {column.name}."
-        text = f"{found} The text does not name the column; please compare."
+        text = f"{found} The answer does not name the column. Please check it."
     return Source("traced", text, strong, abs(value), table, row, column, call_id=table.table.call_id)
 
 

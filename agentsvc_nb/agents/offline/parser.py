@@ -1,6 +1,6 @@
 """Parse questions about one table: link, compose, cover and assemble, or refuse with a reason.
 
-The parser never guesses. It refuses a question with an unused word, or with two calculations at the same price.
+The parser never guesses. It refuses a question with an unused word, or with two calculations of the same cost.
 `suggest` writes questions for calculations, and keeps those that parse back to their calculation.
 """
 

@@ -52,13 +52,13 @@ class Health:
         head, found, body = self._heard.partition(_HEAD_END)
         if found and len(body) >= (length := _length(head)):
             if len(body) > length:
-                raise Unproved("it sent more than the answer")
+                raise Unproved("it sent more than one response")
             self._read(body)
             return True
         if not data:
             raise Unproved("it closed the connection")
         if len(self._heard) > ANSWER_BYTES:
-            raise Unproved("its answer has no end")
+            raise Unproved("its response is too long")
         return False
 
     def _read(self, body: bytes) -> None:
@@ -86,16 +86,16 @@ def _length(head: bytes) -> int:
     """Return the body's length in bytes. Raises `Unproved` for a response after which the connection is unusable."""
     status, *lines = head.decode("latin-1").split("\r\n")
     if status.split(" ")[:2] != ["HTTP/1.1", "200"]:
-        raise Unproved("it does not answer as the service does")
+        raise Unproved("its response is not that of the service")
     headers = {
         name.strip().lower(): value.strip().lower() for name, _, value in (line.partition(":") for line in lines)
     }
     if headers.get("connection") == "close":
-        raise Unproved("it is ending")
+        raise Unproved("it is shutting down")
     # Only a plain length ends the answer so that another request can follow on the connection.
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 6):
-        raise Unproved("it does not answer as the service does")
+        raise Unproved("its response is not that of the service")
     return int(length)
 
 

@@ -66,7 +66,7 @@ _HEADERS: Final = {"accept-encoding": "gzip, deflate", "user-agent": f"agentsvc-
 
 
 class Clocks:
-    """The clocks of both implementations."""
+    """The clocks that the blocking and the async implementation share."""
 
     def now(self) -> float:
         """Return the time of a monotonic clock in seconds."""
@@ -114,7 +114,7 @@ def build(
             **content,
         )
     except httpx.InvalidURL as error:
-        raise StefanBrainError(f"The request has an address that cannot be used: {error}.") from None
+        raise StefanBrainError(f"The request has an invalid address: {error}.") from None
     if own:
         built.headers.pop("x-api-key", None)
     if request.on_sent:
@@ -154,13 +154,13 @@ def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"
 def check_size(body: bytearray) -> None:
     """Raise `StefanBrainError` for an answer that could fill the memory."""
     if len(body) > ANSWER_BYTES:
-        raise StefanBrainError(f"The service answered with more than {ANSWER_BYTES // MIB} MiB; it was not read.")
+        raise StefanBrainError(f"The response exceeds {ANSWER_BYTES // MIB} MiB. The client did not read it.")
 
 
 def check_readable(response: Response) -> None:
     """Raise `StefanBrainError` if the response's client was closed, or it belongs to the parent process."""
     if response.cut_off:
-        raise APIConnectionError("The response was cut off: the client was closed.")
+        raise APIConnectionError("The client was closed during the response.")
     if response.pid != os.getpid():
         raise after_fork()
 
@@ -172,8 +172,7 @@ def failure(error: Exception, environment_url: str = "", ends: float = math.inf)
     """
     if isinstance(error, httpx.InvalidURL):  # httpx parses the target of a redirect even if it does not follow it
         return StefanBrainError(
-            "The service redirected to an address that cannot be read; the client follows no redirects: "
-            "correct the base URL."
+            "The service redirected to an invalid address. The client does not follow redirects. Correct the base URL."
         )
     timed_out, sent = isinstance(error, _TIMED_OUT), not isinstance(error, _UNSENT)
     if timed_out and ends - clock.monotonic() < CLOCK_SLACK:
@@ -185,7 +184,7 @@ def failure(error: Exception, environment_url: str = "", ends: float = math.inf)
 
 
 def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: bool = False) -> APIConnectionError:
-    message = f"There is no connection to the service through the proxy named by {proxy.variable}: {why}."
+    message = f"The client cannot reach the service through the proxy of {proxy.variable}: {why}."
     return APIConnectionError(message, sent=sent, timed_out=timed_out)
 
 
@@ -197,7 +196,7 @@ def check_origin(response: httpx.Response, environment_url: str) -> None:
     """
     stream = response.extensions.get("network_stream")
     if stream is not None and stream.get_extra_info(UNREAD):
-        raise APIConnectionError("The connection brought a response that belongs to no request, and was closed.")
+        raise APIConnectionError("The service sent a response without a request, so the client closed the connection.")
     status = response.status_code
     if environment_url and (proxy := is_from_proxy(environment_url, status, response.headers)):
         # A gateway may lose the connection midway. A proxy that requires a password (407) has forwarded nothing.
@@ -236,11 +235,11 @@ def check_arguments(transport: object, client: object, transport_kind: type, cli
     for name, given, kind in (("transport", transport, transport_kind), ("http_client", client, client_kind)):
         if given is not None and not isinstance(given, kind):
             its = f"{type(given).__module__.split('.')[0]}.{type(given).__name__}"
-            raise TypeError(f"{name} must be an httpx.{kind.__name__} here, not {its}.")
+            raise TypeError(f"{name} must be an httpx.{kind.__name__}, not {its}.")
     if secret and (transport or client) is not None:
         raise TypeError(
-            "A client of the embedded service makes its own connections, to prove its peer:"
-            " leave `revive` out, or `transport` and `http_client`."
+            "A client of the embedded service makes its own connections, because it verifies the service. "
+            "Leave out `revive`, or `transport` and `http_client`."
         )
 
 
@@ -429,8 +428,8 @@ def _hang_up(response: httpx.Response) -> None:
 
 def after_fork() -> StefanBrainError:
     return StefanBrainError(
-        "The connections of this client belong to the parent process, which was forked: make a new client, or attach "
-        "to the run again, in the child process."
+        "This client belongs to the parent process. In the forked process, create a new client, or attach to "
+        "the run again."
     )
 
 

@@ -367,7 +367,7 @@ def _unproved(host: str, port: int, time_left: _ProofTime) -> Iterator[None]:
             raise httpcore.ConnectTimeout from None
         why = "it does not answer" if late else str(error) or "the connection broke"
         raise httpcore.ConnectError(
-            f"the program at {host}:{port} does not prove that it is your embedded service ({why}), so nothing was sent"
+            f"the program at {host}:{port} did not prove that it is your embedded service ({why}), so nothing was sent"
         ) from None
 
 

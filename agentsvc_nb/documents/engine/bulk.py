@@ -70,7 +70,7 @@ _UNUSUAL_MAX: Final = 300_000
 _REJECTS_MAX: Final = 1_000
 _SUSPECTS_MAX: Final = 2_000
 _MARKS_UNREAD: Final = (
-    "A line of the file tells marks for missing values, which were not applied in a file of this size."
+    "A line of the file defines marks for missing values. They were not applied, because the file is large."
 )
 _NEVER: Final = "\\x01none\\x01"
 """The text for NULL. No file contains it, so every empty cell is an empty text."""
@@ -194,7 +194,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _read_head(file: Path, delimiter: str) -> _Head:
-    """Find the form, the header and the first row of data."""
+    """Find the CSV format, the header and the first row of data."""
     with file.open("rb") as opened:
         data = opened.read(HEAD_BYTES)
     head = data[: data.rfind(b"\n") + 1].decode("utf-8-sig", "replace")

@@ -62,9 +62,9 @@ def answer(question: Question, folder: Path) -> TableAnswer:
     except UnreadableTable as error:
         return TableAnswer(error=("unreadable", "", str(error)))
     except FileNotFoundError:
-        return TableAnswer(error=("unreadable", "", "The file is gone."))
+        return TableAnswer(error=("unreadable", "", "The file no longer exists."))
     except (duckdb.OutOfMemoryException, MemoryError):
-        return TableAnswer(error=("too_much", "", "This takes too much memory: ask for less."))
+        return TableAnswer(error=("too_much", "", "This needs too much memory. Select less data."))
 
 
 def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
@@ -170,8 +170,9 @@ def _cell(value: object) -> Any:
 
 
 _TOO_LONG: Final = (
-    f"The query gives more than {SAVED_ROWS_MAX:,} rows or {SAVED_CHARS // 10**6} MB. Nothing was written, since a "
-    "file with a part of the rows would give wrong numbers: select fewer rows or columns, or aggregate them in SQL."
+    f"The query returns more than {SAVED_ROWS_MAX:,} rows or {SAVED_CHARS // 10**6} MB. No file was "
+    "written, because a part of the rows would give wrong numbers. Select fewer rows or columns, or aggregate "
+    "them in SQL."
 )
 
 

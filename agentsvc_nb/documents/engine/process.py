@@ -31,14 +31,14 @@ ANSWER_BYTES: Final = 50_000_000
 TOLD_BYTES: Final = 16_000_000
 """The size limit of profiles in the service's own memory."""
 _TOO_MUCH: Final = TableAnswer(
-    error=("too_much", "", "This takes too long or too much memory: ask for less, or of smaller files.")
+    error=("too_much", "", "This takes too long or needs too much memory. Select less data, or use smaller files.")
 )
 _READ_TOO_MUCH: Final = TableAnswer(
     error=(
         "too_much",
         "",
-        "The table took too long, or too much memory, to read: give fewer rows or columns, or a plain CSV file "
-        "(dates as 2026-03-31, numbers as 1234.5).",
+        "The table takes too long or needs too much memory to read. Attach fewer rows or columns, or a plain "
+        "CSV file (dates as 2026-03-31, numbers as 1234.5).",
     )
 )
 

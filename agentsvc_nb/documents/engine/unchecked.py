@@ -80,7 +80,7 @@ class UncheckedRows:
             return ""
         lack, were = ("1 row lacks", "was") if count == 1 else (f"{count:,} rows lack", "were")
         title = self.columns[labels[0]].name
-        return f"{lack} a value of {title!r}, and {were} not checked for totals in a file of this size."
+        return f"{lack} a value of {title!r}, and {were} not checked for totals, because the file is large."
 
     def _closing_lines(self) -> str:
         """Say that the last rows lack a label that all others have."""
@@ -90,7 +90,7 @@ class UncheckedRows:
             count = self._count(f"count(*) - count(c{at})", self.name)
             last = f"c{at} IS NULL AND rowid >= (SELECT max(rowid) - {LINES_MAX - 1} FROM {self.name})"
             if 0 < count <= LINES_MAX and self._count("count(*)", f"{self.name} WHERE {last}") == count:
-                return f"The last rows lack a value of {column.name!r}, and may be totals."
+                return f"The last rows have no value of {column.name!r} and may be totals."
         return ""
 
     def _cube_totals(self) -> str:
@@ -109,7 +109,7 @@ class UncheckedRows:
                     break
             if labels:
                 shown = ", ".join(map(repr, sorted(labels)[:3]))
-                return f"The rows of {shown} in {self.columns[key].name!r} add up others, and count here."
+                return f"The rows of {shown} in {self.columns[key].name!r} are sums of other rows. They are counted."
         return ""
 
     def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:

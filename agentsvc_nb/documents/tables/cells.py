@@ -76,7 +76,7 @@ def encoding_notes(decoded: DecodedText, data: bytes) -> list[str]:
     """Describe the uncertain facts about a file's encoding."""
     notes = [f"The encoding is a guess: {decoded.encoding}."] if decoded.guessed else []
     if b"\0" in data and decoded.encoding[:6] not in ("utf-16", "utf-32") and data.strip(b"\0").count(0):
-        notes.append("The file has zero bytes among its text. They are left out.")
+        notes.append("The file has zero bytes in its text. They are left out.")
     if "\ufffd" in decoded.text and b"\xef\xbf\xbd" not in data:
         notes.append(f"Some bytes are not valid {decoded.encoding}. They are shown as \ufffd.")
     return notes

@@ -165,7 +165,7 @@ def _from_numbers(draft: _Draft) -> ReadColumn:
     numbers = [value for value in values if isinstance(value, Decimal)]
     if is_serial_date(draft.name, numbers) and numbers:
         days = [date(1899, 12, 30) + timedelta(int(one)) if isinstance(one, Decimal) else None for one in values]
-        notes = ("The serial numbers of a spreadsheet are read as dates.",)
+        notes = ("Spreadsheet serial numbers are read as dates.",)
         return _count_unread(ReadColumn(draft.name, "date", days, draft.cells, notes=notes))
     decimals = max((-int(value.as_tuple().exponent) for value in numbers), default=0)
     return _count_unread(ReadColumn(draft.name, "number", values, draft.cells, units.pop(), max(0, decimals)))

@@ -216,7 +216,7 @@ def _cut_page_lines(body: Sequence[Row], head: set[tuple[str, ...]]) -> list[Row
 def surplus_note(numbers: Sequence[int]) -> str:
     """Say which rows have more cells than there are columns."""
     shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-    return f"Rows with more cells than columns: {len(numbers)} (row {shown}). The surplus cells are left out."
+    return f"Rows with more cells than columns: {len(numbers)} (row {shown}). The extra cells are left out."
 
 
 def _width(head: Sequence[Sequence[Cell]], body: Sequence[Row]) -> int:
@@ -494,7 +494,7 @@ def _name_columns(
     return _unique([index[at] or name for at, name in enumerate(joined)], notes), units
 
 
-NAME_TOO_FEW: Final = "The header has a name too few, and the file does not say which column lacks it."
+NAME_TOO_FEW: Final = "The header has one name too few. The file does not say which column has no name."
 
 
 def _has_name_too_few(head: Sequence[Cell], body: Sequence[Row]) -> bool:
@@ -529,7 +529,7 @@ def _unique(names: Sequence[str], notes: list[str]) -> list[str]:
     times = Counter(map(str.casefold, given))
     for name in dict.fromkeys(base.casefold() for base in given if times[base.casefold()] > 1):
         shown = next(base for base in given if base.casefold() == name)
-        notes.append(f"{times[name]} columns are called {shown!r}. They are numbered here.")
+        notes.append(f"{times[name]} columns have the name {shown!r}. They are numbered here.")
     made: list[str] = []
     taken = {name for name, count in times.items() if count == 1}
     for base in given:

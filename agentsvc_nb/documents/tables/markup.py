@@ -1,4 +1,4 @@
-"""Read the tables of HTML, Word and Markdown. All of them become HTML, whose cells one walk lays out."""
+"""Read the tables of HTML, Word and Markdown. All formats become HTML, and one function places the cells."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ COLUMNS_MAX: Final = 1_000
 TABLES_MAX: Final = 100
 NOTES_MAX: Final = 50
 UNREAD_SHOWN: Final = 5
-MORE_TABLES: Final = f"The file has more tables than the {TABLES_MAX} that are read."
+MORE_TABLES: Final = f"The file has more than {TABLES_MAX} tables. The others are not read."
 
 Kind = Literal["text", "number", "date", "datetime", "time", "boolean"]
 Value = str | Decimal | date | datetime | time | bool | None

@@ -54,7 +54,7 @@ class TableProfile:
     """A table: its name in SQL, the path that people see, and the sheet if the file has several.
 
     Its column names are unique, even in lower case. `notes` are sentences on how it was read. `form` tells how a
-    program must read the file, if it is not a usual CSV. `doubt` says why it is open which rows count.
+    program must read the file, if it is not a usual CSV. `doubt` says why it is uncertain which rows count.
     """
 
     name: str

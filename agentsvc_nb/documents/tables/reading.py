@@ -261,10 +261,11 @@ def read_layout(layout: TableLayout, sheet: Sheet, whole: bool = True) -> ReadTa
     rows, filled = fill_group_labels(rows, columns)
     if filled:
         columns = read_columns(names, _transpose(rows, len(names)), hints)
-        notes.append(f"{names[0]}: {filled} empty cells have the label above them, which heads their group.")
+        notes.append(f"{names[0]}: {filled} empty cells belong to the group label above them.")
     elif repeats_unclearly(rows, columns):
         doubt = (
-            "Most cells are empty. Do they have the label above them? The file does not say, so they count as empty."
+            "Most cells are empty. Do they belong to the label above them? The file does not say, so they "
+            "count as empty."
         )
         columns[0] = replace(columns[0], doubt=doubt, notes=(*columns[0].notes, doubt))
     total_rows = tuple(layout.rows[at].number for at in sorted(totals.totals))
@@ -319,7 +320,7 @@ def _hidden_sentence(rows: Sequence[Row], sheet: Sheet) -> str:
     hidden = sum(row.number in sheet.hidden_rows for row in rows)
     if not hidden:
         return ""
-    return f"A filter hides {hidden:,} of the {len(rows):,} rows. All rows count here: remove the filter, or the rows."
+    return f"A filter hides {hidden:,} of the {len(rows):,} rows, but all rows count. Delete rows to leave them out."
 
 
 def _transpose(rows: Sequence[Row], width: int) -> list[Sequence[Cell]]:
@@ -357,5 +358,5 @@ def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) ->
     notes += [
         f"Row {numbers[at]} left out: it is called a total, but the rows do not add up to it." for at in found.unproven
     ]
-    notes += [f"Row {numbers[at]} is called a total, but adds nothing up, so it counts." for at in found.kept[:5]]
+    notes += [f"Row {numbers[at]} is called a total, but sums no other rows, so it counts." for at in found.kept[:5]]
     return notes

@@ -135,7 +135,7 @@ def _period(day: date, by: str) -> str:
 def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
     """Return the number with the column's decimals.
 
-    A quotient has up to two more, or enough to show three digits, but no zeros at its end.
+    A quotient gets up to two more decimals, or enough for three significant digits, without trailing zeros.
     """
     with localcontext(prec=_PRECISION, rounding=ROUND_HALF_UP):
         least = column.decimals

@@ -45,7 +45,7 @@ _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
 """Above these odds, a row without a total word is a sum and not a coincidence."""
 _CERTAIN: Final = 1_000
-"""The odds from which matching numbers are not chance, whatever else contradicts a total."""
+"""Above these odds, matching numbers are not a coincidence, even if other signs contradict a total."""
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], f
 def called_sentence(count: int) -> str:
     """Say how many rows are called totals and were not checked."""
     called, were = ("1 row is called a total", "was") if count == 1 else (f"{count:,} rows are called totals", "were")
-    return f"{called}, and {were} not checked in a file of this size."
+    return f"{called}, and {were} not checked, because the file is large."
 
 
 def decide_in_runs(

@@ -303,10 +303,10 @@ def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnRead
         shown = _to_decimal(Amount(example), mark, scaled=False)
         doubt = f"Is {example} a decimal number? No cell decides; read as {shown}."
     elif is_serial_date(name, [value for value in values.values() if isinstance(value, Decimal)]):
-        doubt = "Are the numbers dates, counted in days as spreadsheets do? No cell decides; read as numbers."
+        doubt = "Are the numbers dates, counted in days as in a spreadsheet? No cell decides; read as numbers."
     notes += [doubt] if doubt else []
     if marked := next((text for text in amounts if _FOOTNOTE.search(text.strip())), ""):
-        notes.append(f"Marks of footnotes are left out of the numbers, as in {marked.strip()}.")
+        notes.append(f"Footnote marks are left out of the numbers, as in {marked.strip()}.")
     seen = mark if any("." in one or "," in one for one in digits) else ""
     decided = sure or not any("." in one or "," in one for one in digits)
     return ColumnReading("number", values, unit.name, decimals, seen, sure=decided, notes=tuple(notes), doubt=doubt)
@@ -661,12 +661,12 @@ def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: 
         if (day := _to_date(one, bool(day_first))) is not None:
             values[text] = _moment(day, one.clock, len(zones) > 1) if with_clock else day
     if any(one.short_year and not one.month_only for one in written.values()):
-        notes.append(f"Years of two digits are read as 19{_CENTURY} to 20{_CENTURY - 1}.")
+        notes.append(f"Two-digit years are read as 19{_CENTURY} to 20{_CENTURY - 1}.")
     unit = "month" if all(one.month_only for one in written.values()) else ""
     if with_clock and zones != {None}:
         unit = _offset(zones.pop()) if len(zones) == 1 else "UTC"
         if len(zones) > 1:
-            notes.append("The times have different offsets. They are given in UTC.")
+            notes.append("The times have different UTC offsets. They are given in UTC.")
     undecided = bool(example) and not firsts and not seconds
     return ColumnReading(
         "datetime" if with_clock else "date", values, unit, day_first=day_first, sure=not undecided,

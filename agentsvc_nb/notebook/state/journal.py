@@ -195,7 +195,7 @@ class Journal:
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
     def attached(self, run_id: str, sha256: str) -> None:
-        """Record a file that a run later put among its chat's uploads, so that it counts as this run's."""
+        """Record a file that a run later added to its chat's uploads, so that it counts as an upload of this run."""
         self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
 
     def put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:

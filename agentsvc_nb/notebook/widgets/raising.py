@@ -18,7 +18,7 @@ Raise = Callable[[str, float], object]
 
 
 class LimitCard:
-    """Show the part `near` while the run is near its limit. Any thread may handle clicks."""
+    """Show the card's part `near` while the run is near its limit. Any thread may handle clicks."""
 
     def __init__(self, front: Front, raise_limit: Raise) -> None:
         self._front = front

@@ -144,7 +144,7 @@ def check_scopes(scopes: Sequence[str]) -> None:
     """Raise `invalid_scope` for an unknown scope. Unknown scopes are never ignored (docs/api/accounts.md "Scopes")."""
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown:
-        raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}: use {', '.join(SCOPES)}.")
+        raise ApiError("invalid_scope", f"Unknown scope {unknown[0]!r}. Valid scopes: {', '.join(SCOPES)}.")
 
 
 def find_key(tx: Tx, secret: str, shared_secret: str | None = None) -> tuple[KeyRecord, AccountRecord]:
@@ -177,7 +177,7 @@ def change_key(tx: Tx, text: str, change: Literal["suspend", "resume", "revoke"]
         raise ApiError("key_not_found", f"No key has the id, name or prefix {text!r}.")
     if len(found) > 1:
         ids = ", ".join(key.id for key in found)
-        raise ApiError("key_not_found", f"{len(found)} keys are called {text!r}: give one of {ids}.")
+        raise ApiError("key_not_found", f"{len(found)} keys have the name {text!r}: use one of the ids {ids}.")
     (key,) = found
     if change == "revoke":
         account_records.revoke_key(tx, key.id, now)

@@ -59,7 +59,7 @@ def reply(tx: Tx, report: str, text: str, now: int) -> FeedbackRecord:
     Raises `invalid_feedback` for an empty reply or a malformed id, and `feedback_not_found`.
     """
     if not text.strip():
-        raise ApiError("invalid_feedback", "The reply is empty: write one.")
+        raise ApiError("invalid_feedback", "The reply is empty. Write a text.")
     return feedback_records.reply(tx, _known(tx, report).id, text.strip(), now) or _known(tx, report)
 
 
@@ -70,7 +70,7 @@ def close(tx: Tx, report: str) -> FeedbackRecord:
 
 def _known(tx: Tx, report: str) -> FeedbackRecord:
     if not ids.is_feedback(report):
-        raise ApiError("invalid_feedback", f"{report[:80]!r} is not the id of a report: `fb_...`.")
+        raise ApiError("invalid_feedback", f"{report[:80]!r} is not a valid report id (`fb_...`).")
     record = feedback_records.get(tx, report)
     if record is None:
         raise ApiError("feedback_not_found", f"There is no report {report}.")

@@ -23,8 +23,8 @@ PER_USE: Final = {"picture": CENT, "web_search": CENT}
 """The price of one use in micro-cents, by kind. The wallet or the plan pays it; no key's budget counts it."""
 
 _HIGHER: Final = (
-    "Resume the run to go on from here: it may cost as much again, or the `max_cents` that you name. A start on a "
-    f"hosted model that names none may cost {HOSTED_RUN_CENTS} cents."
+    "Resume the run to continue. It may then cost the same amount again, or the `max_cents` that you "
+    f"set. Without `max_cents`, a run on a hosted model may cost {HOSTED_RUN_CENTS} cents."
 )
 _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 
@@ -209,8 +209,8 @@ def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> Non
     """
     if max_microcents is None or (spent < max_microcents and spent + next_call <= max_microcents):
         return
-    told = f"The run may cost {max_microcents / CENT:,.2f} cents and has come to {spent / CENT:,.2f}"
-    told += f"; its next call may cost {next_call / CENT:,.2f}." if next_call else "."
+    told = f"The run may cost {max_microcents / CENT:,.2f} cents and has cost {spent / CENT:,.2f} so far"
+    told += f". Its next call may cost {next_call / CENT:,.2f}." if next_call else "."
     raise WorkFailure(LIMIT_REACHED, f"{told} {_HIGHER}")
 
 
@@ -285,8 +285,11 @@ def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
         "held_cents": today.held / CENT,
         "resets_at": rfc3339(today.ends_at),
     }
-    said = f"The account may cost {limit} cents a day. Today {billed} were billed, and active work holds {held}."
-    how = f"Raise `{variable('day_cents')}` of the service and start it again, or wait until {facts['resets_at']}."
+    said = (
+        f"The account may cost {limit} cents a day. The service billed {billed} cents today and reserved "
+        f"{held} for active work."
+    )
+    how = f"Raise `{variable('day_cents')}` and restart the service, or wait until {facts['resets_at']}."
     raise ApiError("day_budget_exhausted", f"{said} {how}", day_budget=facts)
 
 
@@ -298,7 +301,7 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
     billed = usage_records.tokens_of_key(tx, bill.account, bill.key_id, bill.pool, utc_month(now))
     held = usage_records.tokens_held_of_key(tx, bill.account, bill.key_id, bill.pool)
     if billed + held >= budget_cents * CENT:
-        room = "What the key's active runs and jobs hold leaves no room in its monthly budget."
+        room = "The key's active runs and jobs have reserved the rest of its monthly budget."
         facts = {
             "budget_cents": budget_cents,
             "billed_cents": whole_cents(billed),

@@ -53,7 +53,7 @@ async def feedback_send(context: RequestContext) -> Response:
     given = await bodies.checked(context, NewFeedback, await bodies.read_object(context), "invalid_feedback")
     record = await feedback.send(context.use_case, context.key.account, given)
     where = ROUTES["feedback.get"].url(id=record.id)
-    guidance = f"Thank you. A reply will stand in the report: GET {where}."
+    guidance = f"Thank you. You will find the reply in the report: GET {where}."
     return answer(FeedbackReceipt(id=record.id, guidance=guidance), 201)
 
 

@@ -17,7 +17,7 @@ Pool = Literal["wallet", "plan"]
 
 
 TOKENS_MAX: Final = 10**12
-"""The most tokens that the service counts for a run or job.
+"""The maximum number of tokens that the service counts for a run or job.
 
 A model may report any number, and the sum must fit the database's integers. `MICROCENTS_MAX` limits the cost for the
 same reason.
@@ -127,7 +127,7 @@ def tokens_held_of_key(tx: Tx, account: str, key_id: str, pool: Pool) -> int:
 
 
 def begin_direct_call(tx: Tx, payer: Payer, call_id: str, microcents: int, process: str | None) -> None:
-    """Hold what a direct call may cost, until `end_direct_call`.
+    """Reserve the maximum cost of a direct call until `end_direct_call`.
 
     `process` is the process that makes the call, if several share the database.
     """

@@ -84,10 +84,10 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
     """
     folder = _folder(settings)
     if file.exists():
-        raise BackupError(f"{file} exists already: name another file.")
+        raise BackupError(f"{file} already exists: choose another file name.")
     with contextlib.ExitStack() as stack:
         if not stack.enter_context(folder.hold_blobs(LOCK_SECONDS)):
-            raise BackupError(f"Another backup of {folder.path} is being made: wait for it.")
+            raise BackupError(f"Another backup of {folder.path} is in progress: wait until it has ended.")
         made = tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".agentsvc-backup-")
         scratch = Path(stack.enter_context(made))
         archive = scratch / "backup.tar"
@@ -126,12 +126,12 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
     try:
         sqlite.copy(folder.database, copy)
         if damage := sqlite.damage(copy):
-            raise BackupError(f"The database {folder.database} is damaged ({damage}); nothing was written.")
+            raise BackupError(f"The database {folder.database} is damaged ({damage}). Nothing was written.")
         return SqliteDatabase(copy).open()
     except sqlite3.DatabaseError as error:
         why = disk_fault(error) or error
         raise BackupError(
-            f"The database {folder.database} can't be copied to {scratch} ({why}); nothing was written."
+            f"The database {folder.database} can't be copied to {scratch} ({why}). Nothing was written."
         ) from None
 
 
@@ -148,8 +148,8 @@ def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
     if found.schema != found.newest:
         database.close()
         raise BackupError(
-            f"The database has schema {found.schema}, and this version knows {found.newest}: back it up with the "
-            "version that serves it, or run `agentsvc migrate` before."
+            f"The database has schema {found.schema}, but this version needs {found.newest}: make the backup "
+            "with the version that serves the database, or run `agentsvc migrate` first."
         )
     return database
 
@@ -192,13 +192,13 @@ def secret_of(file: Path) -> str:
     """Return the secret with which the backup's keys are hashed, for AGENTSVC_SECRET. Raises `BackupError`."""
     secret = CheckedArchive(file, lambda done, total: None).manifest.own_secret
     if secret is None:
-        raise BackupError("The backup has no secret: its keys, if it has any, are hashed with an AGENTSVC_SECRET.")
+        raise BackupError("The backup contains no secret. Its API keys, if any, are hashed with an AGENTSVC_SECRET.")
     return secret
 
 
 def _check_no_database(folder: DataFolder) -> None:
     if not folder.address and folder.has_database():
-        raise BackupError(f"There is a service in {folder.path} already: name another folder with --data.")
+        raise BackupError(f"{folder.path} already has a service: choose another folder with --data.")
 
 
 def _into_folder(
@@ -232,15 +232,15 @@ def _into_postgres(
     schema, newest = archive.manifest.schema_version, len(migrations.steps())
     if schema < newest:
         raise BackupError(
-            f"The backup has schema {schema}, and PostgreSQL takes {newest}: restore it into a data folder, back that "
-            "up, and restore that."
+            f"The backup has schema {schema}, but PostgreSQL needs {newest}: restore it into a data folder, "
+            "back up that folder, and restore the new backup."
         )
 
     def store(tx: Tx) -> None:
         tx.run("SET LOCAL idle_in_transaction_session_timeout = 0")  # while contents are stored
         for table in archive.manifest.tables:
             if tx.one(f"SELECT 1 AS found FROM {table} LIMIT 1"):
-                raise BackupError("The database of AGENTSVC_DATABASE is in use: name an empty one.")
+                raise BackupError("The database of AGENTSVC_DATABASE is not empty: choose an empty one.")
         _store_secret(tx, archive.manifest, settings)
         archive.copy_rows(tx, progress)
         _index_texts(tx, database.index)
@@ -251,7 +251,8 @@ def _into_postgres(
             database.write_now(store)
         except CommitLost:
             raise BackupError(
-                "The database was lost at the last moment: `agentsvc doctor` says whether the backup is in it."
+                "The connection to the database was lost at the end of the restore. `agentsvc doctor` shows "
+                "whether the backup was restored."
             ) from None
 
 
@@ -264,8 +265,8 @@ def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
         if shared is None or own not in (None, shared) or not accounts.check_shared_secret(tx, shared):
             how = " (`agentsvc restore FILE --secret` prints it)" if own else ""
             raise BackupError(
-                "AGENTSVC_SECRET has to be the secret with which the backup's keys are hashed, or they would all be "
-                f"unknown: set it to that{how}."
+                "AGENTSVC_SECRET must be the secret with which the backup's API keys are hashed. Otherwise no key "
+                f"would work. Set it to that secret{how}."
             )
         own = own or shared
     if settings.database is None and own is not None:
@@ -307,7 +308,7 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
             blob = blobs.create()
             shutil.copyfileobj(content, blob)
             if blob.sha256 != sha256:
-                raise BackupError("The backup was altered while it was restored.")
+                raise BackupError("The backup changed during the restore.")
             pending.append(blob)
             if len(pending) == CONTENTS_AT_ONCE:
                 await asyncio.gather(*(blob.stored() for blob in pending))
@@ -328,7 +329,7 @@ async def _claimed(address: str, blobs: Blobs) -> AsyncIterator[None]:
         await bucket.find(_UNFINISHED)
     except FileNotFoundError:
         if await blobs.names():
-            raise BackupError(f"{address} is in use: name an unused prefix in AGENTSVC_BLOBS.") from None
+            raise BackupError(f"{address} is in use: choose an unused prefix in AGENTSVC_BLOBS.") from None
     await bucket.create(_UNFINISHED, b"agentsvc restore\n")
     yield
     await bucket.delete(_UNFINISHED)

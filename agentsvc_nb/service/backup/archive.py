@@ -6,7 +6,7 @@
     contents/SHA256           the content of a file
     end.json                  counts, and one hash of all members before the contents
 
-An archive without its last member is not whole. It is the same for a database of SQLite and of PostgreSQL.
+An archive without its last member is incomplete. The format is the same for SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -189,20 +189,20 @@ class CheckedArchive:
         try:
             self.end = self._check(self._members(progress))
         except (tarfile.TarError, EOFError) as error:
-            raise BackupError(f"{file} is no backup, or is not whole ({error}).") from None
+            raise BackupError(f"{file} is not a backup, or is incomplete ({error}).") from None
 
     def _check(self, members: Iterator[tuple[str, IO[bytes]]]) -> End:
         rows, contents, digest, end = 0, set[str](), hashlib.sha256(), None
         name, content = next(members, ("", io.BytesIO()))
         if name != MANIFEST:
-            raise BackupError(f"{self._file} is no backup of agentsvc: it does not begin with a manifest.")
+            raise BackupError(f"{self._file} is not a backup of agentsvc: its manifest is missing.")
         digest.update(text := content.read(JSON_BYTES))
         self.manifest = _read_manifest(text)
         self._tables = _known_tables(self.manifest)
         for name, content in members:
             match name.split("/"):
                 case _ if end is not None:
-                    raise BackupError(f"The backup holds {name!r} after its end.")
+                    raise BackupError(f"The backup contains {name!r} after its end.")
                 case ["mcp.json"]:
                     digest.update(text := content.read(JSON_BYTES))
                     self.servers = _read_servers(text)
@@ -210,16 +210,16 @@ class CheckedArchive:
                     rows += sum(1 for _ in self._rows(table, content, digest.update))
                 case ["contents", sha256] if _HASH.fullmatch(sha256):
                     if _hash_of(content) != sha256:
-                        raise BackupError(f"The backup is damaged: the content {sha256} has another hash.")
+                        raise BackupError(f"The backup is damaged: the content {sha256} does not match its hash.")
                     contents.add(sha256)
                 case ["end.json"]:
                     end = _read(End, content.read(JSON_BYTES))
                 case _:
-                    raise BackupError(f"The backup holds {name!r}, which no backup of agentsvc does.")
+                    raise BackupError(f"The backup contains {name!r}, which does not belong to a backup of agentsvc.")
         if end is None or end.contents != len(contents):
-            raise BackupError("The backup is not whole: its end is missing, or some of its contents.")
+            raise BackupError("The backup is incomplete: its end or some contents of files are missing.")
         if (end.rows, end.sha256) != (rows, digest.hexdigest()):
-            raise BackupError("The backup is damaged: its rows are other ones than were written.")
+            raise BackupError("The backup is damaged: its rows do not match their hash.")
         return end
 
     def copy_rows(self, tx: Tx, progress: Progress) -> None:
@@ -238,7 +238,7 @@ class CheckedArchive:
             try:
                 tx.copy_in(table, [column.name for column in self._tables[table]], map(itemgetter(1), found))
             except ValueError as error:
-                raise BackupError(f"The backup is damaged: it has {error}.") from None
+                raise BackupError(f"The backup is damaged: it contains {error}.") from None
 
     def contents(self, progress: Progress) -> Iterator[tuple[str, IO[bytes]]]:
         """Yield the hash of each content, and the content."""
@@ -255,7 +255,7 @@ class CheckedArchive:
                 is_plain = member.isreg() and not member.issparse() and member.size >= 0 and member.offset > place
                 content = tar.extractfile(member) if is_plain else None
                 if content is None:
-                    raise BackupError(f"The backup holds {member.name!r}, which is no plain file.")
+                    raise BackupError(f"The backup contains {member.name!r}, which is not a regular file.")
                 yield member.name, content
                 place = member.offset
                 tar.members.clear()  # type: ignore[attr-defined]  # it would keep all of them in memory
@@ -301,7 +301,9 @@ def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
     """
     schema, newest = manifest.schema_version, len(migrations.steps())
     if schema > newest:
-        raise BackupError(f"The backup has schema {schema}, and this version knows {newest}: upgrade agentsvc-nb.")
+        raise BackupError(
+            f"The backup has schema {schema}, but this version supports schemas up to {newest}: upgrade agentsvc-nb."
+        )
     known = {table: {column.name: column for column in columns} for table, columns in tables_of(schema).items()}
     for table, names in manifest.tables.items():
         if sorted(names) != sorted(known.get(table, ())):
@@ -312,7 +314,9 @@ def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
 def _read_manifest(text: bytes) -> Manifest:
     with contextlib.suppress(AttributeError, ValueError):
         if isinstance(found := read_json(text).get("format"), int) and found != FORMAT:
-            raise BackupError(f"The backup has format {found}, and this version reads {FORMAT}: use another version.")
+            raise BackupError(
+                f"The backup has format {found}, but this version reads only {FORMAT}: use another version."
+            )
     return _read(Manifest, text)
 
 

@@ -42,7 +42,10 @@ async def update(context: UseCaseContext, account: str, project: str, change: Pr
                 skill_records.put(tx, project, given)
         found = skill_records.of_project(tx, project)
         if changes and len(found) > SKILLS_MAX:
-            raise ApiError("invalid_skill", f"The project would have {len(found)} skills; {SKILLS_MAX} are allowed.")
+            raise ApiError(
+                "invalid_skill",
+                f"The project would have {len(found)} skills, but must not have more than {SKILLS_MAX}.",
+            )
         return record.public(found)
 
     return await context.write(use)
@@ -55,7 +58,7 @@ def checked(given: Mapping[str, Mapping[str, str]]) -> dict[str, Skill | None]:
         for folder, files in given.items():
             name = skill_name(folder)
             if name in found:
-                raise SkillError(f"Two skills are called {name!r}.")
+                raise SkillError(f"Two skills have the name {name!r}.")
             found[name] = skill(folder, files) if files else None
     except SkillError as error:
         raise ApiError("invalid_skill", str(error), field="skills") from None

@@ -40,8 +40,8 @@ COPIED_CHARS: Final = 20_000
 """The text of a copied file is indexed in the background if it is longer than this."""
 _UPLOADED = Author("upload")
 _PROTECTED: Final = (
-    "{path} holds the user's rules for agents, and only the user can change it: nothing was written. Say in the answer "
-    "what to change, or write to another file."
+    "{path} contains the user's rules for agents, and only the user can change it. Nothing was written. "
+    "Describe the change in the answer, or write to another file."
 )
 
 
@@ -91,7 +91,9 @@ async def find_staged(context: UseCaseContext, account: str, upload_ids: Sequenc
 def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
     record = file_records.staged(tx, upload_id, account, now)
     if record is None:
-        raise ApiError("upload_not_found", f"No staged upload {upload_id!r}; it may have expired.")
+        raise ApiError(
+            "upload_not_found", f"There is no staged upload {upload_id!r}. It may have expired: upload the file again."
+        )
     return record
 
 
@@ -147,7 +149,10 @@ def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: i
         if not (search_query.is_scratch(file.path) or file.path.startswith("logs/"))
     ]
     if len(copied) > FILES_FROM_MAX:
-        why = f"The chat of `files_from` has {len(copied):,} files; a new chat begins with {FILES_FROM_MAX} at most."
+        why = (
+            f"The chat of `files_from` has {len(copied):,} files, but a new chat can start with at most "
+            f"{FILES_FROM_MAX}."
+        )
         raise ApiError("too_many_attachments", why, field="files_from")
     for file in copied:
         text = index.text(tx, source, file.path)
@@ -288,7 +293,7 @@ def _file_of(tx: Tx, account: str, chat: str, path: str) -> FileRecord:
     chats.of_account(tx, chat, account)
     record = file_records.get(tx, chat, path)
     if record is None:
-        raise ApiError("file_not_found", f"No file {path!r} in this chat.")
+        raise ApiError("file_not_found", f"This chat has no file {path!r}.")
     return record
 
 
@@ -296,7 +301,7 @@ def _versions_of(tx: Tx, account: str, chat: str, path: str) -> list[FileRecord]
     chats.of_account(tx, chat, account)
     found = file_records.versions(tx, chat, path)
     if not found:
-        raise ApiError("file_not_found", f"No file {path!r} in this chat.")
+        raise ApiError("file_not_found", f"This chat has no file {path!r}.")
     return found
 
 

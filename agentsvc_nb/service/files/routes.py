@@ -37,12 +37,12 @@ async def _received(context: RequestContext, where: chats.ChatSelector) -> Multi
     Raises `invalid_multipart`, `file_too_large`, `too_many_files`, and what `chats.check_into` raises.
     """
     if not is_multipart(context.request):
-        raise ApiError("invalid_multipart", "Send the files as multipart/form-data, field `files`.")
+        raise ApiError("invalid_multipart", "Send the files as multipart/form-data, in the field `files`.")
     rules = Rules("file_too_large", "too_many_files", context.services.settings.max_file_bytes)
     form = await read_form(context.request, context.services.blobs, rules)
     try:
         if not form.files:
-            raise ApiError("invalid_multipart", "The upload holds no file; send them in the field `files`.")
+            raise ApiError("invalid_multipart", "The request contains no file. Send files in the field `files`.")
         await chats.check_into(context.use_case, context.key.account, where)
         # Keep the blobs last, when no check can fail any more: `discard` removes only blobs that are not kept.
         await form.keep()

@@ -50,7 +50,7 @@ class Access:
         except ApiError as error:
             return error
         except Exception:  # the database is busy or closed: the next check decides
-            log.warning("a credential could not be looked at", exc_info=True)
+            log.warning("a credential could not be checked", exc_info=True)
         return None
 
     async def check(self, request: Request) -> None:
@@ -67,7 +67,11 @@ def authenticated(request: Request, credential: Credential, account: str, caller
     """
     state = request.scope["state"]
     if state["open_requests"][account] >= ACCOUNT_REQUESTS_MAX:
-        raise ApiError("brain_unavailable", f"Over {ACCOUNT_REQUESTS_MAX:,} requests of this account are open.")
+        raise ApiError(
+            "brain_unavailable",
+            f"The account has over {ACCOUNT_REQUESTS_MAX:,} open requests. Wait until some of them end, then "
+            "send this one again.",
+        )
     state["open_requests"][account] += 1
     state.update(credential=credential, account=account, caller=caller)
 
@@ -131,7 +135,9 @@ async def require_session(request: Request, names: OwnNames, use_case: UseCaseCo
         raise ApiError("foreign_origin")
     found = await _session(request, use_case)
     if found is None:
-        raise ApiError("unauthorized", "This needs a signed-in browser, not a key: `agentsvc sign-in` prints the link.")
+        raise ApiError(
+            "unauthorized", "This route needs a signed-in browser, not an API key. `agentsvc sign-in` prints the link."
+        )
     secret = request.cookies[_cookie_name(request)]
     authenticated(request, Credential("session", secret), found.account, f"session_{found.digest[:12]}")
     return found

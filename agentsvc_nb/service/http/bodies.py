@@ -75,7 +75,9 @@ def chat_of_query(context: RequestContext) -> ChatSelector:
     query = context.request.query_params
     if not any(query.get(name) for name in ("chat", "project", "session")):
         raise ApiError(
-            "invalid_query", "Give the job's `chat`, or the `project` and `session` of its submit.", param="chat"
+            "invalid_query",
+            "Send the job's `chat`, or the `project` and `session` with which it was submitted.",
+            param="chat",
         )
     return ChatSelector(query.get("chat") or None, query.get("project") or None, query.get("session") or None)
 
@@ -84,7 +86,7 @@ def idempotency_key(context: RequestContext) -> str | None:
     """Return the Idempotency-Key header, or None without one. Raises `invalid_idempotency_key`."""
     values = context.request.headers.getlist("idempotency-key")
     if len(values) > 1:
-        raise ApiError("invalid_idempotency_key", "Send one Idempotency-Key.")
+        raise ApiError("invalid_idempotency_key", "Send only one `Idempotency-Key` header.")
     if values and not ids.is_idempotency_key(values[0]):
         raise ApiError("invalid_idempotency_key")
     return values[0] if values else None
@@ -95,7 +97,7 @@ def nonce(context: RequestContext) -> str | None:
     value = context.request.query_params.get("nonce")
     if value is not None and not proof.is_nonce(value):
         rule = f"{NONCE_MIN_CHARS} to {NONCE_MAX_CHARS} letters, digits, `_` or `-`"
-        raise ApiError("invalid_query", f"'nonce' must be {rule}.", param="nonce")
+        raise ApiError("invalid_query", f"`nonce` must be {rule}.", param="nonce")
     return value
 
 
@@ -149,7 +151,8 @@ async def read_object(
     `parse_object` raises.
     """
     too_large = too_large or ApiError(
-        "attachment_too_large", f"The JSON body may have {most:,} bytes here; send files as multipart."
+        "attachment_too_large",
+        f"The JSON body must not exceed {most:,} bytes on this route. Send files as multipart/form-data.",
     )
     declared = _declared_bytes(context)
     if declared > most:  # before reading any of it
@@ -184,12 +187,12 @@ async def read_form_fields(request: Request) -> dict[str, str]:
     async for chunk in request.stream():
         received += chunk
         if len(received) > FORM_MAX_BYTES:
-            raise ApiError("attachment_too_large", "The form holds too much: shorten what you wrote.")
+            raise ApiError("attachment_too_large", "The form is too large. Shorten your text.")
     try:
         # Raises `ValueError` for too many fields or invalid UTF-8.
         pairs = parse_qsl(received.decode(), max_num_fields=_FORM_FIELDS_MAX)
     except ValueError:
-        raise ApiError("invalid_query", "The form can't be read: send it from the page.") from None
+        raise ApiError("invalid_query", "The service could not read the form. Send it from its page.") from None
     return {name: value.strip() for name, value in pairs if value.strip()}
 
 
@@ -251,7 +254,7 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelect
     check_where(given, new_allowed=new_allowed)
     session = given.session
     if session is not None and not (isinstance(session, str) and 0 < len(session) <= SESSION_CHARS):
-        raise ApiError("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters.")
+        raise ApiError("invalid_json", f"`session` must be a string of 1 to {SESSION_CHARS} characters.")
     return given
 
 
@@ -263,7 +266,7 @@ def new_key(document: Document) -> NewKey:
     accounts.check_terms(document.get("developerTermsAccepted"), document.get("developerTermsVersion"))
     scopes = document.get("scopes", [])
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
-        raise ApiError("invalid_scope", "`scopes` must be a list of names.")
+        raise ApiError("invalid_scope", "`scopes` must be a list of scope names.")
     accounts.check_scopes(scopes)
     return check(NewKey, document, "invalid_json")
 

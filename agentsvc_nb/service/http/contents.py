@@ -32,7 +32,7 @@ class ContentResponse(GeneratorResponse):
         try:
             await super().__call__(scope, receive, send)
         except (BlobsUnavailable, FileNotFoundError) as error:
-            log.warning("a download broke off: %s", error, extra=fields(request=scope["state"]["request_id"]))
+            log.warning("a download was cut off: %s", error, extra=fields(request=scope["state"]["request_id"]))
 
 
 async def response(
@@ -101,7 +101,11 @@ async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> 
     try:
         begun = await blobs.read(sha256, *first)
     except FileNotFoundError:
-        raise ApiError("internal_error", "The content is missing from the store, or was altered there.") from None
+        raise ApiError(
+            "internal_error",
+            "The file's content is missing from the store, or was altered there. The operator can restore it "
+            "from a backup.",
+        ) from None
     return _joined(blobs, sha256, parts, begun)
 
 

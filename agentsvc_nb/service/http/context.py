@@ -27,7 +27,7 @@ from agentsvc_nb.tools.port import Tool
 from agentsvc_nb.wire.resources import CreatedKey
 
 LARGE_BODIES: Final = 4
-"""The most large bodies in memory at a time."""
+"""The maximum number of large bodies in memory at a time."""
 
 
 @dataclass(frozen=True)

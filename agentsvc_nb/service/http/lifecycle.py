@@ -117,7 +117,9 @@ def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
     if size > HEAD_BYTES:
         return ApiError("headers_too_large")
     if len(hosts) > 1 or (not hosts and scope["http_version"] == "1.1"):
-        return ApiError("invalid_query", "Send one `Host`, with the name that you connect to.")
+        return ApiError(
+            "invalid_query", "The request must have exactly one `Host` header, with the name to which you connect."
+        )
     return None if names.has_host(hosts[0] if hosts else None) else ApiError("foreign_host")
 
 
@@ -203,7 +205,7 @@ class _Exchange:
                         async with asyncio.timeout(CHECK_SECONDS):  # a client that reads nothing would block this
                             await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
             elif self.status is None:  # the service stops and no longer waits for this request
-                answer = refusal(ApiError("brain_unavailable", "The service was stopped during the request."))
+                answer = refusal(ApiError("brain_unavailable", "The service stopped during the request."))
                 answer.headers["Connection"] = "close"
                 await answer({"type": "http"}, self.receive, self.send)
             else:
@@ -224,9 +226,13 @@ class _Exchange:
             self._break_off("the client does not read it")
         elif self.status is None and self._last_sign + seconds - self._arrears <= now:
             if self._awaiting_body:
-                self.end(ApiError("request_timeout", f"The body stood still for {seconds:g} seconds, or nearly so."))
+                self.end(
+                    ApiError(
+                        "request_timeout", f"The service received almost no part of the body for {seconds:g} seconds."
+                    )
+                )
             else:
-                self.end(ApiError("gateway_timeout", f"No answer within {seconds:g} seconds."))
+                self.end(ApiError("gateway_timeout", f"The service sent no answer within {seconds:g} seconds."))
 
     def end(self, error: ApiError) -> None:
         """Answer with `error`, or cut off an answer that has begun.
@@ -244,7 +250,7 @@ class _Exchange:
 
     def _break_off(self, why: str) -> None:
         if not self._cut:
-            log.info("an answer broke off: %s", why, extra=fields(request=self._request_id))
+            log.info("an answer was cut off: %s", why, extra=fields(request=self._request_id))
             self._cut = True
             self.task.cancel()
 

@@ -32,14 +32,17 @@ RUNS: Final = Metric("agentsvc_runs", "gauge", "Active runs by status.", ("statu
 JOBS: Final = Metric("agentsvc_jobs", "gauge", "Active jobs of tools by status.", ("status",))
 QUEUE_DEPTH: Final = Metric("agentsvc_queue_depth", "gauge", "Runs and jobs that wait for a worker.", ("work",))
 QUEUE_OLDEST: Final = Metric(
-    "agentsvc_queue_oldest_seconds", "gauge", "How long the oldest of them has waited; 0 without any.", ("work",)
+    "agentsvc_queue_oldest_seconds",
+    "gauge",
+    "How long the oldest waiting run or job has waited. 0 if none waits.",
+    ("work",),
 )
-APPROVALS: Final = Metric("agentsvc_approvals_waiting", "gauge", "Tool calls that wait for somebody's approval.")
-WORKERS: Final = Metric("agentsvc_workers", "gauge", "Processes that execute runs; 0: what is accepted waits.")
-FOLLOWERS: Final = Metric("agentsvc_stream_followers", "gauge", "Open streams of events.")
-DATABASE: Final = Metric("agentsvc_database_bytes", "gauge", "The size of the database.")
-DISK_SIZE: Final = Metric("agentsvc_disk_size_bytes", "gauge", "The disk that the data folder is on.")
-DISK_FREE: Final = Metric("agentsvc_disk_free_bytes", "gauge", "What is free of it for the service.")
+APPROVALS: Final = Metric("agentsvc_approvals_waiting", "gauge", "Tool calls that wait for a person's approval.")
+WORKERS: Final = Metric("agentsvc_workers", "gauge", "Processes that execute runs. If 0, accepted runs and jobs wait.")
+FOLLOWERS: Final = Metric("agentsvc_stream_followers", "gauge", "Open event streams.")
+DATABASE: Final = Metric("agentsvc_database_bytes", "gauge", "Size of the database.")
+DISK_SIZE: Final = Metric("agentsvc_disk_size_bytes", "gauge", "Size of the data folder's disk.")
+DISK_FREE: Final = Metric("agentsvc_disk_free_bytes", "gauge", "Free space on that disk for the service.")
 GAUGES: Final = (
     RUNS,
     JOBS,

@@ -21,7 +21,11 @@ async def models_list(context: RequestContext) -> Response:
 async def why_unavailable(context: RequestContext, model: str) -> str | None:
     """Return why a start can't use this model now, as a sentence, or None if it can."""
     info = await _info(context, model)
-    return None if info.available else f"The model {model} is not available ({info.reason}): see `GET /models`."
+    return (
+        None
+        if info.available
+        else f"The model {model} is not available ({info.reason}). `GET /models` lists the models."
+    )
 
 
 async def _info(context: RequestContext, id: str) -> ModelInfo:

@@ -72,7 +72,7 @@ def check_length(request: Request, rules: Rules) -> None:
     """Raise `rules.too_large` for a body whose declared length is too large, before reading it."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > rules.max_request_bytes:
-        raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
+        raise ApiError(rules.too_large, f"The whole request must not exceed {rules.max_request_bytes:,} bytes.")
 
 
 async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartForm:
@@ -84,14 +84,14 @@ async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartFo
     _, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
     if not boundary or len(boundary) > BOUNDARY_BYTES:
-        raise ApiError("invalid_multipart", "The Content-Type has no boundary, or one that is too long.")
+        raise ApiError("invalid_multipart", "The Content-Type header has no boundary, or one that is too long.")
     reader, received = _MultipartReader(blobs, rules), 0
     try:
         parser = MultipartParser(boundary, reader.callbacks())
         async for chunk in request.stream():
             received += len(chunk)
             if received > rules.max_request_bytes:
-                raise ApiError(rules.too_large, f"The whole request may hold {rules.max_request_bytes:,} bytes.")
+                raise ApiError(rules.too_large, f"The whole request must not exceed {rules.max_request_bytes:,} bytes.")
             await _parse(parser, chunk)
         parser.finalize()
         if not reader.finished:
@@ -99,7 +99,7 @@ async def read_form(request: Request, blobs: Blobs, rules: Rules) -> MultipartFo
     except BaseException as error:
         reader.discard()
         if isinstance(error, FormParserError):
-            raise ApiError("invalid_multipart", f"The multipart body cannot be read: {error}") from None
+            raise ApiError("invalid_multipart", f"The multipart body can't be parsed: {error}") from None
         raise
     return reader.form
 
@@ -199,14 +199,17 @@ class _MultipartReader:
         elif self._name == PAYLOAD and self.form.payload is not None:
             self.form.payload.write(data[start:end])
             if self.form.payload.tell() > JSON_MAX_BYTES:
-                raise ApiError(self._rules.too_large, "The `payload` may hold 16 MiB; send texts as files.")
+                raise ApiError(self._rules.too_large, "The `payload` must not exceed 16 MiB. Send long texts as files.")
 
     def _part_end(self) -> None:
         if self._blob is None:
             return
         # Judge by the first bytes, not by the name.
         if media_types.is_audio_or_video(self._blob.head):
-            raise ApiError("unsupported_attachment", f"{self._file_name!r} is audio or video.")
+            raise ApiError(
+                "unsupported_attachment",
+                f"{self._file_name!r} is audio or video, which the service does not accept. Nothing was stored.",
+            )
         self.form.files.append((self._file_name, self._blob))
         self._blob = None
 

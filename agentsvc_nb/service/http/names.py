@@ -22,7 +22,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 class OwnNames:
     """The service's hosts and origins.
 
-    `hosts` are names in lower case, with a port only where it must match. It is None if the service answers to any
+    `hosts` are names in lower case, with a port only where it must match. `hosts` is None if the service answers to any
     name.
     """
 

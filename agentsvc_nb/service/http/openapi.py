@@ -25,29 +25,34 @@ Json = dict[str, Any]
 VERSION: Final = "1.0.0"
 TITLE: Final = "Developer API of the agent service"
 TAGS: Final = {
-    "runs": "One agent turn inside a chat: started, followed, cancelled.",
-    "usage": "What the account uses, of its budget a day.",
-    "models": "The models that a start may name.",
-    "files": "A chat's workspace: staged, listed, searched, downloaded.",
-    "tools": "The live catalog, and direct calls.",
-    "jobs": "Tools that take longer: submitted, then looked at.",
-    "feedback": "Reports to the team that runs the service.",
-    "media": "Stored ad media and their transcripts.",
-    "labels": "Landing pages and their labels, written with a check.",
-    "projects": "Chats that belong together.",
-    "chats": "Conversations with their workspaces.",
-    "terms": "What a developer accepts.",
-    "keys": "Keys of the signed-in account.",
-    "service": "The service itself.",
+    "runs": "Start, follow and cancel runs. A run is one agent turn in a chat.",
+    "usage": "Show the account's usage and its daily budget.",
+    "models": "List the models that a run can use.",
+    "files": "Stage, list, search and download the files of a chat's workspace.",
+    "tools": "List tools, and call them directly.",
+    "jobs": "Submit long tool calls as jobs, and read their results.",
+    "feedback": "Send reports to the operator of the service.",
+    "media": "Read stored ad media and their transcripts.",
+    "labels": "Read landing pages, and set their labels.",
+    "projects": "Group chats into projects.",
+    "chats": "List conversations and their workspaces.",
+    "terms": "Read and accept the developer terms.",
+    "keys": "Manage keys of the signed-in account.",
+    "service": "Check the service itself.",
 }
 SECURITY: Final[Json] = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or a member token."},
-    "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same, in another header."},
+    "apiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "An API key or a member token, in another header.",
+    },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": "agentsvc_session",
-        "description": "A signed-in browser; an API key does not do.",
+        "description": "A signed-in browser. An API key is not accepted.",
     },
 }
 ACCESS: Final[dict[str, list[dict[str, list[str]]]]] = {
@@ -56,9 +61,9 @@ ACCESS: Final[dict[str, list[dict[str, list[str]]]]] = {
     "open": [],
 }
 _HEADER_DESCRIPTIONS: Final = {
-    "X-Request-Id": "Names the request in the service's log.",
-    "Retry-After": "Seconds until it is worth another try, where that is known.",
-    "Allow": "The methods of the path.",
+    "X-Request-Id": "Identifies the request in the service's log.",
+    "Retry-After": "Seconds to wait before the next attempt, if known.",
+    "Allow": "The methods that the path allows.",
     "ETag": "The SHA-256 of the content, in quotes.",
     "Content-Disposition": "`attachment`, with the file's name.",
 }
@@ -82,8 +87,9 @@ def _document() -> Json:
         "info": {
             "title": TITLE,
             "version": VERSION,
-            "description": "Start agent runs, call tools, read what they made. Unknown fields of a request are "
-            "ignored and `null` counts as absent; answers may carry fields that are not shown here.",
+            "description": "Start agent runs, call tools, and read the files that they write. "
+            "The service ignores unknown fields of a request, and treats `null` as absent. "
+            "Responses may contain fields that this document does not show.",
         },
         "servers": [{"url": "/"}],
         "tags": [{"name": name, "description": about} for name, about in TAGS.items()],
@@ -99,8 +105,8 @@ def _document() -> Json:
 def _operation(route: Route) -> Json:
     scopes = " or ".join(f"`{scope}`" for scope in sorted(route.scopes))
     description = {
-        "key": f"A key that has scopes needs {scopes}.",
-        "session": "Needs a signed-in browser; an API key cannot call it.",
+        "key": f"A key with scopes needs {scopes}.",
+        "session": "Needs a signed-in browser. API keys are not accepted.",
         "open": "Needs no key.",
     }[route.access]
     operation: Json = {
@@ -147,7 +153,7 @@ def _body(route: Route) -> Json:
 def _responses(route: Route) -> Json:
     successes = {status: _success(route, model) for status, model in {route.status: route.answer, **route.also}.items()}
     if route.produces == "bytes":
-        successes[206] = {**successes[200], "description": "The range that was asked for."}
+        successes[206] = {**successes[200], "description": "The requested range."}
     errors: Json = {}
     for status, codes in route.errors_by_status().items():
         shared = _SHARED_ERRORS.get(status) == codes
@@ -192,7 +198,7 @@ _FILES: Final[Json] = {
     "type": "array",
     "maxItems": ATTACHMENTS_MAX,
     "items": {"type": "string", "format": "binary"},
-    "description": "Files; audio and video are refused.",
+    "description": "The files. The service refuses audio and video.",
 }
 _ERROR: Final[Json] = {
     "type": "object",
@@ -202,14 +208,17 @@ _ERROR: Final[Json] = {
             "type": "object",
             "required": ["message", "type"],
             "properties": {
-                "message": {"type": "string", "description": "For a person."},
+                "message": {"type": "string", "description": "The message for a person."},
                 "type": {"enum": list(get_args(ErrorType))},
-                "code": {"type": "string", "description": "For a program."},
+                "code": {"type": "string", "description": "The code for a program."},
             },
             "additionalProperties": True,
         },
-        "activeRunId": {"type": "string", "format": "uuid", "description": "The run that holds the chat, on a 409."},
-        "requiredDeveloperTermsVersion": {"type": "string", "description": "The current terms, on a 400."},
+        "activeRunId": {"type": "string", "format": "uuid", "description": "On a 409: the active run of the chat."},
+        "requiredDeveloperTermsVersion": {
+            "type": "string",
+            "description": "On a 400: the version of the current terms.",
+        },
     },
     "additionalProperties": True,
 }

@@ -42,7 +42,7 @@ class Readiness:
     async def _respond(self, request: Request) -> Response:
         services: Services = request.app.state.service.services
         ending = services.use_case.signals.stopping
-        fault = "It is ending." if ending else await self._fault(services)
+        fault = "The service is stopping." if ending else await self._fault(services)
         said = {"ready": fault is None, "reason": fault}
         return JSONResponse(said, 200 if fault is None else 503, headers={"Cache-Control": "no-store"})
 
@@ -54,20 +54,20 @@ class Readiness:
             trial = self._trial = asyncio.ensure_future(_try(services))
             self._began = now
         done, _ = await asyncio.wait([trial], timeout=SECONDS)
-        return trial.result() if done else "Its database does not answer."
+        return trial.result() if done else "The database does not answer."
 
 
 async def _try(services: Services) -> str | None:
     """Write to the database and to the disk. Return the fault as a public sentence, or None."""
     if services.database_check is not None and services.database_check.fault is not None:
-        return "Its database is damaged."
+        return "The database is damaged."
     try:
         await observing.touch(services.use_case)
         await asyncio.to_thread(_write, services.settings.data)
     except Exception as error:
         log.info("not ready", exc_info=True)
         fault = disk_fault(error)
-        return f"It can't write: {fault}." if fault else "Its database does not answer."
+        return f"The service can't write: {fault}." if fault else "The database does not answer."
     return None
 
 

@@ -93,7 +93,9 @@ def _api_error(request: Request, error: Exception) -> ApiError:
     failed = fields(path=request.url.path, request=request.state.request_id)
     log.error("%s failed", request.method, exc_info=error, extra=failed)
     fault = disk_fault(error)
-    return ApiError("internal_error", f"Nothing was stored: at the service, {fault}." if fault else None)
+    return ApiError(
+        "internal_error", f"Nothing was stored, because of a failure at the service: {fault}." if fault else None
+    )
 
 
 def guarded(route: Route, handler: Handler) -> Respond:
@@ -121,7 +123,10 @@ def guarded(route: Route, handler: Handler) -> Respond:
             access.authenticated(request, access.Credential("key", secret), key.account, key.id)
             if key.scopes and not route.scopes & set(key.scopes):
                 needed = " or ".join(sorted(route.scopes))
-                raise ApiError("api_key_scope_forbidden", f"The key lacks the scope {needed}.")
+                raise ApiError(
+                    "api_key_scope_forbidden",
+                    f"The key lacks the scope {needed}. The operator can create one with it: `agentsvc keys create`.",
+                )
             if route.limited:
                 money.check_account(account, received_at)
                 await money.count_request(services.use_case, key, received_at)

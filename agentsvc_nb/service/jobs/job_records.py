@@ -33,7 +33,7 @@ class JobRecord:
     run_id: str | None
     """The run that submitted the job."""
     follows: str | None
-    """The run whose handle this job is (an ask job). The job copies the run's status and result."""
+    """The run that this job represents (for an ask). The job copies the run's status and result."""
     tool: str
     family: str
     input: str
@@ -113,7 +113,7 @@ def get(tx: Tx, job_id: str) -> JobRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
-    """Return the chat's jobs, latest first, without those that are handles of runs."""
+    """Return the chat's jobs, latest first, without the jobs of asks."""
     return [read(row) for row in tx.all(_sql["of_chat"], chat=chat, limit=limit)]
 
 

@@ -120,7 +120,7 @@ def _insert_ask(
     warnings = [{"code": "image_not_fetched", "message": message} for message in given.unreached]
     if given.pictures:  # no agent of this version reads pictures
         which = "The picture was" if given.pictures == 1 else f"The {given.pictures} pictures were"
-        message = f"{which} not looked at: this agent reads text only."
+        message = f"{which} ignored: this agent reads only text."
         warnings.append({"code": "images_not_seen", "message": message})
     if warnings:
         event_records.append_all(tx, run.run_id, run.attempt, [("warning", warning) for warning in warnings], now)
@@ -202,7 +202,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
     def use(tx: Tx) -> Job:
         record = _job_of(tx, account, job_id, where)
         if record.ended_at is None:
-            raise ApiError("job_not_finished", f"The job is {record.status}.")
+            raise ApiError("job_not_finished", f"The job has the status {record.status}.")
         answer = record.public(now)
         answer.kind = record.kind
         if record.kind == "files":
@@ -283,7 +283,8 @@ async def report(context: UseCaseContext, record: JobRecord, progress: dict[str,
 
 
 async def hold(context: UseCaseContext, record: JobRecord, spent: int, tokens: int, charges: int) -> None:
-    """Hold what a job has `spent` and the most that its next model call (`tokens`) and its per-use charges can cost.
+    """Reserve the job's cost so far (`spent`) and the maximum cost of its next model call (`tokens`) and per-use
+    charges.
 
     All amounts are in micro-cents. Raises `LostJob`, and `WorkFailure("limit_reached")` when the account or the key
     can't pay for the call.
@@ -352,7 +353,10 @@ def end_or_count(tx: Tx, record: JobRecord, now: int) -> bool:
     if record.status == "cancelling" or _belongs_to_the_ended(tx, record):
         ending = JobEnding("cancelled", [])
     elif record.restarts >= RESTARTS_MAX:
-        error = {"code": "attempts_exhausted", "message": "The job kept being cut off."}
+        error = {
+            "code": "attempts_exhausted",
+            "message": "The service was interrupted too often while it executed the job.",
+        }
         ending = JobEnding("failed", [], error=error)
     else:
         job_records.restarted(tx, record.job_id, 1)

@@ -81,7 +81,9 @@ async def jobs_submit(context: RequestContext) -> Response:
     document = await bodies.read_object(context)
     tool = find(context, document.get("tool"))
     if not tool.asynchronous:
-        raise ApiError("unsupported_tool_request", f"{tool.name} is not asynchronous: invoke it.")
+        raise ApiError(
+            "unsupported_tool_request", f"{tool.name} is not asynchronous. Call it with `POST /tools/{{name}}/invoke`."
+        )
     return await accept(context, await submission(context, tool, document))
 
 
@@ -129,7 +131,7 @@ async def submission(context: RequestContext, tool: CatalogEntry, document: bodi
     """
     sent = document.get("input")
     if "client_tools" in document or (isinstance(sent, dict) and sent.get("client_tools") is not None):
-        why = "Client tools belong to a start of a run (`POST /runs`): nobody would answer their calls here."
+        why = "Only runs (`POST /runs`) can have client tools, because nobody would answer the calls of a job."
         raise ApiError("invalid_tool_input", why, field="client_tools")
     given = await bodies.run_check(context, _given_input, document)
     checked = await bodies.checked(context, tool.Input, given, "invalid_tool_input")
@@ -218,5 +220,8 @@ async def _fetch_picture(fetcher: Fetcher, number: int, url: str) -> Fetched | s
         return failure.message
     media_type = media_types.media_type(found.body[: media_types.HEAD_BYTES]) or ""
     if found.status != 200 or not media_type.startswith("image/"):
-        return f"{url[:200]!r} is no picture: the server answered {found.status} with {media_type or 'something else'}."
+        return (
+            f"{url[:200]!r} is not a picture: its server answered with status {found.status} and the type "
+            f"{media_type or 'unknown'}."
+        )
     return found

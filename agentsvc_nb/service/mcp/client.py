@@ -89,7 +89,7 @@ class McpClient:
             page = await self._ask("tools/list", {"cursor": cursor} if cursor else {}, modern=self._modern)
             listed = page.get("tools")
             if not isinstance(listed, list):
-                raise Unreadable("it lists no tools")
+                raise Unreadable("it returned no list of tools")
             found += [ListedTool.read(entry) for entry in listed if isinstance(entry, dict)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or len(found) >= MCP_TOOLS_MAX:
@@ -104,7 +104,7 @@ class McpClient:
             "tools/call", params, self._call_seconds, modern=self._modern, mirrored=mirrored
         )
         if found.get("resultType", "complete") != "complete":
-            raise Refused("it asks for more than a call can give")
+            raise Refused("it asks for input during the call, which is not supported")
         return found
 
     async def close(self) -> None:
@@ -115,7 +115,7 @@ class McpClient:
         found = await self._ask("initialize", proposed, modern=False)
         version = found.get("protocolVersion")
         if version not in messages.LEGACY:
-            raise Unavailable("it speaks no revision of MCP that is known here")
+            raise Unavailable("it supports no MCP version that agentsvc supports")
         self._channel.version = str(version)
         await self._channel.notify("notifications/initialized")
 

@@ -90,7 +90,7 @@ class HttpChannel:
                 return await self._from_events(answer, number)
             found = self._read(await _body(answer))
         if not messages.answers(found, number):
-            raise Unreadable("it answers something else")
+            raise Unreadable("its answer belongs to another request")
         return messages.result(found)
 
     async def _from_events(self, answer: httpx.Response, number: int) -> Message:
@@ -117,21 +117,24 @@ class HttpChannel:
         except (httpx.ConnectError, httpx.UnsupportedProtocol) as error:
             raise Unavailable(f"it can't be reached: {error or type(error).__name__}") from None
         except httpx.HTTPError as error:
-            raise CutOff(f"the connection ended: {error or type(error).__name__}") from None
+            raise CutOff(f"the connection was lost: {error or type(error).__name__}") from None
         try:
             await self._check(answer)
             yield answer
         except httpx.HTTPError as error:
-            raise CutOff(f"the connection ended: {error or type(error).__name__}") from None
+            raise CutOff(f"the connection was lost: {error or type(error).__name__}") from None
         finally:
             await answer.aclose()
 
     async def _check(self, answer: httpx.Response) -> None:
         status = answer.status_code
         if status in (401, 403):
-            raise Unavailable(f"it refuses the key, or wants one (HTTP {status})")
+            raise Unavailable(f"it needs a key, or refused the one it got (HTTP {status})")
         if 300 <= status < 400:
-            raise Refused(f"it redirects (HTTP {status}), and is not followed: name its own address")
+            raise Refused(
+                f"it redirects to another address (HTTP {status}), which agentsvc does not follow: use that address "
+                "instead"
+            )
         if status < 300:
             return
         with contextlib.suppress(Unreadable):
@@ -164,11 +167,11 @@ class HttpChannel:
         except WorkFailure as failure:
             if failure.code == "address_refused":
                 port = f":{self._url.port}" if self._url.port else ""
-                said = f"{host} is no public address: the operator may add {host}{port} to AGENTSVC_MCP_ALLOW"
+                said = f"{host} is not a public address: the operator can add {host}{port} to AGENTSVC_MCP_ALLOW"
                 raise Unavailable(said) from None
-            raise Unavailable(f"there is no host {host}") from None
+            raise Unavailable(f"the host {host} does not exist") from None
         if self._url.scheme == "http" and not ip_address(address).is_loopback:
-            raise Unavailable("plain http is for this machine only: give an https address")
+            raise Unavailable("plain http works only for servers on this machine: use an https address")
         return address
 
     def _read(self, data: bytes) -> Message:
@@ -182,10 +185,10 @@ async def _body(answer: httpx.Response) -> bytes:
 async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
     """Yield the body as it arrives. Raises `Unreadable` if it is compressed, or larger than a message may be."""
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Unreadable("it is packed, which was not asked for")
+        raise Unreadable("its answer is compressed, although agentsvc did not ask for that")
     size = 0
     async for piece in answer.aiter_raw():
         size += len(piece)
         if size > MCP_MESSAGE_BYTES:
-            raise Unreadable(f"it is larger than {MCP_MESSAGE_BYTES:,} bytes")
+            raise Unreadable(f"its answer is larger than {MCP_MESSAGE_BYTES:,} bytes")
         yield piece

@@ -71,7 +71,7 @@ def reply(asked: Message) -> Message:
     answer: Message = {"jsonrpc": "2.0", "id": asked.get("id")}
     if asked.get("method") == "ping":
         return {**answer, "result": {}}
-    return {**answer, "error": {"code": _METHOD_NOT_FOUND, "message": "not offered"}}
+    return {**answer, "error": {"code": _METHOD_NOT_FOUND, "message": "method not supported"}}
 
 
 def is_request(message: Message) -> bool:
@@ -87,10 +87,12 @@ def result(message: Message) -> Message:
     """Return an answer's result. Raises `Refused`, and `Unreadable` for an answer without result and error."""
     error = message.get("error")
     if isinstance(error, dict):
-        raise Refused(str(error.get("message") or error.get("code") or "an error without a word")[:_SHOWN_CHARS])
+        raise Refused(
+            str(error.get("message") or error.get("code") or "it returned an error without a message")[:_SHOWN_CHARS]
+        )
     found = message.get("result")
     if not isinstance(found, dict):
-        raise Unreadable("it has no result")
+        raise Unreadable("its answer has no result")
     return found
 
 
@@ -103,9 +105,9 @@ def read(data: bytes, key: str = "") -> Message:
             # Half a character, which can neither be stored nor sent on.
             found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError:
-        raise Unreadable("it is no JSON") from None
+        raise Unreadable("its answer is not valid JSON") from None
     if not isinstance(found, dict):
-        raise Unreadable("it is no message")
+        raise Unreadable("its answer is not an MCP message")
     return found
 
 

@@ -15,7 +15,7 @@ from agentsvc_nb.wire.limits import MCP_PICTURE_BYTES, MCP_PICTURES_MAX, MCP_RES
 
 _ENDINGS: Final = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 _LINK_CHARS: Final = 500
-_CUT: Final = "\n[... {:,} characters more are left out]"
+_CUT: Final = "\n[... {:,} more characters are left out]"
 _BLOCKS_MAX: Final = 200
 
 
@@ -60,7 +60,7 @@ class _Reader:
                 self.has_text = True
                 self.say(text)
             case _:
-                self.say(f"[{str(block.get('type') or 'a block')[:40]}: not taken]")
+                self.say(f"[{str(block.get('type') or 'a block')[:40]}: not supported]")
 
     def say(self, text: str) -> None:
         """Add text, as far as there is room for it."""
@@ -75,7 +75,7 @@ class _Reader:
         data = _decoded(encoded)
         media_type = media_types.media_type(data[: media_types.HEAD_BYTES]) if data else None
         if media_type not in _ENDINGS or self._pictures == MCP_PICTURES_MAX:
-            self.say("[picture: not taken]")
+            self.say("[picture: not stored]")
             return
         self._pictures += 1
         name = hashlib.sha256(data).hexdigest()[:12]  # the same after a crash

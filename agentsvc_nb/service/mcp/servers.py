@@ -20,8 +20,8 @@ from agentsvc_nb.settings import Settings
 from agentsvc_nb.wire.reading import read_json
 
 _IN_RING: Final = "keyring"
-_NOT_IN_RING: Final = "its key is not in the keyring, or that is locked"
-_NOT_IN_BACKUP: Final = "its key is in no backup: add it again with its key"
+_NOT_IN_RING: Final = "its key is not in the keyring, or the keyring is locked"
+_NOT_IN_BACKUP: Final = "backups contain no keys: add the server again, with its key"
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class StdioChannel:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise Unavailable(f"its command does not start: {error}") from None
+            raise Unavailable(f"its command did not start: {error}") from None
         self._process = process
         self._readers = [asyncio.create_task(self._read(process)), asyncio.create_task(self._overhear(process))]
 
@@ -111,7 +111,7 @@ class StdioChannel:
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         """Pass each message to its waiting request. After the end, or a line that is too long, fail all requests."""
         assert process.stdout is not None
-        fault: Exception = Unreadable(f"it is larger than {MCP_MESSAGE_BYTES:,} bytes")
+        fault: Exception = Unreadable(f"its message is larger than {MCP_MESSAGE_BYTES:,} bytes")
         with contextlib.suppress(ValueError):  # for a line that is too long
             while line := await process.stdout.readline():
                 with contextlib.suppress(Unreadable):  # ignore lines that are not messages
@@ -141,7 +141,7 @@ class StdioChannel:
 
     def _ended(self) -> str:
         words = " ".join(messages.without(self._tail, self._server.key).split())[-_TAIL_CHARS:]
-        return f"it ended, and said at last: {words}" if words else "it ended"
+        return f"it ended with the message: {words}" if words else "it ended"
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:

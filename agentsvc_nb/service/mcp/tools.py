@@ -57,7 +57,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
     """Make the tool of a run. Believe only a trusted server that its tool just reads, or may be called twice."""
     trusted = connection.server.trusted
     reads = trusted and listed.read_only
-    said = f"(of the server {connection.server.name}) {listed.description}"
+    said = f"(of the MCP server {connection.server.name}) {listed.description}"
     described = {
         "name": name,
         "description": said[:MCP_DESCRIPTION_CHARS],
@@ -102,23 +102,28 @@ class Connection:
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
         except McpFault as fault:
-            return _failed("upstream_failed", f"The server {who} can't be used, and the call was not made: {fault}.")
+            return _failed("upstream_failed", f"The MCP server {who} can't be used, so the call was not made: {fault}.")
         if now is None or now.fingerprint != listed.fingerprint:
-            return _failed("tool_changed", f"The server {who} has changed this tool since the run began: not called.")
+            return _failed(
+                "tool_changed",
+                f"The MCP server {who} has changed this tool since the run started, so the call was not made.",
+            )
         try:
             result = await (await self._connected()).call(listed, given)
         except (Refused, Unavailable) as fault:
-            return _failed("upstream_failed", f"The server {who} did not take the call: {fault}.")
+            return _failed("upstream_failed", f"The MCP server {who} refused the call: {fault}.")
         except McpFault as fault:
             await self.close()
             if not isinstance(fault, CutOff):
-                message = f"The call was made, and the answer of the server {who} can't be used: {fault}."
+                message = f"The call was made, but the answer of the MCP server {who} can't be used: {fault}."
                 return _failed("upstream_failed", message)
             if self.server.trusted and listed.idempotent:
                 return _failed(
-                    "upstream_failed", f"The server {who} broke the call off: {fault}. It may be made again."
+                    "upstream_failed", f"The MCP server {who} interrupted the call: {fault}. You can repeat the call."
                 )
-            message = f"The call of the server {who} was cut off ({fault}): whether it was done is not known."
+            message = (
+                f"The call to the MCP server {who} was interrupted ({fault}). It may or may not have had an effect."
+            )
             return _failed("outcome_unknown", f"{message} Do not repeat it.")
         return await outcome_of(result, who, context)
 
@@ -167,7 +172,9 @@ class RunTools:
             who = connection.server.name
             if isinstance(listing, Exception):
                 noted[who] = {"away": str(listing), "tools": []}
-                warnings.append(("server_unavailable", f"The tools of the server {who} are not there: {listing}."))
+                warnings.append(
+                    ("server_unavailable", f"The tools of the MCP server {who} are unavailable: {listing}.")
+                )
                 continue
             mine, left = _offered(connection, listing, {*found}, taken, seen)
             found |= mine
@@ -189,13 +196,13 @@ class RunTools:
         except Exception as error:
             # A server may send anything, and unforeseen errors must not fail the run. Their messages may have an
             # address with a key in it.
-            log.warning("the server of tools %s: %s", connection.server.name, type(error).__name__)
+            log.warning("the MCP server %s: %s", connection.server.name, type(error).__name__)
             return Unavailable(type(error).__name__)
 
 
 Left = dict[str, list[str]]
 """Names of tools that are left out, by the reason."""
-_CHANGED: Final = "changed since the run began"
+_CHANGED: Final = "because they changed since the run started"
 
 
 def _offered(
@@ -211,11 +218,13 @@ def _offered(
     for listed in listing:
         name = f"{connection.server.name}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
         if len(name) > _NAME_CHARS or not listed.name:
-            left.setdefault("without a name of at most 64 characters", []).append(listed.name[:_NAME_CHARS])
+            left.setdefault(
+                "because their names are empty, or too long (64 characters with the server's name)", []
+            ).append(listed.name[:_NAME_CHARS])
         elif name in taken or name in mine or name in found:
-            left.setdefault("of a name that is taken", []).append(name)
+            left.setdefault("because another tool has the same name", []).append(name)
         elif not _is_plain(listed.schema):
-            left.setdefault("whose input can't be told to a model", []).append(name)
+            left.setdefault("because a model can't use their input schema", []).append(name)
         elif seen is not None and seen.get(name) != listed.fingerprint:
             left.setdefault(_CHANGED, []).append(name)
         else:
@@ -227,7 +236,7 @@ def _told(server: str, left: Left) -> Iterator[tuple[str, str]]:
     for reason, names in left.items():
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         code = "tool_changed" if reason == _CHANGED else "tool_left_out"
-        yield code, f"Tools of the server {server} are left out, {reason}: {shown}."
+        yield code, f"These tools of the MCP server {server} are left out, {reason}: {shown}."
 
 
 def _is_plain(schema: Mapping[str, Any]) -> bool:

@@ -17,32 +17,32 @@ from agentsvc_nb.wire.resources import Label, NewLabels
 _LABEL_ROWS: Final = (
     Label(
         name="page_type",
-        description="What kind of page it is.",
+        description="The kind of page.",
         values=["product", "collection", "homepage", "advertorial", "listicle", "quiz", "lead_form", "other"],
     ),
     Label(
         name="goal",
-        description="What a visitor is asked to do.",
+        description="The action that the page asks of a visitor.",
         values=["buy", "subscribe", "sign_up", "book", "request_quote", "download", "read_on"],
     ),
     Label(
         name="offer",
-        description="What makes acting now worth it; the strongest one.",
+        description="The strongest incentive to act now.",
         values=["discount", "bundle", "free_trial", "free_shipping", "gift", "none"],
     ),
     Label(
         name="audience_stage",
-        description="How much a visitor knows already.",
+        description="How much a visitor already knows.",
         values=["unaware", "problem_aware", "solution_aware", "product_aware", "customer"],
     ),
     Label(
         name="proof",
-        description="Why one should believe it; the most prominent one.",
+        description="The most prominent reason to believe the page.",
         values=["reviews", "testimonials", "press", "study", "numbers", "before_after", "none"],
     ),
     Label(
         name="urgency",
-        description="What makes waiting costly.",
+        description="The reason why waiting costs the visitor something.",
         values=["deadline", "low_stock", "seasonal", "none"],
     ),
 )
@@ -54,7 +54,7 @@ LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
     """Return the account's page at `url`, created if it is new. Raises `invalid_query` for an invalid web address."""
     if not is_web_address(url):
-        raise ApiError("invalid_query", f"{url[:80]!r} is no address of a web page: give http://... or https://...")
+        raise ApiError("invalid_query", f"{url[:80]!r} is not a web address. Use http://... or https://...")
     return media_records.add(tx, account, url, now)
 
 
@@ -86,7 +86,7 @@ async def write_labels(context: UseCaseContext, account: str, page: str, given: 
         label = LABELS.get(name)
         if label is None or value not in label.values:
             *others, last = LABELS if label is None else label.values
-            wrong = f"There is no label {name[:80]!r}" if label is None else f"{value[:80]!r} is no value of {name}"
+            wrong = f"There is no label {name[:80]!r}" if label is None else f"{value[:80]!r} is not a value of {name}"
             raise ApiError("invalid_label", f"{wrong}: use {', '.join(others)} or {last}.", field=f"labels.{name[:80]}")
 
     def use(tx: Tx) -> PageRecord:
@@ -102,7 +102,7 @@ async def write_labels(context: UseCaseContext, account: str, page: str, given: 
 def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> MediaRecord:
     """Insert a media record for a stored blob. Raises `invalid_query` if `facts.url` is not a web address."""
     if facts.url is not None and not is_web_address(facts.url):
-        raise ApiError("invalid_query", f"{facts.url[:80]!r} is no address: give http://... or https://...")
+        raise ApiError("invalid_query", f"{facts.url[:80]!r} is not a web address. Use http://... or https://...")
     return media_records.insert(tx, account, content, facts, now)
 
 

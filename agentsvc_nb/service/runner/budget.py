@@ -1,4 +1,4 @@
-"""The money that one attempt at a run spends and holds."""
+"""The money that one attempt at a run spends and reserves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentsvc_nb.wire.runs import CENT
 
 
 class RunBudget:
-    """Holds money before each call that costs, in micro-cents, within the limit of the run.
+    """Reserves money before each priced call, in micro-cents, within the limit of the run.
 
     Attributes:
         spent: the language model usage of the agent so far.
-        charged: the most that the per-use charges of its calls may have cost.
+        charged: the maximum per-use charges of its calls so far.
     """
 
     def __init__(self, use_case: UseCaseContext, run: RunRecord, log: EventLog) -> None:
@@ -39,7 +39,7 @@ class RunBudget:
         return cost
 
     async def hold_tokens(self, input_tokens: int, output_tokens: int, microcents: int | None) -> None:
-        """Hold the most that the next call of the model can cost."""
+        """Reserve the maximum cost of the next model call."""
         worst = self._cost(input_tokens, output_tokens, microcents)
         await self.check(worst)
         needed = self.spent.cost_microcents + worst
@@ -49,7 +49,7 @@ class RunBudget:
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Hold the most that the per-use charges of the next call can cost. Its job holds `of_job` itself."""
+        """Reserve the maximum per-use charges of the next call. Its job reserves `of_job` itself."""
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents
@@ -57,7 +57,9 @@ class RunBudget:
         self._held = spent
 
     def released(self) -> int:
-        """Release at a checkpoint the unused part of the holds, down to the hold of a start. Return the rest."""
+        """At a checkpoint, release the unused part of the holds, but keep at least the hold of a start. Return the
+        remaining hold.
+        """
         at_start = self._use_case.settings.run_hold_cents * CENT
         self._held = max(self.spent.cost_microcents, min(self._held, at_start))
         return self._held

@@ -25,7 +25,7 @@ from agentsvc_nb.tools.port import Outcome, Tool, WorkFailure, repeatable
 
 log = logging.getLogger(__name__)
 UNKNOWN: Final = (
-    "The service was cut off during this call. Whether its effect is out is not known; it was not repeated."
+    "The service was interrupted during this call. The call may have had an effect, so it was not repeated."
 )
 
 
@@ -71,7 +71,7 @@ class JobRunner:
         try:
             await tool_calls.end_call(self._use_case, call, charges)
         except Exception:
-            log.exception("the end of a direct call could not be stored; trying again")
+            log.exception("the result of a direct call could not be stored; the service tries again")
             self.supervisor.store_later(call.call_id, lambda: tool_calls.end_call(self._use_case, call, charges))
 
     async def end_calls(self) -> None:
@@ -86,7 +86,7 @@ class JobRunner:
                 try:
                     return await self._attempt(job_id)
                 except STORE_LOST as error:
-                    log.warning("job %s begins again: %s", job_id, error)
+                    log.warning("job %s starts again: %s", job_id, error)
                 await self.supervisor.store(job_id, lambda: self._end_cancelled(job_id))
         finally:
             self._queue_jobs.pop(job_id, None)
@@ -133,7 +133,7 @@ class JobRunner:
             ending = JobEnding("cancelled", [])
         except jobs.LostJob:
             self._use_case.metrics.fences_refused.add("job")
-            log.warning("job %s was taken over", job.job_id)
+            log.warning("another process took over job %s", job.job_id)
             return None
         except WorkFailure as failure:
             ending = _failed(failure.code, failure.message)
@@ -143,7 +143,7 @@ class JobRunner:
             raise
         except Exception:
             log.exception("job %s (%s) failed", job.job_id, job.tool)
-            ending = _failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+            ending = _failed("agent_error", "The tool failed unexpectedly. The service's log has the details.")
         return replace(ending, spent=task.spent, charges=task.charges)
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
@@ -152,7 +152,7 @@ class JobRunner:
             raise asyncio.CancelledError
         tool = self._tools.get(job.tool)
         if tool is None:
-            raise WorkFailure("tool_not_found", f"There is no tool {job.tool!r} any more.")
+            raise WorkFailure("tool_not_found", f"The service no longer has the tool {job.tool!r}.")
         if job.attempt > 1 and not repeatable(tool):
             raise WorkFailure("outcome_unknown", UNKNOWN)
         checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.given()))

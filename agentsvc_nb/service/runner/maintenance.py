@@ -57,7 +57,7 @@ class Retention:
             try:
                 await self.sweep()
             except Exception:  # a full disk or a locked database may pass within the hour
-                log.exception("garbage could not be removed; trying again in an hour")
+                log.exception("expired data could not be removed; the service tries again in an hour")
             await asyncio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:
@@ -69,7 +69,7 @@ class Retention:
         await asyncio.to_thread(self._storage.tables.sweep)
         blobs = await self._remove_blobs(now - BLOB_AGE_MS)  # last: their store may be unavailable for long
         if uploads or keys or blobs:
-            log.info("removed %d expired uploads, %d old keys of starts, %d unused contents", uploads, keys, blobs)
+            log.info("removed %d expired uploads, %d old idempotency keys, %d unused blobs", uploads, keys, blobs)
 
     async def _all(self, delete: Callable[[Tx], int]) -> int:
         """Repeat `delete`, each time in a new transaction, until it deletes nothing. Return the number deleted."""
@@ -146,7 +146,7 @@ class BlobCheck:
             try:
                 await self.check_all()
             except OSError as error:  # such as too many open files
-                log.warning("the contents could not be checked: %s; trying again in an hour", error)
+                log.warning("the blobs could not be checked: %s; the service tries again in an hour", error)
             await asyncio.sleep(ROUND_SECONDS)
 
     async def check_all(self) -> None:
@@ -170,10 +170,10 @@ class BlobCheck:
         except FileNotFoundError:
             return
         except OSError as error:
-            log.error("a content can't be read: %s", error, extra=fields(sha256=sha256))
+            log.error("a blob can't be read: %s", error, extra=fields(sha256=sha256))
             return
         if altered:
-            log.error("a content was altered on the disk: it is put aside", extra=fields(sha256=sha256))
+            log.error("a blob was altered on the disk and is moved aside", extra=fields(sha256=sha256))
 
 
 def _feed(digest: _Digest, file: IO[bytes]) -> int:

@@ -34,13 +34,14 @@ from agentsvc_nb.wire.limits import OUTPUT_BYTES, STEPS_MAX
 from agentsvc_nb.wire.runs import CENT, AnswerBasis, NewClientTool
 
 TOO_LONG: Final = (
-    f"The answer has more than {OUTPUT_BYTES:,} bytes; ask for a file instead, or for less. Its beginning is kept."
+    f"The answer has more than {OUTPUT_BYTES:,} bytes. Only its beginning is stored. Ask for a shorter "
+    "answer or a file."
 )
 
 CALLS_TOLD: Final = 20
 """How many of the latest calls of each earlier turn the agent gets."""
 
-STEPS_ENDED: Final = "The run may take {steps:,} model steps, and needed more. Resume it to take as many again."
+STEPS_ENDED: Final = "The run has used all of its {steps:,} model steps. Resume it for as many steps again."
 
 
 def _made(call: CallRecord) -> MadeCall:

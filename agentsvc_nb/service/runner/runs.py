@@ -76,7 +76,7 @@ class RunRunner:
                 try:
                     return await self._attempt(run_id)
                 except STORE_LOST as error:
-                    log.warning("run %s goes on from its checkpoint: %s", run_id, error)
+                    log.warning("run %s continues from its checkpoint: %s", run_id, error)
         finally:
             self._queue_jobs.pop(run_id, None)
 
@@ -97,13 +97,13 @@ class RunRunner:
             ending = await self._ending(run, context)
         except attempts.LostRun:
             self._use_case.metrics.fences_refused.add("run")
-            log.warning("run %s was taken over", run_id)
+            log.warning("another process took over run %s", run_id)
             return
         except STORE_LOST:
             raise
         except Exception:  # its saved state is damaged, or its last events could not be written
             log.exception("run %s failed", run_id)
-            ending = _unexpected("The run failed unexpectedly; see the service's log.")
+            ending = _unexpected("The run failed unexpectedly. The service's log has the details.")
         finally:
             if context is not None:
                 await context.close()
@@ -115,7 +115,7 @@ class RunRunner:
         try:
             await store(run_id, partial(attempts.finish, self._use_case, run_id, attempt, ending))
         except (ValueError, OverflowError):
-            log.exception("run %s: its answer could not be stored", run_id)
+            log.exception("the answer of run %s could not be stored", run_id)
             ending = _unexpected("The answer could not be stored.")
             await store(run_id, partial(attempts.finish, self._use_case, run_id, attempt, ending))
         if ending.status == "failed":
@@ -137,7 +137,7 @@ class RunRunner:
         return await attempts.resume(self._use_case, run_id, found.attempt)
 
     async def _ending(self, run: RunRecord, context: LiveRunContext) -> Ending | None:
-        """Drive the agent and return the run's ending.
+        """Run the agent and return how the run ended.
 
         Return None when the service stops and leaves the run for recovery.
         """
@@ -162,7 +162,7 @@ class RunRunner:
             fault = failure.code, failure.message
         except Exception:
             log.exception("run %s failed", run.run_id)
-            fault = "agent_error", "The agent failed unexpectedly; see the service's log."
+            fault = "agent_error", "The agent failed unexpectedly. The service's log has the details."
         await context.log.flush()
         if fault:
             code, message = fault
@@ -185,7 +185,10 @@ class RunRunner:
         if await runs.status(self._use_case, run.run_id) != "running":
             raise asyncio.CancelledError
         if run.output_config is not None and run.model == "offline":
-            raise WorkFailure("model_required", "Structured output needs a language model.")
+            raise WorkFailure(
+                "model_required",
+                "Structured output needs a language model. Name one in `model`, or choose one with `agentsvc model`.",
+            )
         answer = await self._agents[run.model].run(context)
         if answer is None:
             answer = context.spoken or ""

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.1
 """How often a process polls the runs and jobs that clients follow here, all in one read."""
 HELD_SECONDS: Final = 0.5
-"""How often it polls those that it executes, when nobody follows any."""
+"""How often the process polls its own runs and jobs if nobody follows them."""
 SWEEP_SECONDS: Final = 1.0
 """How often a worker looks for stray runs and jobs."""
 LIVE_SECONDS: Final = 3.0
@@ -116,10 +116,10 @@ class Sharing:
         try:
             await processes.end(self._use_case, self._process)
         except Exception:
-            log.exception("the end of this process could not be stored: others see it in some seconds")
+            log.exception("the end of this process could not be stored; other processes notice it in a few seconds")
 
     async def _execute(self, name: str, queue_job: int, registration: int) -> None:
-        """Execute a run or job. If it is already running here, it goes on under the new queue job."""
+        """Execute a run or job. If it is already running here, it continues under the new queue job."""
         self._registrations[queue_job] = registration
         try:
             if ids.is_run(name):
@@ -141,7 +141,7 @@ class Sharing:
             try:
                 await work()
             except Exception:  # such as an unavailable database: try again next time
-                log.warning("the database could not be looked at", exc_info=True)
+                log.warning("the state of other processes could not be read from the database", exc_info=True)
 
     async def _live(self) -> None:
         try:
@@ -174,13 +174,13 @@ class Sharing:
             try:
                 states = await processes.states(self._use_case, watched | held)
             except Exception:
-                log.warning("what others change could not be looked at", exc_info=True)
+                log.warning("the changes of other processes could not be read", exc_info=True)
                 await asyncio.sleep(AWAY_SECONDS)
                 continue
             self._wake({state.name: state for state in states}, watched, held)
 
     def _wake(self, states: dict[str, State], watched: set[str], held: set[str]) -> None:
-        """Wake those who follow changed runs and jobs. Stop those that others have cancelled or taken over."""
+        """Wake the followers of changed runs and jobs. Stop work that other processes have cancelled or taken over."""
         seen: dict[str, object] = {}
         for name in watched | held:
             state = states.get(name)
@@ -196,7 +196,7 @@ class Sharing:
             if state is None:
                 continue
             if lost := state.worker_id != self._process.id:
-                log.warning("%s was taken over by another process: its work here ends", name)
+                log.warning("another process took over %s; this process stops its work on it", name)
             if lost or state.status not in ("queued", "running"):
                 self._interrupted.add(name)
                 runs.interrupt(name)

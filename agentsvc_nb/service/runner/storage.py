@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 WAIT_SECONDS: Final = 60.0
 """How long an agent, or the end of a run, waits for documents."""
-TOO_MUCH: Final = "Reading it takes too long or too much memory."
+TOO_MUCH: Final = "Reading the file takes too much time or memory."
 
 
 class SystemClock:
@@ -65,7 +65,7 @@ class Readings:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
 
     async def caught_up(self, chat: str, run_id: str | None = None) -> None:
-        """Wait until all documents of the chat, or those of the run, are read. Wait at most `WAIT_SECONDS`."""
+        """Wait until all documents of the chat, or of the run, are read. Wait at most `WAIT_SECONDS`."""
         waiting = await files.waiting_in(self._use_case, chat, run_id)
         if waiting and not self._closed:
             await asyncio.wait([self._begin(file) for file in waiting], timeout=WAIT_SECONDS)
@@ -90,7 +90,9 @@ class Readings:
                 await asyncio.wait([read])
                 read.result()
         except Exception:  # such as a full disk, or no child process; the rows remain
-            log.exception("documents could not be read; they are read when the next one comes, or after a start")
+            log.exception(
+                "some files could not be read; the service tries again with the next file, or at its next start"
+            )
         finally:
             del self._accounts[account]
 
@@ -110,7 +112,7 @@ class Readings:
             raise
         except NoAnswer as error:
             if not self._closed and await files.fail_reading(self._use_case, file, TOO_MUCH):
-                log.warning("the text of %s in %s can't be read: %s", file.path, file.chat, error)
+                log.warning("the service can't extract the text of %s in %s: %s", file.path, file.chat, error)
             return
         if not self._closed:
             await files.finish_reading(self._use_case, file, found)

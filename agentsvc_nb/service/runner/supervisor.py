@@ -104,7 +104,9 @@ class TaskSupervisor:
                 except (ValueError, OverflowError, LostRun):
                     raise
                 except Exception as error:
-                    log.exception("a beginning or an end could not be read or stored; trying again")
+                    log.exception(
+                        "the start or the end of some work could not be read or stored; the service tries again"
+                    )
                     if fault := disk_fault(error):
                         self._disk_faults[name] = fault
                         self._signals.notify(name)

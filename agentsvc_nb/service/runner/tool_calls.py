@@ -51,15 +51,15 @@ from agentsvc_nb.wire.runs import Lasts
 from agentsvc_nb.wire.tools import JOB_TERMINAL
 
 JOB_POLL_SECONDS = 15.0
-_TOO_LARGE: Final = f"A tool's input may have {INPUT_MAX_BYTES:,} bytes: give the rest as a file."
-_BROKEN_OFF: Final = "This call was broken off."
+_TOO_LARGE: Final = f"A tool's input must not exceed {INPUT_MAX_BYTES:,} bytes. Pass the rest in a file."
+_BROKEN_OFF: Final = "The call was interrupted."
 _UNSEEN: Final = (
-    f"This call waits for approval, and nobody approves what is not shown whole: give it less than "
-    f"{EVENT_PAYLOAD_BYTES:,} bytes, and the rest as a file."
+    "This call needs approval, and a person can approve only an input of less than "
+    f"{EVENT_PAYLOAD_BYTES:,} bytes. Shorten the input, and pass the rest in a file."
 )
 
-_NOT_WHOLE: Final = f"The caller can't be told this input: it may have {EVENT_PAYLOAD_BYTES:,} bytes."
-_GONE: Final = "Nobody answered this call in time: the program that started the run may have ended."
+_NOT_WHOLE: Final = f"The input of a client tool must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
+_GONE: Final = "Nobody answered this call in time. The program that started the run may have ended."
 
 
 @dataclass(frozen=True)
@@ -203,8 +203,8 @@ class ToolCalls:
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
         """Wait until the call is approved or refused, and return it.
 
-        A takeover waits again, or finds the verdict. A standing approval approves the call at once; `durations` says
-        how long one may last for this tool. `diff` shows what the call would change.
+        After a takeover, the new attempt waits again, or reads the verdict. A standing approval approves the call at
+        once; `durations` says how long one may last for this tool. `diff` shows what the call would change.
         """
         if call.state in ("called", "waiting") and durations:
             await self.log.flush()
@@ -349,4 +349,4 @@ def _shown(call: CallRecord) -> dict[str, Any]:
 
 
 def _refused(call: CallRecord) -> Outcome:
-    return failed("not_approved", f"This call was refused. {call.reason or ''}".strip())
+    return failed("not_approved", f"The user refused this call. {call.reason or ''}".strip())

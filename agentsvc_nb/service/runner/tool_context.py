@@ -143,7 +143,7 @@ class LiveToolContext:
 
     async def write(self, path: str, data: bytes, *, output: tuple[str, str] | None = None) -> None:
         if path == SUMMARY:
-            said = f"{path} is the agent's own summary of the chat: nothing was written. Write to another file."
+            said = f"{path} is the agent's own summary of the chat, so nothing was written. Write to another file."
             raise WorkFailure("file_protected", said)
         author = Author("output", self._run_id, *(output or (None, None)))
         record = await self.workspace.write(path, data, author)
@@ -154,12 +154,12 @@ class LiveToolContext:
     async def instructions(self) -> str:
         project = await projects.of_chat(self._use_case, self._account, self.workspace.chat)
         if project is None:
-            raise WorkFailure("project_required", "This chat belongs to no project.")
+            raise WorkFailure("project_required", "This chat does not belong to a project.")
         return project.instructions
 
     async def change_instructions(self, change: Callable[[str], str]) -> None:
         if not await projects.change_of_chat(self._use_case, self._account, self.workspace.chat, change):
-            raise WorkFailure("project_required", "This chat belongs to no project.")
+            raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
         """Write the whole of a shortened document to a file and return its path.
@@ -222,7 +222,7 @@ async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
     kept = await asyncio.to_thread(payloads.shortened, {"content": outcome.content}, half - 1_000)
-    told = {"type": "text", "text": f"This result is shortened. All of it is in the chat's file {path}."}
+    told = {"type": "text", "text": f"This result is shortened. The chat's file {path} contains all of it."}
     data = outcome.data if await asyncio.to_thread(payloads.size, outcome.data) <= half else None
     return outcome.model_copy(update={"content": [*kept["content"], told], "data": data})
 
@@ -276,7 +276,7 @@ async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, 
             outcome = failed(failure.code, failure.message)
         except Exception:
             log.exception("the tool %s failed", tool.name)
-            outcome = failed("agent_error", "The tool failed unexpectedly; see the service's log.")
+            outcome = failed("agent_error", "The tool failed unexpectedly. The service's log has the details.")
         note_outcome(context, span, outcome)
     return outcome
 

@@ -118,8 +118,10 @@ def _as_json(document: Any) -> bytes:
 
 FILES_MAX: Final = 100
 _AT_ONCE: Final = 8
-"""How many files are read at a time. With remote blobs, more would only stay in the data folder for longer."""
-_TOO_MANY: Final = f"It is not among the first {FILES_MAX} files with tables, which are read: name it to have it read."
+"""How many files are read at a time. With remote blobs, a higher number would only keep copies in the data folder for
+longer.
+"""
+_TOO_MANY: Final = f"The service reads tables only from the first {FILES_MAX} files. Name this file to have it read."
 
 
 class TableAsker(Protocol):

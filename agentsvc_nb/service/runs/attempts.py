@@ -119,8 +119,8 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
     `spent` is what the run itself has spent, in micro-cents. Raises `LostRun`.
     """
     now = context.now
-    used = f"{(day.billed + day.held + spent) / CENT:,.2f} of today's {day.limit / CENT:,.2f} cents"
-    payload = {"code": DAY_NEAR, "message": f"All work of the account together used or holds {used}."}
+    used = f"{(day.billed + day.held + spent) / CENT:,.2f} cents of its daily limit of {day.limit / CENT:,.2f} cents"
+    payload = {"code": DAY_NEAR, "message": f"Today, the account's work has spent or reserved {used}."}
 
     def use(tx: Tx) -> bool:
         if event_records.warned_of(tx, run_id, DAY_NEAR):
@@ -135,7 +135,7 @@ async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day:
 async def checkpoint(
     context: UseCaseContext, run_id: str, attempt: int, state: dict[str, Any], hold: int, used: Used
 ) -> None:
-    """Store the state from which a takeover resumes the run, and hold `hold` micro-cents. Raises `LostRun`."""
+    """Store the state from which a takeover resumes the run, and reserve `hold` micro-cents. Raises `LostRun`."""
 
     def use(tx: Tx) -> bool:
         run_records.used(tx, run_id, attempt, used.steps, used.spent + job_records.spent_in(tx, run_id))
@@ -154,7 +154,7 @@ async def sending(context: UseCaseContext, run_id: str, call: SentCall) -> bool:
 async def hold(
     context: UseCaseContext, run: RunRecord, attempt: int, spent: int, *, tokens: int = 0, charges: int = 0
 ) -> None:
-    """Hold what a run has `spent` and the most that its next call can cost, in micro-cents.
+    """Reserve the run's cost so far (`spent`) and the maximum cost of its next call, in micro-cents.
 
     `tokens` and `charges` are the most that the next call can cost for tokens and per use.
 
@@ -214,11 +214,11 @@ def end_or_count(tx: Tx, record: RunRecord, offered: Sequence[str], origin: str,
     if record.status == "cancelling":
         ending = Ending("cancelled")
     elif record.restarts >= RESTARTS_MAX:
-        why = "The run kept being cut off without progress."
+        why = "The service was interrupted too often while the run made no progress."
         ending = Ending("failed", last_error="attempts_exhausted", last_error_message=why)
     elif record.model not in offered:
         there = ", ".join(offered)
-        why = f"It was begun by the model {record.model}, and the service was started again with {there}."
+        why = f"The run started with the model {record.model}, but the service was restarted with {there}."
         ending = Ending("failed", last_error="model_changed", last_error_message=why)
     else:
         run_records.restarted(tx, record.run_id, 1)
@@ -248,5 +248,7 @@ def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
         counted.pop("charged", None)
         return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
     except (AttributeError, TypeError, ValueError):  # a damaged state must not keep the service from starting
-        log.exception("the saved state of run %s can't be read: it ends without what it used", record.run_id)
+        log.exception(
+            "the saved state of run %s can't be read: the run ends, and its usage is not billed", record.run_id
+        )
         return ending

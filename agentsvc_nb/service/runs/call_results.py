@@ -36,12 +36,12 @@ def _outcome(document: bodies.Document) -> Outcome | None:
         raise ApiError("invalid_call_result", fault, field=field) from None
     if given.pending:
         if len(document) > 1:
-            raise ApiError("invalid_call_result", "`pending` stands alone.", field="pending")
+            raise ApiError("invalid_call_result", "`pending` must be the only field of the result.", field="pending")
         return None
     if given.content is None:
         raise ApiError("invalid_call_result", "`content` is missing.", field="content")
     if given.error is not None and not given.is_error:
-        raise ApiError("invalid_call_result", "`error` comes with `is_error: true`.", field="error")
+        raise ApiError("invalid_call_result", "`error` needs `is_error: true`.", field="error")
     # Keep the blocks as the caller sent them: the agent may need unknown fields and nulls.
     content: list[dict[str, Any]] = document["content"]
     if not given.is_error:

@@ -58,7 +58,11 @@ async def answer(context: UseCaseContext, key: KeyRecord, run_id: str, call_id: 
             return
         for path in dict.fromkeys(block["path"] for block in given.content if block["type"] == "image"):
             if file_records.get(tx, run.chat, path) is None:
-                raise ApiError("invalid_call_result", f"The chat has no file {path[:200]!r}.", field="content")
+                raise ApiError(
+                    "invalid_call_result",
+                    f"The chat has no file {path[:200]!r}. `GET /files` lists its files.",
+                    field="content",
+                )
         if not call_records.answer(tx, call, given, now):
             raise ApiError("call_not_waiting")
 

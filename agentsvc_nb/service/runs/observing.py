@@ -73,10 +73,10 @@ def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
 
 
 async def resumed(context: UseCaseContext, run: RunRecord) -> None:
-    """Record that a new attempt has taken over the run, and the span of the attempt before.
+    """Record that a new attempt has taken over the run, and the span of the previous attempt.
 
-    Nobody else records that span: the process of that attempt may have been killed. It ends with the attempt's last
-    event, so `run` must be the record from before `run.resumed`.
+    Only this function records that span, because the process of that attempt may have been killed. It ends with the
+    attempt's last event, so `run` must be the record from before `run.resumed`.
     """
     context.metrics.attempts_resumed.add()
     if context.tracing.on and run.traceparent is not None:

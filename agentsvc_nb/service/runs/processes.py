@@ -36,8 +36,9 @@ def check_contents(database: Database, contents: str) -> None:
     others = {process.contents for process in database.read(process_records.living)} - {contents}
     if others:
         raise StoreUnusable(
-            f"Another process works with this database and keeps the contents of files in {min(others)}, this one in "
-            f"{contents}: give all of them the same AGENTSVC_BLOBS (s3://...), or end the other one first."
+            f"Another process on this database stores the contents of files in {min(others)}, but this process "
+            f"stores them in {contents}: set the same AGENTSVC_BLOBS (s3://...) for all of them, or stop the "
+            "other process first."
         )
 
 

@@ -77,14 +77,19 @@ def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
     resume.
     """
     if old.status != "failed":
-        raise ApiError("run_not_resumable", f"The run is {old.status}; only one that failed can be resumed.")
+        raise ApiError("run_not_resumable", f"The run has the status {old.status}. Only a failed run can be resumed.")
     failure = FAILURES.get(old.last_error or "")
     if failure is None or not failure.resumable:
-        raise ApiError("run_not_resumable", f"The run failed with {old.last_error}, which would fail again.")
+        raise ApiError(
+            "run_not_resumable", f"The run failed with {old.last_error} and would fail again, so it can't be resumed."
+        )
     if old.model not in offered:
-        raise ApiError("run_not_resumable", f"The service no longer offers the run's model {old.model}.")
+        raise ApiError(
+            "run_not_resumable",
+            f"The service no longer offers the run's model {old.model}, so the run can't be resumed.",
+        )
     if later := run_records.resumed_by(tx, old):
-        raise ApiError("run_not_resumable", f"The run {later} has gone on with it already: resume that one.")
+        raise ApiError("run_not_resumable", f"This run was already resumed as run {later}. Resume that run instead.")
 
 
 def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int) -> RunRecord:

@@ -245,7 +245,10 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
             if status is None or status in TERMINAL or left <= 0 or context.signals.stopping:
                 return await context.read_single(lambda tx: run_records.get(tx, record.run_id)) or record
             if fault := context.workers.disk_fault_of_run(record.run_id):
-                raise ApiError("internal_error", f"Run {record.run_id} is held up: at the service, {fault}.")
+                raise ApiError(
+                    "internal_error",
+                    f"Run {record.run_id} can't continue, because of a failure at the service: {fault}.",
+                )
             await watch.wait(left)
 
 
@@ -293,7 +296,9 @@ async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_mi
             raise ApiError("run_not_active")
         limit = run.max_microcents
         if limit is None:
-            raise ApiError("invalid_limits", "The run has no `max_cents` that could be raised.", field="max_cents")
+            raise ApiError(
+                "invalid_limits", "The run has no `max_cents`, so there is no limit to raise.", field="max_cents"
+            )
         if max_microcents == limit:
             return run
         least = max(limit, run.cost_microcents)
@@ -344,7 +349,7 @@ class Room:
 
 
 async def room(context: UseCaseContext, run: RunRecord) -> Room:
-    """Return what a run and the day of its account have left."""
+    """Return the money that is left for a run and for the day of its account."""
     now = context.now
 
     def use(tx: Tx) -> Room:

@@ -21,7 +21,7 @@ from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, StandingApproval
 _sql = load("runs/standing")
 FOR_RUN: Final[Sequence[Lasts]] = ("run",)
 """How long the approval of a client tool may last. A later run may have another tool of the same name."""
-ALWAYS: Final = "Each call of this tool waits for its own approval."
+ALWAYS: Final = "This tool needs a separate approval for each call. Leave `lasts` out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> s
     """Return why the folder of a standing approval does not fit a call with this input, or None if it fits."""
     if given.folder is None or _is_in(call_input, given.folder):
         return None
-    return f"The call has no `path` in the folder {given.folder[:200]!r}."
+    return (
+        f"The call has no `path` in the folder {given.folder[:200]!r}. Leave `folder` out, or name a folder "
+        "that contains the path."
+    )
 
 
 def add(tx: Tx, run: RunRecord, tool: str, given: NewStandingApproval, now: int) -> StandingRecord:

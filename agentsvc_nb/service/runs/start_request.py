@@ -41,10 +41,10 @@ _WRONG: Final[dict[str, tuple[str, str | None]]] = {
     "message": ("message_required", None),
     "chat": ("invalid_chat", None),
     "project": ("invalid_project", None),
-    "session": ("invalid_json", f"`session` must be a text of 1 to {SESSION_CHARS} characters."),
+    "session": ("invalid_json", f"`session` must be a string of 1 to {SESSION_CHARS} characters."),
     "sync": ("invalid_sync", None),
     "on_busy": ("invalid_on_busy", None),
-    "output_config": ("invalid_output_config", "`output_config` must be a JSON Schema: an object."),
+    "output_config": ("invalid_output_config", "`output_config` must be a JSON object with a JSON Schema."),
     "file_ids": ("invalid_json", "`file_ids` must be a list of `upload_...` ids."),
     "files_from": ("invalid_chat", None),
     "model": ("invalid_model", "`model` must be the id of a model."),
@@ -124,8 +124,12 @@ def check_model(context: RequestContext, model: str | None) -> None:
     """Raise `invalid_model` unless the service offers the model."""
     offered = context.services.settings.offered
     if model is not None and model not in offered:
-        named = "that was named looks like a key, and" if looks_like_key(model) else repr(model)[:100]
-        raise ApiError("invalid_model", f"The model {named} is not offered: {', '.join(offered)}.", field="model")
+        named = "in the request, which looks like an API key" if looks_like_key(model) else repr(model)[:100]
+        raise ApiError(
+            "invalid_model",
+            f"The service does not offer the model {named}. It offers {', '.join(offered)}.",
+            field="model",
+        )
 
 
 def with_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
@@ -152,11 +156,16 @@ async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[C
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
     """Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a schema now."""
     if sync:
-        raise _invalid_tool("Nobody could answer their calls while the start is held: leave `sync` out.")
+        raise _invalid_tool(
+            "Client tools do not work with `sync`, because the client can't answer their calls while it waits "
+            "for the response. Leave `sync` out."
+        )
     taken = set(context.services.taken_names)
     for place, tool in enumerate(tools):
         if tool.name in taken:
-            raise _invalid_tool(f"The name {tool.name!r} is taken.", f"client_tools.{place}.name")
+            raise _invalid_tool(
+                f"A tool named {tool.name!r} already exists. Choose another name.", f"client_tools.{place}.name"
+            )
         taken.add(tool.name)
     if sum(payloads.size(tool.input_schema) for tool in tools) > OUTPUT_CONFIG_BYTES:
         raise _invalid_tool("The schemas of all client tools together must not exceed 64 KB.")

@@ -76,7 +76,7 @@ def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
     changed |= dict.fromkeys(name for name in without_nulls(call.asked_input) if name not in call.input)
     text = json.dumps(changed, ensure_ascii=False)
     more = f"… ({len(text):,} characters)" if len(text) > _CHANGES_CHARS else ""
-    said = f"The user changed this call before approving it (null: removed): {text[:_CHANGES_CHARS]}{more}"
+    said = f"The user changed this call before approving it (null means removed): {text[:_CHANGES_CHARS]}{more}"
     error = outcome.error and (outcome.error[0], f"{outcome.error[1]} {said}")
     content = [{"type": "text", "text": said}, *outcome.content]
     return outcome.model_copy(update={"content": content, "error": error})
@@ -174,7 +174,7 @@ async def submit(
 ) -> JobRecord:
     """Queue the job of a call and record it on the call, in one transaction.
 
-    So a takeover finds the job and does not submit another. The job holds `charges` micro-cents for per-use charges.
+    So a takeover finds the job and does not submit another. The job reserves `charges` micro-cents for per-use charges.
     Its model calls may cost `room` micro-cents.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
@@ -284,7 +284,7 @@ class DirectCall:
 
 
 async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit) -> DirectCall:
-    """Check a direct tool call, and hold its possible cost. Raises what `chats.check_known` and `money.check` raise."""
+    """Check a direct tool call. Reserve its maximum cost. Raises errors of `chats.check_known` and `money.check`."""
     now, call_id = context.now, new_id("call")
 
     def use(tx: Tx) -> DirectCall:

@@ -27,7 +27,7 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
     try:
         from agentsvc_nb.service.store.postgres import PostgresDatabase
     except ImportError as error:
-        needed = f"AGENTSVC_DATABASE needs PostgreSQL's driver: {pip_install('scale')}"
+        needed = f"AGENTSVC_DATABASE needs the PostgreSQL driver: {pip_install('scale')}"
         raise StoreUnusable(f"{needed} ({error}).") from None
     return PostgresDatabase(folder.address)
 
@@ -49,11 +49,13 @@ def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
     try:
         from agentsvc_nb.service.store.s3 import S3Blobs
     except ImportError:
-        raise BlobsUnavailable(f"AGENTSVC_BLOBS needs a package: {pip_install('scale')}.", passing=False) from None
+        raise BlobsUnavailable(
+            f"AGENTSVC_BLOBS needs a package that is not installed: {pip_install('scale')}.", passing=False
+        ) from None
     if folder.has_blobs():
         raise BlobsUnavailable(
-            f"The contents of this service's files lie in {folder.blobs}: give another folder (--data), or leave out "
-            f"AGENTSVC_BLOBS.",
+            f"This service stores the contents of its files in {folder.blobs}: choose another folder (--data), "
+            "or unset AGENTSVC_BLOBS.",
             passing=False,
         )
     cache, cache_bytes = (folder.cache, settings.blobs_cache_bytes) if scratch is None else (scratch, 0)
@@ -63,5 +65,5 @@ def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
     except BlobsUnavailable as error:
         if not error.passing:
             raise
-        log.warning("%s The service goes on without it.", error.message)
+        log.warning("%s The service starts without it.", error.message)
     return blobs

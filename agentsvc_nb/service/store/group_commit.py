@@ -44,7 +44,11 @@ class PendingWrite(Generic[T]):
             self._result = self._use(tx)
         except BaseException as error:
             # A Future cannot hold a StopIteration.
-            self.failure = RuntimeError("a write ended early") if isinstance(error, StopIteration) else error
+            self.failure = (
+                RuntimeError("a write transaction ended before its commit")
+                if isinstance(error, StopIteration)
+                else error
+            )
         return self.failure is None
 
     def result(self) -> T:

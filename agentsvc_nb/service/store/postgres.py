@@ -74,8 +74,8 @@ _DEFAULTS: Final = {
 
 
 _UNREADABLE: Final = (
-    "AGENTSVC_DATABASE can't be read as an address: give postgresql://USER:PASSWORD@HOST/NAME, with %XX for each "
-    "special character of the password."
+    "AGENTSVC_DATABASE is not a valid address: use postgresql://USER:PASSWORD@HOST/NAME, and write "
+    "special characters of the password as %XX."
 )
 
 
@@ -200,7 +200,9 @@ class PostgresDatabase(GroupCommit):
                 connection.execute("COMMIT", prepare=False)
             except psycopg.OperationalError as error:
                 if _is_lost(error, connection):
-                    raise CommitLost("the database was lost while this was stored: it may be stored or not") from error
+                    raise CommitLost(
+                        "the connection to the database was lost during the write: the data may or may not be stored"
+                    ) from error
                 raise
         return writes[done:]
 
@@ -252,7 +254,7 @@ class PostgresDatabase(GroupCommit):
             return made
         except psycopg.Error as error:
             reason = _one_line(error)
-            how = "refuses the service" if "FATAL:" in reason or "password" in reason else "does not answer"
+            how = "refuses the connection" if "FATAL:" in reason or "password" in reason else "does not answer"
             raise _Unavailable(f"{how}: {reason}") from None  # its traceback would have the address
 
     def _release(self, connection: Connection) -> None:
@@ -281,8 +283,8 @@ def _usable() -> Iterator[None]:
         yield
     except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise StoreUnusable(
-            f"The database can't be used ({error.diag.message_primary}): name an empty one, or the service's own, with "
-            "a user who may make tables in it."
+            f"The database can't be used ({error.diag.message_primary}): choose an empty one or the service's "
+            "own, and a user who can create tables in it."
         ) from None
 
 

@@ -64,7 +64,7 @@ class PostgresQueue:
                     await asyncio.wait([worker, losing], return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     losing.cancel()
-                log.warning("the queue was lost, with the database's connection: it is asked anew")
+                log.warning("the queue lost its connection to the database and connects again")
                 await asyncio.sleep(AGAIN_SECONDS)
         finally:
             for worker in workers:

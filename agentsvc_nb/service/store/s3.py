@@ -53,17 +53,18 @@ COPY_SECONDS: Final = 600.0
 READ_TRIES: Final = 3
 """How often a read is resumed without receiving a single piece."""
 
-_UNREACHABLE: Final = "The store of contents (S3) can't be reached, or does not answer: try again in a moment."
-_NO_BUCKET: Final = "The bucket of AGENTSVC_BLOBS does not exist: its operator creates it, or corrects the setting."
+_UNREACHABLE: Final = "The file store (S3) can't be reached, or does not answer. Try again in a moment."
+_NO_BUCKET: Final = "The bucket of AGENTSVC_BLOBS does not exist. The operator must create it, or correct the setting."
 _REFUSED: Final = (
-    "The store of contents (S3) refuses the service: its operator corrects AWS_ACCESS_KEY_ID and "
-    "AWS_SECRET_ACCESS_KEY, or what they may do in the bucket of AGENTSVC_BLOBS."
+    "The file store (S3) refuses the service. The operator must correct AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or the permissions on the bucket of AGENTSVC_BLOBS."
 )
 _MISCONFIGURED: Final = (
-    "The AWS_* variables name no store of contents: its operator corrects AWS_ENDPOINT_URL and AWS_REGION, and gives "
-    "both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, without line breaks."
+    "The AWS_* variables do not describe a usable file store. The operator must correct "
+    "AWS_ENDPOINT_URL and AWS_REGION, and set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+    "without line breaks."
 )
-_ALTERED: Final = "A content in the store (S3) is not what was stored there: its operator brings it back from a backup."
+_ALTERED: Final = "A file in the store (S3) does not match its hash. The operator must restore it from a backup."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ class Bucket:
             await _timed(obstore.put_async(self.store, key, data, mode="create", use_multipart=False))
 
     async def upload(self, key: str, file: Path) -> None:
-        """Store the file as an object in parts, a few of them in memory at a time. It appears when it is whole."""
+        """Store the file as an object in parts, a few of them in memory at a time. The object appears only when it is
+        complete.
+        """
         with _translated_errors():
             await obstore.put_async(
                 self.store, key, file, use_multipart=True, chunk_size=PART_BYTES, max_concurrency=PARTS_AT_ONCE
@@ -151,7 +154,7 @@ class Bucket:
                 tries_left -= 1
                 if not error.passing or not tries_left:
                     raise
-                log.info("a read of a content was cut off; it goes on at its byte %d", at)
+                log.info("a read from the file store was cut off and continues at byte %d", at)
                 pieces = None
                 continue
             yield piece
@@ -178,7 +181,7 @@ class LocalCache:
         self.incoming = self._files.incoming
 
     def clear(self) -> None:
-        """Remove all copies: after a crash of the machine, nobody knows whether they are whole."""
+        """Remove all copies, because they may be incomplete after a crash of the machine."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self.incoming.mkdir(parents=True, exist_ok=True)
         self._sizes.clear()
@@ -238,7 +241,9 @@ class LocalCache:
         """Wait for the blob's download, which all callers share. If all of them are cancelled, so is the download."""
         task = self._downloads.get(sha256)
         if task is None:
-            task = self._downloads[sha256] = asyncio.create_task(self._fetch(sha256), name="download of a content")
+            task = self._downloads[sha256] = asyncio.create_task(
+                self._fetch(sha256), name="download from the file store"
+            )
             task.add_done_callback(lambda done: self._forget_download(sha256, done))
         try:
             await asyncio.shield(task)
@@ -260,7 +265,7 @@ class LocalCache:
                 async for piece in pieces:
                     await asyncio.to_thread(spool.write, piece)
             if spool.sha256 != sha256:
-                log.error("a content was altered in the store", extra=fields(sha256=sha256))
+                log.error("a file was altered in the store", extra=fields(sha256=sha256))
                 raise ContentAltered(_ALTERED, passing=False)
             self.adopt(sha256, spool.close(), spool.size_bytes)
         except BaseException:
@@ -391,7 +396,9 @@ class S3Blobs:
         """Put back a missing blob that was moved aside. Return False if there is none."""
         async for found in self._bucket.list(f"{REMOVED}{sha256}/"):
             await self._bucket.copy(found.key, CONTENTS + sha256)
-            log.info("a content that was being removed is named again: it is put back", extra=fields(sha256=sha256))
+            log.info(
+                "a new upload uses content that was being removed: it is stored again", extra=fields(sha256=sha256)
+            )
             return True
         return False
 
@@ -494,16 +501,16 @@ def _translated_errors() -> Iterator[None]:
     except AlreadyExistsError:
         raise
     except TimeoutError:
-        log.warning("the store of contents did not answer in time")
+        log.warning("the file store did not answer in time")
         raise BlobsUnavailable(_UNREACHABLE, passing=True) from None
     except FileNotFoundError as error:
         if "NoSuchBucket" not in str(error):
-            raise FileNotFoundError("There is no such content in the bucket of AGENTSVC_BLOBS.") from None
+            raise FileNotFoundError("The bucket of AGENTSVC_BLOBS does not contain this file.") from None
         raise BlobsUnavailable(_NO_BUCKET, passing=False) from None
     except BaseError as error:
         text = str(error)
         code = _CODE.search(text)
-        log.warning("the store of contents failed: %s", (code[1] or code[2]) if code else type(error).__name__)
+        log.warning("the file store failed: %s", (code[1] or code[2]) if code else type(error).__name__)
         if "NoSuchBucket" in text:
             raise BlobsUnavailable(_NO_BUCKET, passing=False) from None
         if isinstance(error, (PermissionDeniedError, UnauthenticatedError)) or any(one in text for one in _DENIALS):

@@ -35,7 +35,7 @@ from agentsvc_nb.service.store.ranking import (
 LEXEME_CHARS: Final = 200
 """A longer word is indexed by its beginning, because a lexeme is limited to 2,046 bytes."""
 LEXEMES_BYTES: Final = 900_000
-"""The most that is indexed of one file, because a `tsvector` is limited to 1 MB.
+"""The maximum indexed size of one file, because a `tsvector` is limited to 1 MB.
 
 A file that has more is not `whole`.
 """

@@ -16,7 +16,10 @@ from agentsvc_nb.service.telemetry.tracing import Tracing
 log = logging.getLogger(__name__)
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-_MISSING_PACKAGE: Final = f"%s is set, but traces need a package: {pip_install('telemetry')}. Nothing is traced."
+_MISSING_PACKAGE: Final = (
+    f"%s is set, but traces need a package that is not installed: {pip_install('telemetry')}. The "
+    "service records no traces."
+)
 
 
 def choose_tracing(content: bool) -> Tracing:

@@ -77,22 +77,24 @@ RUNS_ENDED: Final = Metric(
     "agentsvc_runs_ended_total", "counter", "Runs that ended, by final status and last_error.", ("status", "last_error")
 )
 ATTEMPTS_RESUMED: Final = Metric(
-    "agentsvc_attempts_resumed_total", "counter", "Attempts that took a run over at its last checkpoint."
+    "agentsvc_attempts_resumed_total", "counter", "Attempts that took over a run at its last checkpoint."
 )
 FENCES_REFUSED: Final = Metric(
     "agentsvc_fences_refused_total",
     "counter",
-    "Workers that were overtaken: the write of an earlier attempt was refused.",
+    "Writes of an earlier attempt that the database refused, because another worker had taken over.",
     ("work",),
 )
 MODEL_TOKENS: Final = Metric("agentsvc_model_tokens_total", "counter", "Tokens of model calls.", ("model", "direction"))
 MODEL_CENTS: Final = Metric("agentsvc_model_cost_cents_total", "counter", "Cost of model calls in cents.", ("model",))
-TOOL_ERRORS: Final = Metric("agentsvc_tool_errors_total", "counter", "Tools that failed, by code.", ("tool", "code"))
-TOOL_SECONDS: Final = Metric("agentsvc_tool_seconds", "histogram", "Seconds that tools worked.", ("tool",))
+TOOL_ERRORS: Final = Metric(
+    "agentsvc_tool_errors_total", "counter", "Failed tool calls, by error code.", ("tool", "code")
+)
+TOOL_SECONDS: Final = Metric("agentsvc_tool_seconds", "histogram", "Duration of tool calls in seconds.", ("tool",))
 REQUEST_SECONDS: Final = Metric(
     "agentsvc_request_seconds",
     "histogram",
-    "Seconds from a request until its answer began, of streams until their headers.",
+    "Seconds from a request to the start of its response. For streams: to the headers.",
     ("method", "route", "status"),
 )
 FIRST_EVENT_SECONDS: Final = Metric(
@@ -102,11 +104,11 @@ FIRST_EVENT_SECONDS: Final = Metric(
 MCP_REQUESTS: Final = Metric(
     "agentsvc_mcp_requests_total",
     "counter",
-    "Requests over MCP that were read, by how they ended: ok, tool_error, fault (of JSON-RPC) or refused.",
+    "MCP requests by outcome: ok, tool_error, fault (a JSON-RPC error) or refused.",
     ("method", "outcome"),
 )
 MCP_STREAMS: Final = Metric(
-    "agentsvc_mcp_streams", "gauge", "Open streams of MCP: calls that are held, and subscriptions.", ("method",)
+    "agentsvc_mcp_streams", "gauge", "Open MCP streams: waiting calls and subscriptions.", ("method",)
 )
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

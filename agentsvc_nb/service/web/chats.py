@@ -219,7 +219,7 @@ def _anchor(run: RunRecord, query: str = "") -> str:
 _LINES: Final = 20_000
 _CELLS: Final = 50_000
 _COLUMNS: Final = 200
-"""The most lines, cells and columns that a page shows, because a browser takes too long for more."""
+"""The maximum number of lines, cells and columns on a page. Browsers are too slow with more."""
 _SAMPLE_ROWS: Final = 100
 """The number of rows that decide whether a column holds numbers."""
 

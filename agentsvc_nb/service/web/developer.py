@@ -219,4 +219,4 @@ async def home(context: RequestContext) -> Response:
 
 
 async def missing(context: RequestContext) -> Response:
-    raise ApiError("not_found", "There is no such page.")
+    raise ApiError("not_found", "This page does not exist.")

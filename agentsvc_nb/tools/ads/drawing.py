@@ -94,7 +94,7 @@ class Ad(Design):
         return self.frame.part(WORDS[self.layout][self.frame.shape])
 
     def blocks(self) -> list[Block]:
-        """Return the logo and the texts in their places, in the largest type that fits. Takes CPU time.
+        """Return the logo and the texts in their places, in the largest font size that fits. Takes CPU time.
 
         Raises `WorkFailure("invalid_tool_input")` if the smallest type is too large, `missing_glyphs` if no font has
         the characters.

@@ -188,7 +188,7 @@ async def _open_placed(context: ToolContext, paths: Mapping[PictureName, str | N
             picture, _ = await _open_picture(context, f"request.{name}", path)
             seen = picture.getchannel("A").point([255 if alpha > _VISIBLE else 0 for alpha in range(256)]).getbbox()
             if seen is None:
-                said = f"request.{name}: {path[:200]!r} is transparent: nothing of it can be seen."
+                said = f"request.{name}: {path[:200]!r} is fully transparent, so nothing of it can be seen."
                 raise WorkFailure("invalid_tool_input", said)
             found[name] = picture.crop(seen)
     return found

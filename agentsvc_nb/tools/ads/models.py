@@ -135,10 +135,10 @@ SIZES: Final[dict[SizeName, Size]] = {
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]
 BrandColors = Annotated[
     list[BrandColor],
-    Field(max_length=4, description="`#rrggbb` in order: ground, accent, second accent, texts."),
+    Field(max_length=4, description="`#rrggbb` in this order: background, accent, second accent, texts."),
 ]
 Printed = Annotated[str | None, Field(max_length=TEXT_CHARS)]
-_HEADLINE: Final = "Printed instead of the headline of the brief or the ad; empty prints none."
+_HEADLINE: Final = "The text to print instead of the headline of the brief or the ad. An empty text prints no headline."
 
 
 class AdInput(BaseModel):
@@ -157,24 +157,24 @@ class Outputs(AdInput):
         default=1,
         ge=1,
         le=PICTURES_MAX,
-        description="How many pictures are made in all: 2 for one in each of two sizes.",
+        description="The total number of pictures, such as 2 for one picture in each of two sizes.",
     )
 
 
 class ImageRequest(AdInput):
-    kind: Literal["static_ad"] = Field(default="static_ad", description="What is drawn.")
+    kind: Literal["static_ad"] = Field(default="static_ad", description="The kind of picture.")
     brief: Annotated[Filled, StringConstraints(max_length=BRIEF_CHARS)] = Field(
-        description="Text or Markdown. Only lines `Headline:`, `Text:`, `CTA:` and `Brand:` are printed, and "
-        "`Colors: #rrggbb` sets colours; each label and its text are on one line, and two headlines give two ads.",
+        description="Text or Markdown. Only lines `Headline:`, `Text:`, `CTA:` and `Brand:` are printed, and `Colors: "
+        "#rrggbb` sets colours. Put each label and its text on one line. Two headlines give two ads.",
         examples=["Headline: Pack light"],
     )
     headline: Printed = Field(default=None, description=_HEADLINE)
     text: Printed = Field(default=None, description="As `headline`.")
-    cta: Printed = Field(default=None, description="As `headline`: the call to action on the button.")
+    cta: Printed = Field(default=None, description="The call to action on the button, as `headline`.")
     brand: Printed = Field(default=None, description="As `headline`.")
     outputs: Outputs = Field(default_factory=Outputs)
     sizes: Annotated[list[SizeName], Field(min_length=1, max_length=len(SIZES))] = Field(
-        default=["square"], description="Each ad is drawn in all of them, in this order."
+        default=["square"], description="The sizes of each ad, in this order."
     )
     brand_colors: BrandColors = Field(default_factory=list)
     product: WorkspacePath | None = Field(
@@ -209,8 +209,9 @@ class ImageRequest(AdInput):
         if not texts:
             raise PydanticCustomError(
                 "no_headline",
-                "The ad needs a headline: add a line such as `Headline: Pack light` to the brief, or pass `headline`; "
-                "lines `Text:`, `CTA:` and `Brand:` are optional, and nothing else of the brief is printed.",
+                "The ad needs a headline. Add a line such as `Headline: Pack light` to the brief, or pass "
+                "`headline`. Lines `Text:`, `CTA:` and `Brand:` are optional, and nothing else of the brief "
+                "is printed.",
             )
         for label, one in product([label for label in LABELS if label not in self.given_texts()], texts):
             if other := _LABEL_WITHIN.search(getattr(one, label)):
@@ -227,14 +228,14 @@ class ImageEdit(AdInput):
     path: WorkspacePath = Field(description="A picture of the workspace.", examples=["images/pack-light-3f2a1c-1.png"])
     headline: Printed = Field(default=None, description=_HEADLINE)
     text: Printed = Field(default=None, description="As `headline`.")
-    cta: Printed = Field(default=None, description="As `headline`: the call to action on the button.")
+    cta: Printed = Field(default=None, description="The call to action on the button, as `headline`.")
     brand: Printed = Field(default=None, description="As `headline`.")
     brand_colors: BrandColors = Field(default_factory=list)
     sizes: list[SizeName] = Field(
-        default_factory=list, max_length=len(SIZES), description="A picture is made in each; none: the size it has."
+        default_factory=list, max_length=len(SIZES), description="The sizes to make; if left out, the current size."
     )
     instruction: str | None = Field(
-        default=None, description="What an image model changes in the picture itself; needs such a model."
+        default=None, description="What an image model should change in the picture. Needs an image model."
     )
 
 
@@ -246,7 +247,7 @@ class MadeImage(BaseModel):
     path: str
     width: int
     height: int
-    words: Texts = Field(description="The texts on the picture; empty ones are not there.")
+    words: Texts = Field(description="The texts on the picture. Empty texts are not printed.")
     palette: list[str]
     layout: str
     contrast: float = Field(description="The lowest contrast of a text with its background, by WCAG 2.")

@@ -66,17 +66,17 @@ _NOT_CODE: Final = re.compile(r"|\.\.|__pycache__|.*\.dist-info")
 _PROBE_SECONDS: Final = 10.0
 _FONTS_SECONDS: Final = 60.0
 
-NOT_LINUX: Final = "Programs are run in a sandbox that is there on Linux alone."
-NO_BUBBLEWRAP: Final = "Programs are run in a sandbox by bubblewrap, 0.8 or later: install it (apt install bubblewrap)."
+NOT_LINUX: Final = "Programs run in a sandbox, which is available only on Linux."
+NO_BUBBLEWRAP: Final = "Programs run in a sandbox, which needs bubblewrap 0.8 or later (apt install bubblewrap)."
 NO_FILTER: Final = (
-    "Programs are run in a sandbox with a filter by libseccomp, 2.5.4 or later, on an x86_64 or aarch64 processor: "
-    "install it (apt install libseccomp2)."
+    "Programs run in a sandbox, which needs libseccomp 2.5.4 or later and an x86_64 or aarch64 CPU. Install "
+    "it: apt install libseccomp2."
 )
 NOT_ALLOWED: Final = (
-    "Programs are run in a sandbox, and this machine refuses to make one ({}). It needs bubblewrap 0.8 or later, and "
-    "unprivileged user namespaces, which a container or the system's settings may forbid."
+    "Programs run in a sandbox, but this machine could not create one ({}). It needs bubblewrap 0.8 or later, "
+    "and unprivileged user namespaces, which a container or the system's settings may forbid."
 )
-MISSING: Final = f"Programs are run with packages that are not all installed here: {pip_install('agents')}."
+MISSING: Final = f"Programs need packages that are not all installed here: {pip_install('agents')}."
 log = logging.getLogger(__name__)
 
 

@@ -38,8 +38,8 @@ IDLE_SECONDS: Final = 600.0
 """Seconds for which variables stay while no program runs, because a run may wait for its user for days."""
 IDLE_MAX: Final = 4
 """Interpreters that may wait for their next program. One more ends the one that has waited longest."""
-NEW_ATTEMPT: Final = "the run was interrupted, and goes on in a new process"
-_LOST: Final = "their sandbox ended, or had no room for the chat's new files"
+NEW_ATTEMPT: Final = "the run was interrupted and continues in a new process"
+_LOST: Final = "their sandbox ended, or had no space for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
 _STOPPED: Final = "the last program was stopped at a limit"
 _OWN_PROCESSES: Final = 2

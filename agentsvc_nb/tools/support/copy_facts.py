@@ -21,23 +21,23 @@ PartText = Annotated[str, StringConstraints(max_length=COPY_CHARS)]
 
 class ReviewCopyInput(BaseModel):
     text: Annotated[Filled, StringConstraints(max_length=COPY_CHARS)] | None = Field(
-        default=None, description="The whole text, when it has no parts.", examples=["Pack light. Tents from 49 euros."]
+        default=None, description="The whole text, if it has no parts.", examples=["Pack light. Tents from 49 euros."]
     )
     parts: dict[str, PartText] = Field(
         default_factory=dict,
         max_length=50,
-        description="The text by part: `headline`, `description`, `primary_text`, `subject` and so on; a number behind "
-        "the name makes more of one (`headline_2`).",
+        description="The text by part: `headline`, `description`, `primary_text`, `subject` and so on. A number names "
+        "another one of a part (`headline_2`).",
     )
-    platform: Platform | None = Field(default=None, description="Where it is to appear; its limits are applied.")
+    platform: Platform | None = Field(default=None, description="The platform of the ad. Its limits apply.")
 
 
 class PartFacts(BaseModel):
     name: str
-    characters: int = Field(description="As the platform counts them.")
+    characters: int = Field(description="The number of characters, as the platform counts them.")
     words: int
-    limit: int | None = Field(description="More than this is refused; null when the platform has none.")
-    shown: int | None = Field(description="More than this is cut off in what people see at first.")
+    limit: int | None = Field(description="The platform's maximum; null if it has none.")
+    shown: int | None = Field(description="The number of characters that people see at first.")
 
 
 class Reading(BaseModel):
@@ -45,7 +45,7 @@ class Reading(BaseModel):
     words: int
     words_per_sentence: float
     syllables_per_word: float
-    ease: float | None = Field(description="Flesch reading ease in the language's own form: 100 easy, 0 hard.")
+    ease: float | None = Field(description="Flesch reading ease in the language's own version: 100 is easy, 0 is hard.")
 
 
 class Claim(BaseModel):
@@ -60,7 +60,7 @@ class Repeated(BaseModel):
 
 
 class Judgement(BaseModel):
-    """What a language model says of the text."""
+    """A language model's judgement of the text."""
 
     verdict: Literal["good", "mixed", "poor"]
     strengths: list[str]
@@ -69,16 +69,16 @@ class Judgement(BaseModel):
 
 
 class CopyReview(BaseModel):
-    language: str | None = Field(description="`en`, `de`, `fr` or `es`; null when it can't be told.")
+    language: str | None = Field(description="`en`, `de`, `fr` or `es`; null if unknown.")
     platform: Platform | None
     parts: list[PartFacts]
     reading: Reading
     claims: list[Claim]
     repeated: list[Repeated]
     checks: list[Check]
-    judgement: Judgement | None = Field(default=None, description="What a language model thinks; null without one.")
-    not_judged: str | None = Field(default=None, description="Why the model that there is gave no judgement.")
-    brand_files: list[str] = Field(default=[], description="The brand's files that the model was told.")
+    judgement: Judgement | None = Field(default=None, description="A language model's judgement; null without one.")
+    not_judged: str | None = Field(default=None, description="Why the model gave no judgement.")
+    brand_files: list[str] = Field(default=[], description="The brand's files that the model read.")
 
 
 SMALL_WORDS: Final = {
@@ -121,27 +121,27 @@ _CLAIMS: Final[dict[ClaimKind, tuple[str, str]]] = {
         r"best|cheapest|fastest|largest|leading|leader|number one|no\. ?1|#1|unbeatable|unique|perfect|world-class|"
         r"beste[nrms]?|günstigste\w*|schnellste\w*|führende\w*|einzigartig\w*|unschlagbar\w*|nummer 1|nr\. ?1|"
         r"meilleure?s?|leader|unique|imbattable|mejor(?:es)?|líder|único|insuperable",
-        "Prove it, or say what you mean with a number.",
+        "Prove it, or give a number.",
     ),
     "guarantee": (
         r"guarantee[ds]?|risk[- ]free|always|never fails?|100 ?%|proven|garantier\w*|garantie\w*|bewiesen|immer|"
         r"risikofrei|garanti\w*|prouvé\w*|toujours|sans risque|garantizad\w*|probado|siempre",
-        "Say the terms: who keeps the promise, for how long.",
+        "State the terms: who guarantees it, and for how long.",
     ),
     "free": (
         r"free|no cost|complimentary|gratis|kostenlos\w*|umsonst|gratuit\w*|offert\w*",
-        "Nothing may have to be paid for it; say what follows after a trial.",
+        "It must cost nothing. Say what happens after a trial.",
     ),
     "scarcity": (
         r"only today|last chance|hurry|limited (?:time|offer|edition)|while stocks? lasts?|ends (?:soon|tonight|today)|"
         r"nur heute|letzte chance|solange der vorrat reicht|nur noch|dernière chance|offre limitée|plus que|"
         r"última oportunidad|solo hoy|oferta limitada",
-        "It has to be true, with a date or a number.",
+        "It must be true. Give a date or a number.",
     ),
     "comparison": (
         r"(?:better|cheaper|faster|lighter|more [a-z]+) than|versus|vs\.?|unlike (?:others|other)|besser als|"
         r"günstiger als|schneller als|mieux que|moins cher que|mejor que|más barato que",
-        "Name with what it is compared, and keep the source.",
+        "Name what you compare it with, and keep the source.",
     ),
     "health": (
         r"cures?|heals?|detox\w*|anti-aging|lose weight|weight loss|clinically|medically|heilt|heilend\w*|abnehmen|"
@@ -151,12 +151,12 @@ _CLAIMS: Final[dict[ClaimKind, tuple[str, str]]] = {
     "environment": (
         r"eco-friendly|sustainable|climate[- ]neutral|carbon[- ]neutral|green|biodegradable|nachhaltig\w*|"
         r"klimaneutral\w*|umweltfreundlich\w*|durable|écologique\w*|neutre en carbone|sostenible\w*|ecológic\w*",
-        "Say what exactly, and how it was measured.",
+        "Say exactly what is meant, and how it was measured.",
     ),
     "number": (
         r"[0-9][0-9.,]{0,20}\s?(?:%|percent|prozent|pour cent|por ciento)|[0-9]{1,20}\s?(?:x|times|mal|fois|veces)\b|"
         r"[0-9][0-9.,]{0,20} (?:customers|users|people|kunden|nutzer|clients|clientes)",
-        "Keep the source, and the date of it.",
+        "Keep the source and its date.",
     ),
 }
 _CLAIM = {kind: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.I) for kind, (words, _) in _CLAIMS.items()}

@@ -117,8 +117,8 @@ _HEADERS: Final = {"User-Agent": "agentsvc-nb", "Accept-Encoding": "gzip"}
 _GZIP: Final = 47  # zlib's wbits: detect gzip or zlib by the header
 _SHOWN_CHARS: Final = 200
 _ELSEWHERE: Final = (
-    "{!r} is not fetched: pages of {} need approval. Call the tool with that address, which then waits for it, or have "
-    "the operator add the host to AGENTSVC_APPROVED_HOSTS."
+    "{!r} was not fetched: pages of {} need approval. Call the tool with that address and wait for approval, "
+    "or ask the operator to add the host to AGENTSVC_APPROVED_HOSTS."
 )
 
 
@@ -186,10 +186,10 @@ class Fetcher:
         except TimeoutError:
             raise _failed(url, f"it took longer than {seconds:g} s") from None
         except (httpx.InvalidURL, UnicodeError):
-            raise _failed(url, "it is redirected to what is no address") from None
+            raise _failed(url, "it redirects to an invalid address") from None
         except httpx.HTTPError as error:
             raise _failed(url, str(error) or type(error).__name__) from None
-        raise _failed(passed[0], f"it was redirected more than {FETCH_REDIRECTS} times")
+        raise _failed(passed[0], f"it redirects more than {FETCH_REDIRECTS} times")
 
     async def _get(self, url: httpx.URL, max_bytes: int, accept: str) -> Fetched:
         import httpx
@@ -242,7 +242,7 @@ async def _body(answer: httpx.Response, url: str, max_bytes: int) -> bytes:
         try:
             body += unpack.decompress(piece, max_bytes + 1 - len(body)) if unpack else piece
         except zlib.error:
-            raise _failed(url, "its contents are badly packed") from None
+            raise _failed(url, "its compressed content is damaged") from None
         if max(len(body), answer.num_bytes_downloaded) > max_bytes:
             raise _failed(url, f"it is larger than {max_bytes:,} bytes")
     return bytes(body)
@@ -268,7 +268,7 @@ def tls() -> ssl.SSLContext:
 
 
 def _refused(url: str) -> WorkFailure:
-    message = f"{url[:_SHOWN_CHARS]!r} is not fetched: give a public http or https address, without a name or password."
+    message = f"{url[:_SHOWN_CHARS]!r} was not fetched. Give a public http or https address without a password."
     return WorkFailure("address_refused", message)
 
 

@@ -19,13 +19,13 @@ PAGES_MAX: Final = 5
 
 class ReviewFunnelInput(BaseModel):
     url: WebAddress = Field(description="The landing page, http or https.", examples=["https://example.com/"])
-    weigh: bool = Field(default=True, description="Whether the files that the page loads are fetched and weighed, too.")
+    weigh: bool = Field(default=True, description="Whether to fetch and weigh the files that the page loads.")
     pages: int = Field(
         default=PAGES_MAX,
         ge=1,
         le=PAGES_MAX,
-        description="How many pages of the same site are looked at, the given one and those that its calls to action "
-        "lead to.",
+        description="The maximum number of pages of the same site to check: the given one, and those that its calls to "
+        "action lead to.",
     )
 
 
@@ -45,7 +45,7 @@ class Action(BaseModel):
 class FormField(BaseModel):
     name: str
     type: str
-    label: str = Field(description="What a visitor reads beside it; empty when there is nothing.")
+    label: str = Field(description="The text next to the field; empty if there is none.")
     required: bool = False
 
 
@@ -59,10 +59,10 @@ class Weight(BaseModel):
     """Sizes in bytes as sent."""
 
     html_bytes: int
-    total_bytes: int = Field(description="The page and what it loads, as far as it was fetched.")
-    files: dict[str, int] = Field(description="How many files the page names, by kind: script, style, image.")
-    measured: int = Field(description="How many of them were fetched.")
-    unreachable: list[str] = Field(description="Those that could not be.")
+    total_bytes: int = Field(description="The bytes of the page and of the fetched files.")
+    files: dict[str, int] = Field(description="The number of files that the page names, by kind: script, style, image.")
+    measured: int = Field(description="The number of files that were fetched.")
+    unreachable: list[str] = Field(description="Files that could not be fetched.")
 
 
 class FunnelPage(BaseModel):
@@ -71,13 +71,13 @@ class FunnelPage(BaseModel):
     url: str
     said: str = Field(description="The call to action that leads to it.")
     source: str = Field(description="The page with that call to action.")
-    status: int | None = Field(description="What the server answered; null if there is a fault.")
-    fault: str | None = Field(default=None, description="Why it could not be looked at.")
+    status: int | None = Field(description="The server's status; null if there is a fault.")
+    fault: str | None = Field(default=None, description="Why the page could not be checked.")
     title: str = ""
     actions: list[str] = Field(default=[])
     fields: int = Field(default=0, description="Fields of its forms that a visitor fills in.")
-    checks: list[Check] = Field(default=[], description="The checks that it did not pass.")
-    hidden: list[str] = Field(default=[], description="What of it can't be known without running its scripts.")
+    checks: list[Check] = Field(default=[], description="The failed checks.")
+    hidden: list[str] = Field(default=[], description="What the review cannot know, because it runs no scripts.")
 
 
 class PageContents(BaseModel):
@@ -89,21 +89,21 @@ class PageContents(BaseModel):
     headings: list[Heading]
     actions: list[Action]
     forms: list[Form]
-    words: int = Field(description="Words that a visitor reads.")
+    words: int = Field(description="The number of words that a visitor reads.")
     images: int
     images_without_alt: int
 
 
 class FunnelReview(PageContents):
-    page_id: str = Field(description="The stored landing page, to be labelled.")
+    page_id: str = Field(description="The ID of the stored landing page, for its labels.")
     url: str
-    final_url: str = Field(description="Where the redirects ended.")
+    final_url: str = Field(description="The address after all redirects.")
     status: int
     redirects: list[str]
     weight: Weight
     checks: list[Check]
-    hidden: list[str] = Field(description="What of the page can't be known without running its scripts.")
-    following: list[FunnelPage] = Field(description="The pages that it leads to, in the order that they were found.")
+    hidden: list[str] = Field(description="What the review cannot know, because it runs no scripts.")
+    following: list[FunnelPage] = Field(description="The pages that it leads to, in the order of discovery.")
 
 
 # ---- contents --------------------------------------------------------------------------------------------------------
@@ -227,9 +227,9 @@ WORDS_MIN: Final = 30
 _Row = tuple[str, bool, Severity, str, str]
 """A check's name, whether it passed, its severity, its finding, and advice if it failed."""
 _VIEWPORT: Final = "Without a viewport phones show the page tiny: width=device-width, initial-scale=1."
-_ACTIONS: Final = f"Give one main action, and not more than {ACTIONS_MAX} in all."
-_TEXT: Final = "The page may be drawn by its scripts, which this review does not run."
-_WEIGHT: Final = f"Stay under {TOTAL_BYTES:,}: compress pictures, drop scripts."
+_ACTIONS: Final = f"Use one main action, and at most {ACTIONS_MAX} actions in all."
+_TEXT: Final = "Scripts, which this review does not run, may create the page."
+_WEIGHT: Final = f"Stay under {TOTAL_BYTES:,}: compress pictures, remove scripts."
 
 
 def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: Weight) -> list[Check]:
@@ -243,7 +243,7 @@ def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: W
         ("status", status == 200, "high", f"The server answers {status}.", "It should answer 200."),
         ("https", url.startswith("https:"), "high", f"The address is {url.partition(':')[0]}.", "Use https."),
         ("redirects", redirects <= 1, "medium", f"{redirects} redirects.", "Link to the final address."),
-        ("indexable", "noindex" not in robots, "low", f"Robots: {robots or 'none'}.", "It keeps search engines out."),
+        ("indexable", "noindex" not in robots, "low", f"Robots: {robots or 'none'}.", "Remove `noindex`."),
         _length("title", page.title, TITLE_CHARS, "high"),
         _length("description", page.description, DESCRIPTION_CHARS, "medium"),
         ("language", bool(page.language), "low", f"Language: {page.language or 'none'}.", "Set <html lang>."),
@@ -252,12 +252,12 @@ def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: W
         ("headline", heads == 1, "high", f"{heads} headings of level 1.", "There should be exactly one."),
         ("actions", 1 <= actions <= ACTIONS_MAX, "high", f"{actions} calls to action.", _ACTIONS),
         ("text", page.words >= WORDS_MIN, "medium", f"{page.words} words in what the server sends.", _TEXT),
-        ("alt", not page.images_without_alt, "low", f"{page.images_without_alt} pictures without a text.", "Set alt."),
+        ("alt", not page.images_without_alt, "low", f"{page.images_without_alt} pictures without alt.", "Set alt."),
     ]
     for number, form in enumerate(page.forms, 1):
         said, bare = f"Form {number}", ", ".join(field.name or field.type for field in form.fields if not field.label)
         is_clear = form.action.startswith("http:") or (url.startswith("http:") and not form.action.startswith("https:"))
-        sent = f"{said} is sent {'in the clear' if is_clear else 'encrypted'}."
+        sent = f"{said} is sent {'unencrypted' if is_clear else 'encrypted'}."
         fields, fewer = len(form.fields), f"Ask for {FIELDS_MAX} or fewer."
         rows += [
             ("form_fields", fields <= FIELDS_MAX, "medium", f"{said}: {fields} fields.", fewer),
@@ -266,9 +266,9 @@ def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: W
         ]
     rows += [
         ("html_weight", weight.html_bytes <= HTML_BYTES, "medium", f"HTML: {weight.html_bytes:,} bytes.", "Trim it."),
-        ("total_weight", total <= TOTAL_BYTES, "high", f"In all: {total:,} bytes.", _WEIGHT),
+        ("total_weight", total <= TOTAL_BYTES, "high", f"Total: {total:,} bytes.", _WEIGHT),
         ("files", files <= FILES_MAX, "low", f"{files} scripts, styles and pictures.", "Load fewer."),
-        ("unreachable", not lost, "medium", f"{len(lost)} files could not be fetched.", f"Mend: {', '.join(lost[:3])}"),
+        ("unreachable", not lost, "medium", f"{len(lost)} files could not be fetched.", f"Fix: {', '.join(lost[:3])}"),
     ]
     return [
         Check(name=name, passed=passed, severity=severity, message=found if passed else f"{found} {advice}")
@@ -314,12 +314,12 @@ def describe_hidden(page: PageFacts) -> list[str]:
     found = []
     if page.scripts and page.words < WORDS_MIN:
         found.append(
-            f"The server sends {page.words} words and {page.scripts} scripts: the scripts make what visitors read, and "
-            "it was not seen. Neither were its headings, its forms, and where it leads."
+            f"The server sends {page.words} words and {page.scripts} scripts. The scripts create what "
+            "visitors read, so the text, headings, forms and links of the page were not checked."
         )
     submits = sum(bool(form.fields) for form in page.forms)
     dead = [action.text for action in page.actions if not action.url or action.url in ("#", "javascript:void(0)")]
     if page.scripts and len(dead) > submits:
         shown = ", ".join(repr(text) for text in dead[:3])
-        found.append(f"Scripts decide where these lead, and they were not followed: {shown}.")
+        found.append(f"Scripts decide where these links lead, so they were not followed: {shown}.")
     return found

@@ -55,7 +55,7 @@ async def _read_page(page: Fetched, reader: str, **given: str) -> Any:
     try:
         found = json.loads(await _pages.ask(json.dumps(question).encode(), 20.0, _ANSWER_BYTES))
     except NoAnswer:
-        raise WorkFailure("no_text", "The page can't be read: it takes too long to read.") from None
+        raise WorkFailure("no_text", "The page cannot be read: that takes too long.") from None
     if "error" in found:
         raise WorkFailure("no_text", "The page can't be read: its elements are nested too deeply.")
     return found
@@ -74,7 +74,7 @@ async def decode_picture(file: Path, name: str, side: int, page: int | None = No
     try:
         found = json.loads(await _pictures.ask(json.dumps(question).encode(), 40.0, _ANSWER_BYTES))
     except NoAnswer:
-        raise WorkFailure("too_much_work", f"{name} takes too long or too much memory to be read.") from None
+        raise WorkFailure("too_much_work", f"{name} takes too long or needs too much memory to read.") from None
     if "error" in found:
         raise WorkFailure("invalid_tool_input", f"{name} {found['error'] or _BROKEN}")
     image = Image.frombytes("RGBA", (found["width"], found["height"]), base64.b64decode(found["data"]))

@@ -51,18 +51,18 @@ class Upstream:
                 async for piece in answer.aiter_bytes():
                     body += piece
                     if len(body) > ANSWER_BYTES:
-                        raise self._failed(f"answered with more than {ANSWER_BYTES:,} bytes")
+                        raise self._failed(f"sent more than {ANSWER_BYTES:,} bytes")
         except TimeoutError:
             raise self._failed(f"did not answer within {self.seconds:g} s") from None
         except NetworkSettingError as error:
-            raise self._failed(f"can't be reached. {str(error).rstrip('.')}") from None
+            raise self._failed(f"could not be reached. {str(error).rstrip('.')}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._failed(f"can't be reached ({type(error).__name__})") from None
+            raise self._failed(f"could not be reached ({type(error).__name__})") from None
         with contextlib.suppress(ValueError):
             found = read_json(bytes(body))
             if answer.status_code < 400:
                 return shape.model_validate(found)
-        said = _error_message(found) if answer.status_code >= 400 else "this is not the expected JSON"
+        said = _error_message(found) if answer.status_code >= 400 else "the response is not the expected JSON"
         for value in self.headers.values():
             said = said.replace(value.removeprefix("Bearer "), "...")
         raise self._failed(f"answered {answer.status_code}{': ' if said else ''}{said}")

@@ -38,7 +38,7 @@ _PLACES: Final = 10
 
 
 class ListFilesInput(BaseModel):
-    under: str = Field(default="", description="Beginning of paths, such as `uploads/`.")
+    under: str = Field(default="", description="The beginning of the paths, such as `uploads/`.")
 
 
 class ListFiles(ReadingTool):
@@ -55,7 +55,7 @@ class ListFiles(ReadingTool):
         ]
         if len(found) > LISTED_MAX:
             lines.append(f"and {len(found) - LISTED_MAX} more: search for what you need.")
-        return Outcome.of_text("\n".join(lines) or "There are no such files.")
+        return Outcome.of_text("\n".join(lines) or "No files match.")
 
 
 class SearchFilesInput(BaseModel):
@@ -74,7 +74,7 @@ class SearchFiles(ReadingTool):
         if query is None or not found:
             unread = [entry for entry in await context.workspace.list() if entry.unreadable]
             lines = [f"- {entry.path}: {entry.unreadable}" for entry in unread[:FOUND_MAX]]
-            note = ["These files are not searched, or not whole:", *lines] if lines else []
+            note = ["These files were not searched, or only in part:", *lines] if lines else []
             return Outcome.of_text("\n".join([f"Nothing found for {given.query!r}.", *note]))
         texts = [(path, await _text_of(context, path)) for path, _ in found[:FOUND_MAX]]
         try:
@@ -88,7 +88,7 @@ class SearchFiles(ReadingTool):
 class ReadFileInput(BaseModel):
     path: str = Field(description="A file of the chat.")
     start: int = Field(default=0, ge=0, description="First character.")
-    length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="Number of characters.")
+    length: int = Field(default=READ_CHARS, ge=1, le=READ_CHARS_MAX, description="The number of characters.")
 
 
 class ReadFile(ReadingTool):
@@ -109,14 +109,14 @@ class ReadFile(ReadingTool):
 
 
 _MORE: Final = (
-    f"\n[only the first {INDEXED_TEXT_BYTES // MB} MB of the file's text can be read here: compute nothing from it; "
-    "query_tables and run_python read whole files]"
+    f"\n[only the first {INDEXED_TEXT_BYTES // MB} MB of the file's text can be read here, so compute nothing "
+    "from it; query_tables and run_python read whole files]"
 )
 
 
 class WriteFileInput(BaseModel):
-    path: str = Field(description="Such as `report.md`. Replaces a file that is there.")
-    text: str = Field(max_length=1_000_000, description="All of it.")
+    path: str = Field(description="Such as `report.md`. Replaces an existing file.")
+    text: str = Field(max_length=1_000_000, description="The whole text.")
 
 
 class WriteFile(BaseTool):
@@ -155,7 +155,7 @@ class EditFile(BaseTool):
         try:
             written = after.encode(encoding)
         except UnicodeEncodeError as error:
-            why = f"new: {given.path} is in {encoding}, which has no {after[error.start]!r}: write it with write_file."
+            why = f"new: {given.path} is in {encoding}, which lacks {after[error.start]!r}. Use write_file instead."
             raise WorkFailure("invalid_tool_input", why) from None
         await context.write(given.path, written)
         diff = await asyncio.to_thread(_diff_block, given.path, before, after)
@@ -186,7 +186,7 @@ async def _text_of(context: ToolContext, path: str) -> str:
 
 
 def file_not_found(path: str) -> WorkFailure:
-    return WorkFailure("file_not_found", f"There is no file {path!r}: list_files tells what there is.")
+    return WorkFailure("file_not_found", f"There is no file {path!r}. list_files lists the files.")
 
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
@@ -233,19 +233,19 @@ def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str
     Raises `WorkFailure("invalid_tool_input")` if `old` is missing, or occurs several times without `every`.
     """
     if old == new:
-        raise WorkFailure("invalid_tool_input", "new: It is the same as `old`: nothing was changed.")
+        raise WorkFailure("invalid_tool_input", "new: It is the same as `old`. Nothing was changed.")
     ends = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     wanted = old if old in text else _with_ends(old, ends)
     places = text.count(wanted)
     if not places:
         raise WorkFailure(
-            "invalid_tool_input", f"old: It is not in {path}: nothing was changed. {_nearest_lines(text, old)}"
+            "invalid_tool_input", f"old: It is not in {path}. Nothing was changed. {_nearest_lines(text, old)}"
         )
     if places > 1 and not every:
         found = islice(re.finditer(re.escape(wanted), text), _PLACES)
         lines = ", ".join(str(text.count("\n", 0, match.start()) + 1) for match in found)
         more = ", ..." if places > _PLACES else ""
-        why = f"old: It is in {path} {places} times, on lines {lines}{more}: nothing was changed."
+        why = f"old: It is in {path} {places} times, on lines {lines}{more}. Nothing was changed."
         raise WorkFailure("invalid_tool_input", f"{why} Give more of the text around it, or set `all`.")
     return text.replace(wanted, _with_ends(new, ends)), places
 

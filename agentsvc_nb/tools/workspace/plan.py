@@ -33,7 +33,7 @@ class Plan(BaseTool):
 
     name: ClassVar[str] = PLAN
     description: ClassVar[str] = (
-        "Shows the user the steps of work that has more than three. Call it again with all steps when one is done."
+        "Shows the user the steps of work with more than three steps. Call it again with all steps when one is done."
     )
 
     Input: ClassVar[type[BaseModel]] = PlanInput

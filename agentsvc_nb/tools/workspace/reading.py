@@ -28,7 +28,7 @@ _TEXTS: Final = ("application/json", "application/xml", "application/rss+xml", "
 
 class LookAtInput(BaseModel):
     path: str = Field(description="A picture or a PDF.")
-    page: int = Field(default=1, ge=1, le=1_000, description="Of a PDF.")
+    page: int = Field(default=1, ge=1, le=1_000, description="The page of the PDF.")
 
 
 class LookAt(BaseTool):
@@ -66,7 +66,7 @@ class LookAt(BaseTool):
 class ReadPageInput(BaseModel):
     url: WebAddress = Field(description="http or https.")
     start: int = Field(default=0, ge=0, description="First character.")
-    length: int = Field(default=PAGE_CHARS, ge=1, le=READ_CHARS_MAX, description="Number of characters.")
+    length: int = Field(default=PAGE_CHARS, ge=1, le=READ_CHARS_MAX, description="The number of characters.")
 
 
 class ReadPage(ReadingTool):
@@ -81,7 +81,7 @@ class ReadPage(ReadingTool):
         fetcher = Fetcher(self.services.settings.fetch_allow).within(given.url, task.fetch_only)
         found = await fetcher.get(given.url, accept="text/html, text/*;q=0.9, */*;q=0.5")
         if found.status != 200:
-            raise WorkFailure("fetch_failed", f"{found.url} answered with status {found.status}.")
+            raise WorkFailure("fetch_failed", f"{found.url} returned status {found.status}.")
         title, text = await _read_page(found)
         head = f"{title or 'A page'}, {found.url}\n\n" if given.start == 0 else ""
         return Outcome.of_text(head + excerpt("the page", text, given.start, given.length))
@@ -95,16 +95,16 @@ async def _read_page(found: Fetched) -> tuple[str, str]:
     elif kind.startswith("text/") or kind in _TEXTS:
         title, text = "", found.decode()
     else:
-        raise WorkFailure("no_text", f"{found.url} can't be read: it is {kind}, not a page.")
+        raise WorkFailure("no_text", f"{found.url} cannot be read: it is {kind}, not a page.")
     if not text.strip():
-        raise WorkFailure("no_text", f"{found.url} has no text: scripts, which are not run, may make its contents.")
+        raise WorkFailure("no_text", f"{found.url} has no text. Scripts, which are not run, may create its contents.")
     return title, text
 
 
 class ReadSkillInput(BaseModel):
     name: str = Field(description="The skill.")
-    path: str = Field(default=MAIN, description="A file of it that its text names.")
-    start: int = Field(default=0, ge=0, description="Character to begin at.")
+    path: str = Field(default=MAIN, description="Another file of the skill, as its text names it.")
+    start: int = Field(default=0, ge=0, description="The character to begin at.")
     length: int = Field(default=READ_CHARS_MAX, ge=1, le=READ_CHARS_MAX)
 
 
@@ -112,7 +112,7 @@ class ReadSkill(ReadingTool):
     """Offered if the project has skills."""
 
     name: ClassVar[str] = "read_skill"
-    description: ClassVar[str] = "Reads a skill of the project, or a further file of it."
+    description: ClassVar[str] = "Reads a skill of the project, or another file of the skill."
     group: ClassVar[str] = "skills"
 
     Input: ClassVar[type[BaseModel]] = ReadSkillInput
@@ -138,4 +138,4 @@ def _list_other_files(files: Mapping[str, str]) -> str:
     """Return a sentence with the files of a skill other than `SKILL.md`, or "" without any."""
     named = [f"{path} ({len(text):,} characters)" for path, text in files.items() if path != MAIN]
     more = f", and {len(named) - SKILL_FILES_SHOWN} more" if len(named) > SKILL_FILES_SHOWN else ""
-    return f"Further files, read by their `path`: {', '.join(named[:SKILL_FILES_SHOWN])}{more}." if named else ""
+    return f"Other files, to read by `path`: {', '.join(named[:SKILL_FILES_SHOWN])}{more}." if named else ""

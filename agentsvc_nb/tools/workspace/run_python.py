@@ -28,12 +28,13 @@ AT_ONCE: Final = min(max((os.cpu_count() or 1) // 2, 1), 4)
 """The maximum number of programs that run at the same time. Others wait."""
 MESSAGE_KEPT: Final = 8_000
 _BOUNDS: Final = {
-    "time": "It took longer than {seconds} s and was ended: do less, or give it more `seconds`.",
-    "memory": f"It was ended: together its processes took more than {running.MEMORY_BYTES / 1e9:g} GB of memory.",
-    "processes": f"It was ended: it started more than {running.PROCESSES_MAX} processes.",
-    "files": f"It was ended: it made more than {running.FILES_MAX:,} files.",
-    "printed": f"It was ended: it printed more than {running.PRINTED_MAX / 1e6:g} MB. Write that to a file.",
-    "lost": "Its sandbox ended in the middle.",
+    "time": "It was stopped after {seconds} s. Do less, or set more `seconds`.",
+    "memory": f"It was stopped: its processes together used more than {running.MEMORY_BYTES / 1000000000.0:g} GB of "
+    "memory.",
+    "processes": f"It was stopped: it started more than {running.PROCESSES_MAX} processes.",
+    "files": f"It was stopped: it created more than {running.FILES_MAX:,} files.",
+    "printed": f"It was stopped: it printed more than {running.PRINTED_MAX / 1000000.0:g} MB. Write that to a file.",
+    "lost": "Its sandbox ended unexpectedly.",
 }
 
 
@@ -43,7 +44,7 @@ class RunPythonInput(BaseModel):
         max_length=100_000,
         description="You see what it prints, and its last expression.",
     )
-    seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="Its time limit.")
+    seconds: int = Field(default=SECONDS, ge=1, le=SECONDS_MAX, description="The time limit in seconds.")
     labels: list[str] = Field(default_factory=list, max_length=LABELS_MAX, description=LABELS)
 
 
@@ -88,7 +89,7 @@ class RunPython(BaseTool):
             ending = await interpreter.run(program, written.keep)
         notes = [f"The variables of earlier programs are gone: {ending.gone}."] if ending.gone else []
         if missing := len(every) - len(shown):  # the program may have computed over only some files
-            notes.append(f"{missing:,} files of the chat were not there: name in the code those that it needs.")
+            notes.append(f"{missing:,} files of the chat were not loaded. Name the needed files in the code.")
         notes += written.notes(ending.left_out)
         printed = ending.printed.strip()
         if ending.how == "exit" and ending.code == 0:
@@ -111,7 +112,7 @@ class _WrittenFiles:
 
     async def keep(self, path: str, data: bytes) -> None:
         if media_types.safe_path(path) is None:
-            self._refused.append(f"{path!r} is no name of a file that is kept.")
+            self._refused.append(f"{path!r} is not a valid file name, so the file was not saved.")
             return
         media_type = media_types.guess(path, data[: media_types.HEAD_BYTES])
         picture = media_type.startswith("image/")
@@ -130,7 +131,7 @@ class _WrittenFiles:
     def notes(self, left_out: int) -> list[str]:
         lines = [f"Files written: {', '.join(self._written)}."] if self._written else []
         if left_out:
-            lines.append(f"{left_out} more files were not kept: they are too many or too large.")
+            lines.append(f"{left_out} more files were not saved: they are too many or too large.")
         return [*lines, *self._refused]
 
 

@@ -17,11 +17,11 @@ from agentsvc_nb.tools.port import LABELS, LABELS_MAX, Outcome, ReadingTool, Too
 from agentsvc_nb.tools.workspace.files import file_not_found
 from agentsvc_nb.tools.workspace_port import WorkspaceTables
 
-NO_TABLE: Final = "It has none."
+NO_TABLE: Final = "It has no tables."
 PATHS_MAX: Final = 20
 _SQL: Final = (
-    "DuckDB's SQL. A table is named after its file, in lower case with _ for other characters (`Sales 2024.csv` is "
-    "sales_2024). Further sheets and tables of a file: see profile_table."
+    "DuckDB's SQL. A table is named after its file, in lower case with _ for other characters (`Sales "
+    "2024.csv` is sales_2024). profile_table shows the names of further sheets and tables of a file."
 )
 _FILES: Final = "CSV, Excel, Parquet, JSON, and tables in HTML, Markdown and Word"
 
@@ -57,7 +57,7 @@ class ProfileTable(ReadingTool):
         by_name = {table.name: table for table in file.tables}
         shown = by_name.pop(given.table or file.tables[0].name, None)
         if shown is None:
-            raise WorkFailure("invalid_tool_input", f"table: {given.path} has {', '.join(by_name)}.")
+            raise WorkFailure("invalid_tool_input", f"table: the tables of {given.path} are {', '.join(by_name)}.")
         columns = "column_name, column_type, min, max, approx_unique, null_percentage"
         summary = await tables.query(f'SELECT {columns} FROM (SUMMARIZE "{shown.name}")', [given.path])
         rows = await tables.query(f'SELECT * FROM "{shown.name}" LIMIT 5', [given.path])
@@ -107,7 +107,7 @@ async def _find_tables(tables: WorkspaceTables, paths: Sequence[str]) -> Sequenc
             said = f"{one.path} can't be read as a table: {one.unreadable or NO_TABLE}"
             raise WorkFailure("invalid_tool_input", said)
     if not any(one.tables for one in found):
-        said = "\n".join(["There is no table among the chat's files.", *_unread_files(found)])
+        said = "\n".join(["None of the chat's files has a table.", *_unread_files(found)])
         raise WorkFailure("file_not_found", said)
     return found
 

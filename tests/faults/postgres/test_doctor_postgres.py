@@ -63,7 +63,7 @@ def test_all_in_order(folder: DataFolder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("secret", "said"), [(None, "AGENTSVC_SECRET is not set"), ("b" * 32, "AGENTSVC_SECRET is another than that")]
+    ("secret", "said"), [(None, "AGENTSVC_SECRET is not set"), ("b" * 32, "AGENTSVC_SECRET does not match")]
 )
 def test_a_secret_that_is_missing_or_another(folder: DataFolder, secret: str | None, said: str) -> None:
     (found,) = failed("database", DataFolder(folder.path, folder.address, secret))
@@ -75,7 +75,7 @@ def test_a_secret_that_is_missing_or_another(folder: DataFolder, secret: str | N
 def test_nobody_works_and_contents_are_elsewhere(folder: DataFolder) -> None:
     living(folder, works=False, contents="s3://theirs")
     elsewhere, nobody = failed("database", folder)
-    assert elsewhere.what.endswith(f"keep the contents of files in s3://theirs, and this one would in {CONTENTS}")
+    assert elsewhere.what.endswith(f"store the contents of files in s3://theirs, but this one would use {CONTENTS}")
     assert (nobody.level, nobody.what.partition(":")[0]) == ("warn", "no process executes runs")
 
 

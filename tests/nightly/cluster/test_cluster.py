@@ -63,7 +63,7 @@ def test_a_run_goes_on_in_another_worker(clients: list[AgentService], cluster: C
     until(lambda: "run.resumed" in types(), patience=12)
     if fault == "frozen":
         worker.send(signal.SIGCONT)
-        until(lambda: "was taken over" in worker.log.read_text())
+        until(lambda: "took over" in worker.log.read_text())
     else:
         worker.start()
     ended = clients[2].runs.wait(run.run_id)

@@ -227,7 +227,7 @@ def test_a_service_in_postgresql_and_s3_and_back(moving: Moving, place: Place, t
     done(agentsvc("backup", back, "--data", there.path, **place.env))
     assert place.secret.encode() not in back.read_bytes()
     for env in ({}, {"AGENTSVC_SECRET": secrets.token_hex(32)}):
-        fails(agentsvc("restore", back, "--data", again.path, **env), "AGENTSVC_SECRET has to be the secret")
+        fails(agentsvc("restore", back, "--data", again.path, **env), "AGENTSVC_SECRET must be the secret")
         assert not again.has_database()
     done(agentsvc("restore", back, "--data", again.path, AGENTSVC_SECRET=place.secret))
     assert rows(again) == before
@@ -289,7 +289,7 @@ def test_a_restore_whose_bucket_is_cut_off_is_begun_again(
     restore = ("restore", moving.backup, "--data", tmp_path / "there")
     with Proxy(s3.url, [Fault("cut", 1_000_000, "up")] * 5_000) as proxy:
         cut = agentsvc(*restore, **{**place.env, "AWS_ENDPOINT_URL": proxy.base_url})
-    fails(cut, "The store of contents (S3) can't be reached")
+    fails(cut, "The file store (S3) can't be reached")
     with psycopg.connect(place.database) as connection:
         assert connection.execute("SELECT COUNT(*) FROM run").fetchone() == (0,)
     assert obstore.list(s3.store(place.blobs)).collect()
@@ -301,10 +301,10 @@ def test_a_restore_whose_bucket_is_cut_off_is_begun_again(
 def test_a_target_in_use_is_refused(moving: Moving, place: Place, tmp_path: Path, s3: S3Server) -> None:
     restore = ("restore", moving.backup, "--data", tmp_path / "there")
     done(agentsvc(*restore, **place.env))
-    fails(agentsvc(*restore, **place.env), "The database of AGENTSVC_DATABASE is in use")
+    fails(agentsvc(*restore, **place.env), "The database of AGENTSVC_DATABASE is not empty")
     other = Place(place.blobs, place.secret)
     fails(agentsvc(*restore, **other.env), f"{place.blobs} is in use")
-    fails(agentsvc("restore", moving.backup, "--data", moving.data, **place.env), "is this folder's own database")
+    fails(agentsvc("restore", moving.backup, "--data", moving.data, **place.env), "names another database")
     with psycopg.connect(other.database) as connection:
         assert connection.execute("SELECT COUNT(*) FROM run").fetchone() == (0,)
 

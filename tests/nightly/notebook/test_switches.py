@@ -123,12 +123,12 @@ def test_a_key_is_asked_for_once_kept_and_used_by_whoever_starts_the_service_nex
     user = Talk(f" {KEY}\n")
     told = user.switch(MODEL).told("%agentsvc model")
     assert user.prompts == [f"Key for {gateway.url} (not shown): "]
-    assert told.startswith(f"{MODEL} answers from now on.\n")
+    assert told.startswith(f"{MODEL} is now the current model.\n")
     assert "'Blue'" in told
     assert "$3.00 in / $15.00 out" in told
     assert "said 'Blue', which cost " in told
-    assert "kept in a file that only you can read" in told
-    assert "The one before again: %agentsvc model offline" in told
+    assert "stored in a file that only you can read" in told
+    assert "To switch back: %agentsvc model offline" in told
     assert (model_now(data), asked(data).model) == (MODEL, MODEL)
     monkeypatch.delenv("ANTHROPIC_BASE_URL")  # another terminal, which knows nothing
     embedded.stop(data)
@@ -146,7 +146,7 @@ def test_a_key_of_the_environment_is_used_and_not_kept(
     data: Path, gateway: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-wrong")
-    with pytest.raises(SwitchError, match="The key in ANTHROPIC_API_KEY was refused"):
+    with pytest.raises(SwitchError, match="The provider refused the key in ANTHROPIC_API_KEY"):
         Talk().switch(MODEL)
     with pytest.raises(SwitchError, match="ANTHROPIC_API_KEY is set here"):
         Talk(KEY).switch(MODEL, new_key=True)
@@ -234,7 +234,7 @@ def test_in_a_notebook_then_kill_9_then_in_another_notebook(
 ) -> None:
     with jupyter(tmp_path, ANTHROPIC_BASE_URL=provider.url, JPY_SESSION_NAME=str(tmp_path / "a.ipynb")) as first:
         said = printed(first.run(f"%agentsvc model {MODEL}", answers=(KEY,)))
-        assert f"{MODEL} answers from now on." in said
+        assert f"{MODEL} is now the current model." in said
         answer = printed(first.run("%%ask\nHello"))
         assert "Blue" in answer
         assert f" · {MODEL}" in answer
@@ -248,7 +248,7 @@ def test_in_a_notebook_then_kill_9_then_in_another_notebook(
     with jupyter(tmp_path, JPY_SESSION_NAME=str(tmp_path / "b.ipynb")) as second:
         assert "Blue" in printed(second.run("%%ask\nHello again"))
         listed = printed(second.run("%agentsvc model"))
-    assert "answers now" in listed
+    assert "current model" in listed
     assert KEY not in said + listed
     assert set(form.keys) == {KEY}
     kept = [file for file in tmp_path.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
@@ -265,7 +265,7 @@ def test_a_kept_key_goes_to_the_address_alone_that_it_was_typed_for(
         elsewhere.answers(Reply(("Green",)))
         monkeypatch.setenv("ANTHROPIC_BASE_URL", elsewhere.url)
         embedded.stop(data)
-        with pytest.raises(SwitchError, match="Nobody can be asked"):
+        with pytest.raises(SwitchError, match="can't ask for the key"):
             switch(MODEL, Dialogue(None, None, lambda line: None, "agentsvc model"))
         assert (other.keys, form.keys) == ([], [])
 
@@ -273,8 +273,8 @@ def test_a_kept_key_goes_to_the_address_alone_that_it_was_typed_for(
 @pytest.mark.parametrize(
     ("key", "credit", "sentence"),
     [
-        ("sk-wrong", True, "That key was refused, and is not kept: invalid x-api-key: [redacted] (401)."),
-        (KEY, False, f"There is no credit for {MODEL}: {NO_CREDIT[:-1]}"),
+        ("sk-wrong", True, "The provider refused the key, so it was not stored: invalid x-api-key: [redacted] (401)."),
+        (KEY, False, f"The provider's account has no credit for {MODEL}: {NO_CREDIT[:-1]}"),
     ],
 )
 def test_what_keeps_it_from_answering_is_a_sentence_and_the_model_before_stays(
@@ -287,7 +287,7 @@ def test_what_keeps_it_from_answering_is_a_sentence_and_the_model_before_stays(
         Talk(key).switch(MODEL)
     assert sentence in caught.value.message
     assert caught.value.message.endswith("scripted stays.")
-    assert ("asks for it again" in caught.value.hint) == credit
+    assert ("Enter it again" in caught.value.hint) == credit
     assert "\n" not in str(caught.value)
     assert embedded.status(data) == before, "nothing was restarted"
     assert not (data / "model-keys.json").exists()

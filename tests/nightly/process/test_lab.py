@@ -51,7 +51,7 @@ def test_lab_runs_until_interrupted_and_leaves_the_service(tmp_path: Path) -> No
             lab.send_signal(signal.SIGINT)
             assert lab.wait(PATIENCE_SECONDS) == 0
         last = lab.stdout.readlines()[-1]
-    assert "The service goes on" in last
+    assert "The service is still running" in last
     assert f"agentsvc stop --data {data}" in last
     assert not answers(f"{origin}/api/contents", token)
     assert (tmp_path / lab_command.NOTEBOOK_FOLDER).is_dir()

@@ -157,7 +157,7 @@ def test_an_older_service_is_named_with_the_way_on(data: Path, capsys: pytest.Ca
     with subprocess.Popen([sys.executable, "-c", OLDER, str(data)], stdout=subprocess.DEVNULL) as process:
         before = until(lambda: Ready.read(data / "ready.json"), lambda found: found is not None)
         assert before is not None
-        with pytest.raises(EmbeddedError, match=rf"does not prove.*older version.*{RESTART} --data"):
+        with pytest.raises(EmbeddedError, match=rf"did not prove.*older version.*{RESTART} --data"):
             find_or_start(data)
         for command in ("status", "sign-in"):
             assert main([command, "--data", str(data)]) == 1

@@ -90,7 +90,7 @@ async def used(blobs: S3Blobs, data: bytes) -> bytes:
 def test_an_altered_content_is_refused_and_not_kept(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     name = sha256(b"right")
     obstore.put(place.objects, CONTENTS + name, b"wrong")
-    with pytest.raises(BlobsUnavailable, match="not what was stored"):
+    with pytest.raises(BlobsUnavailable, match="does not match its hash"):
         place.run(lambda blobs: used(blobs, b"right"))
     assert not any(path.is_file() for path in (place.folder / "cache").rglob("*"))
     assert "altered" in caplog.text

@@ -201,7 +201,7 @@ def workbook(desk: Desk) -> None:
 def compares_totals(asked: Request) -> Thought:
     (table,) = asked.tables("item", "cost")
     everything = yield query(f"SELECT round(sum(cost), 2) FROM {table.name}")
-    row = everything.find(r"Row (\d+) is called a total, but adds nothing up, so it counts")
+    row = everything.find(r"Row (\d+) is called a total, but sums no other rows, so it counts")
     items = yield query(f"SELECT round(sum(cost), 2) FROM {table.name} WHERE item <> 'Total'")
     said = float(everything.rows()[0][0]) - float(items.rows()[0][0])
     return f"The items cost {items.rows()[0][0]}. Row {row} says {said:.2f}, which is wrong."
@@ -405,7 +405,7 @@ def learns_from_errors(asked: Request) -> Thought:
     )
     third: Result = yield call("read_file", path=table.path.rpartition("/")[2])
     assert all(one.is_error for one in (first, second, third)), (first, second, third)
-    listed = yield call(third.find(r": (list_files) tells"))
+    listed = yield call(third.find(r"\. (list_files) lists"))
     assert table.path in listed.text, listed.text
     column = second.find(r'(?s)andidate.*?"?\b(region)\b')
     found = yield query(f"SELECT {column}, round(sum(revenue), 2) AS r FROM {table.name} GROUP BY 1 ORDER BY r LIMIT 1")

@@ -67,5 +67,5 @@ def test_the_page_says_that_an_answer_was_not_computed(service: RunningService, 
     computed = wire.finish("say 7")
     run = wire.finish('say 7\nbasis {"basis": "not_computed"}')
     with signed_in(service) as browser:
-        assert "Not computed: this model has no tools." in page(browser, f"/app/chats/{run['chat']}")
+        assert "This model has no tools." in page(browser, f"/app/chats/{run['chat']}")
         assert "Not computed" not in page(browser, f"/app/chats/{computed['chat']}")

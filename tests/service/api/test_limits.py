@@ -33,7 +33,7 @@ def test_a_user_is_counted_over_all_keys_and_a_key_alone(stage: ServiceFixture) 
     assert stage.account(service)("GET", "/tools").status_code == 200, "another user is not concerned"
 
 
-@pytest.mark.rule("An account without a plan is a 403; a suspended or throttled one is a 429.")
+@pytest.mark.rule("A suspended or throttled account is a 429, with its reset.")
 def test_a_suspended_and_a_throttled_user(stage: ServiceFixture) -> None:
     wire = stage.account(stage.service)
 

@@ -221,7 +221,7 @@ def test_a_day_is_shared_by_all_work_warns_at_80_percent_and_begins_anew(daily: 
     run = wire.finish("usage 41000 0\nstep 1\nstep 1\nsay x")
     told = [event["payload"] for event in wire.events(run["run_id"]) if event["type"] == "warning"]
     assert [warning["code"] for warning in told] == ["day_budget_near"]
-    assert "4.10 of today's 5.00 cents" in told[0]["message"]
+    assert "4.10 cents of its daily limit of 5.00 cents" in told[0]["message"]
     member = daily.open(account=wire.account, member=True)
     answer = refused(member)
     assert code(answer) == "day_budget_exhausted", "nine tenths of a cent are left, and a start holds one"

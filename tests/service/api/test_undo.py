@@ -124,7 +124,7 @@ def test_the_page_undoes_a_run_and_names_what_it_left(service: RunningService, w
         assert 'value="redo"' in shown
         put(wire, chat, "prices.csv", b"lamp 14\n")
         left = _post(browser, address, what="redo").text
-        assert f"{PRICES}: it was changed since" in left
+        assert f"{PRICES}: it was changed after the run" in left
         assert _post(browser, address, what="redo", force="yes").status_code == 303
         assert contents(wire, chat) == {PRICES: b"lamp 13\n<b>oil</b> 3\n", "new.md": b"Hello"}
 

@@ -81,9 +81,9 @@ def test_an_answer_is_as_expected(expected: str, output: str, file: Path) -> Non
         ("table: {North: 1}", "North has 1.", "table: the answer lacks any table"),
         ("contains: [east, north]", "North", "contains: the answer lacks east"),
         ("not_contains: north", "**Nor**th", "not_contains: the answer has north"),
-        ("asks_back: true", "It is 12.", "asks_back: the answer does not ask back, judged by its words"),
-        ("refuses: true", "It is 12.", "refuses: the answer does not refuse, judged by its words"),
-        ("refuses: false", "Sorry, no.", "refuses: the answer refuses, judged by its words"),
+        ("asks_back: true", "It is 12.", "asks_back: the answer does not ask for clarification, according to its text"),
+        ("refuses: true", "It is 12.", "refuses: the answer does not refuse, according to its text"),
+        ("refuses: false", "Sorry, no.", "refuses: the answer refuses, according to its text"),
         ("max_seconds: 1.5", "", "max_seconds: it took 2.0 s"),
     ],
 )
@@ -97,12 +97,12 @@ def test_what_the_agent_says_of_its_answer_counts(file: Path) -> None:
     back = {"basis": "asked_back"}
     assert faults(file, "asks_back: true, refuses: false", "I do not understand `margin`.", basis=back) == []
     (fault,) = faults(file, "refuses: true", "I cannot.", model="offline", basis={"basis": "quoted"})
-    assert fault == "refuses: the answer does not refuse, as the agent says (`quoted`)"
+    assert fault == "refuses: the answer does not refuse, according to the agent (`quoted`)"
 
 
 def test_a_run_that_failed_is_a_fault_unless_the_model_refused(file: Path) -> None:
     failed = {"status": "failed", "last_error": "model_error", "last_error_message": "It broke."}
-    assert faults(file, "refuses: true", "", **failed) == ["The run has failed: It broke."]
+    assert faults(file, "refuses: true", "", **failed) == ["The run has the status failed: It broke."]
     assert faults(file, "refuses: true", "", status="failed", last_error="answer_refused") == []
 
 
@@ -113,18 +113,18 @@ def test_a_run_that_failed_is_a_fault_unless_the_model_refused(file: Path) -> No
         ("- ask: x", "{} has no `questions:`. Begin with:"),
         (
             "questions:\n  - ask: a: b",
-            "{}:2: This is not YAML: mapping values are not allowed here. Put text",
+            "{}:2: This is not valid YAML: mapping values are not allowed here. Put text",
         ),
         (
             "questions:\n  - ask: a\n    value: 1\n    ask: b",
-            "{}:4: This is not YAML: `ask` is there twice; does a",
+            "{}:4: This is not valid YAML: `ask` occurs twice. Does a",
         ),
         ("a: \x01", "{} is not YAML in UTF-8: "),
-        ("questions:\n" * 100_000, "{} is larger than 1 MB; nothing was asked. Split it"),
-        ("questions: []", "{}: `questions` cannot be used. Write a list, each with `- ask: ...`"),
+        ("questions:\n" * 100_000, "{} is larger than 1 MB. Nothing was asked. Split it"),
+        ("questions: []", "{}: `questions` cannot be used. Write a list of questions, each with `- ask: ...`"),
         ("questions:\n  - Who?", "{}: question 1: Write each question as `- ask: ...`."),
         ("questions:\n  - value: 1", "{}: question 1: `ask` is missing. Write the question."),
-        ("questions:\n  - ask: Wer?", '{}: question 1 ("Wer?"): Nothing is checked. Add `value`, `table`'),
+        ("questions:\n  - ask: Wer?", '{}: question 1 ("Wer?"): The question has no expectation. Add `value`, `table`'),
         ("questions:\n  - {ask: x, value: y}", '{}: question 1 ("x"): `value` cannot be used. Write a number such as'),
         (
             "questions:\n  - {ask: x, value: 1, max_cents: 0}",
@@ -135,10 +135,10 @@ def test_a_run_that_failed_is_a_fault_unless_the_model_refused(file: Path) -> No
             "`tolerance` cannot be used. Write a number such",
         ),
         ("questions:\n  - {ask: x, table: 3}", "`table` cannot be used. Write rows such as {{North: 120"),
-        ("questions:\n  - {ask: x, not-contains: y}", "`not-contains` is not a field. Did you mean `not_contains`"),
-        ("questions:\n  - {ask: x, value: 1, files: nope.csv}", "There is no file {0.parent}/nope.csv. Check the path"),
-        ("file: x\nquestions:\n  - {ask: x, value: 1}", "{}: `file` is not a field. Did you mean `files`?"),
-        ("questions:\n  - {ask: x, value: 1}\n  - {ask: x, value: 2}", 'Two questions are called "x". Give one'),
+        ("questions:\n  - {ask: x, not-contains: y}", "`not-contains` is not a known field. Did you mean `not_c"),
+        ("questions:\n  - {ask: x, value: 1, files: nope.csv}", "The file {0.parent}/nope.csv does not exist. Check"),
+        ("file: x\nquestions:\n  - {ask: x, value: 1}", "{}: `file` is not a known field. Did you mean `files`?"),
+        ("questions:\n  - {ask: x, value: 1}\n  - {ask: x, value: 2}", 'Two questions have the name "x". Change one'),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_what_to_write(text: str, message: str, file: Path) -> None:
@@ -216,7 +216,7 @@ def test_answers_are_recorded_and_judged_again_without_a_service(service: Runnin
     done = agentsvc("check", file, *nowhere, "--replay", answers)
     assert (done.returncode, "expected 13; the answer has 12" in done.stdout) == (1, True)
     prices.write_text("price\n2\n")
-    assert "use --record" in agentsvc("check", file, *nowhere, "--replay", answers).stdout
+    assert "Record one with --record" in agentsvc("check", file, *nowhere, "--replay", answers).stdout
     assert not (file.parent / "data").exists()
 
 
@@ -232,16 +232,16 @@ def test_results_that_cannot_be_written_are_noticed_before_anything_is_asked(fil
 def test_limits_of_time_and_money_end_runs_and_leave_the_rest(service: RunningService, file: Path) -> None:
     file.write_text('questions:\n  - {ask: "wait 60", value: 1, max_seconds: 0.2}\n  - {ask: say 1, value: 1}')
     done = agentsvc("check", file, "--data", service.data, "--parallel", 1)
-    assert re.search(r"There was no answer after \d+\.\d s; the run was cancelled\.", done.stdout)
+    assert re.search(r"No answer arrived within \d+\.\d s; the run was cancelled\.", done.stdout)
     assert "1 fail, 1 ok" in done.stdout
     file.write_text('questions:\n  - {ask: "usage 9000 0\\nstep 1\\nsay 1", value: 1}\n  - {ask: say 1, value: 1}')
     done = agentsvc("check", file, "--data", service.data, "--parallel", 1, "--max-cents", 0.905)
     assert "1 ok, 1 skipped; 0.90 cents" in done.stdout
-    assert "the money for all of them is spent" in done.stderr
+    assert "the cost limit for all questions is used up" in done.stderr
     file.write_text('max_seconds: 1\nquestions:\n  - {ask: "wait 60", value: 1}')
     done = agentsvc("check", file, "--data", service.data)
     assert (done.returncode, "1 fail" in done.stdout) == (1, True)
-    assert "The 1 s for all questions have passed." in done.stderr
+    assert "The time limit of 1 s for all questions is over." in done.stderr
 
 
 def test_a_service_that_is_away_is_one_sentence(file: Path) -> None:
@@ -270,6 +270,6 @@ def test_ctrl_c_cancels_what_runs_and_prints_what_is_known(
     assert main(["check", str(file), "--parallel", "1", "--data", str(service.data)]) == 130
     printed = capsys.readouterr()
     assert "1 ok, 1 fail" in printed.out
-    assert "Interrupted. Runs that had not ended were cancelled." in printed.err
+    assert "Interrupted. Active runs were cancelled." in printed.err
     (run,) = [run for run in client.runs.list() if run.run_id not in begun and run.message.startswith("wait")]
     assert client.runs.wait(run.run_id, poll=0.05).status == "cancelled"

@@ -62,7 +62,7 @@ def test_key_without_json_is_printed_once(service: RunningService) -> None:
     done = agentsvc("keys", "create", "--data", service.data, "--name", "ci", "--member")
     assert done.stdout.startswith("svc_oat_")
     assert len(done.stdout.split()) == 1
-    assert "only now" in done.stderr
+    assert "only once" in done.stderr
 
 
 @pytest.mark.rule("An unknown scope is refused, never ignored.")
@@ -119,7 +119,7 @@ def test_ask_says_which_numbers_have_no_source(service: RunningService) -> None:
 def test_ask_that_fails_says_why(service: RunningService) -> None:
     """A failed run is exit 1 with its reason, and so is a refused start; neither is a traceback."""
     read = agentsvc("ask", 'say 7\nbasis {"basis": "not_computed"}', "--data", service.data)
-    assert "Not computed: this model has no tools." in read.stderr
+    assert "This model has no tools." in read.stderr
     failed = agentsvc("ask", "fail tool_broke The tool broke.", "--data", service.data)
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "The tool broke." in failed.stderr
@@ -134,9 +134,9 @@ def test_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path, monkeypatch: p
     secret.write_text("x")
     monkeypatch.setattr("os.access", lambda path, mode: path != secret)  # root may read whatever its mode says
     for file, message in (
-        (tmp_path / "nope.csv", "There is no file {}; nothing was sent"),
-        (tmp_path, "{} is a folder; nothing was sent"),
-        (secret, "{} can't be read; nothing was sent"),
+        (tmp_path / "nope.csv", "The file {} does not exist. Nothing was sent"),
+        (tmp_path, "{} is a folder. Nothing was sent"),
+        (secret, "The file {} can't be read. Nothing was sent"),
     ):
         with pytest.raises(UnusableInput, match=re.escape(message.format(file))):
             ask("hello", data=data, files=[file])

@@ -53,7 +53,7 @@ def test_runs_and_jobs_are_listed_and_the_last_run_has_a_name(service: RunningSe
     job = parsed(service, "jobs", "run", "echo_job", '{"steps": 0}', *of_chat)
     assert [each["job_id"] for each in parsed(service, "jobs", "list", *of_chat)] == [job["job_id"]]
     none = agentsvc("jobs", "list", *of_chat, "--status", "failed", "--data", service.data)
-    assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no job.\n")
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "There are no jobs.\n")
 
 
 def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> None:
@@ -64,16 +64,16 @@ def test_a_run_is_named_by_the_beginning_of_its_id(service: RunningService) -> N
     for given in (run_id[:7], "ffffffff-none"):
         refused = agentsvc("runs", "cancel", given, "--data", service.data)
         assert refused.returncode == 1
-        assert refused.stderr.startswith(f"agentsvc: {given!r} is no run id, and not the beginning of one alone")
+        assert refused.stderr.startswith(f"agentsvc: {given!r} is not a run id, and not the beginning of exactly one")
         assert "`agentsvc runs list`" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["ask", "x", "--schema", "[1]"], "no JSON object"),
+        (["ask", "x", "--schema", "[1]"], "not a JSON object"),
         (["jobs", "run", "echo_job", "[" * 100_000], "nested too deeply"),
-        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "1e400 is too large a number"),
+        (["jobs", "run", "echo_job", '{"steps": 1e400}'], "1e400 is too large"),
         (["files", "list", "--chat", "chat_000000000000000000000000"], "chat"),
     ],
 )
@@ -112,7 +112,7 @@ def test_files_go_in_are_found_and_come_back(service: RunningService, client: Ag
     piped = agentsvc("files", "get", path, *at, "--to", "-", "--data", service.data)
     assert piped.stdout == (tmp_path / "got.txt").read_text() == f"words of {Path(path).name}"
     nothing = agentsvc("files", "search", "xylophone", *at, "--data", service.data)
-    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (1, "", "Nothing is found.\n")
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (1, "", "No file matches.\n")
 
 
 def test_a_job_is_run_shown_and_its_files_are_put_here(service: RunningService, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_run_that_failed_is_resumed_and_watched(service: RunningService) -> No
     assert (done.returncode, done.stdout) == (0, "one\ntwo\n")
     again = agentsvc("runs", "resume", failed.run_id, "--data", service.data)
     assert again.returncode == 1
-    assert "gone on" in again.stderr
+    assert "already resumed" in again.stderr
 
 
 def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> None:
@@ -169,9 +169,9 @@ def test_a_run_is_undone_and_what_was_left_is_named(service: RunningService) -> 
         [
             f"Run {run.run_id[:8]} is undone.",
             "- a.md: removed; its versions are kept",
-            "- b.md: left as it is, because it was changed since",
-            f"`agentsvc runs undo {run.run_id[:8]} --force` also changes the files that were left.",
-            f"`agentsvc runs redo {run.run_id[:8]}` brings the changes back.",
+            "- b.md: left as it is, because it was edited after the run",
+            f"`agentsvc runs undo {run.run_id[:8]} --force` also changes the edited files.",
+            f"`agentsvc runs redo {run.run_id[:8]}` restores the changes.",
         ],
     )
     assert "completed, undone" in agentsvc("runs", "list", "--chat", run.chat, "--data", service.data).stdout

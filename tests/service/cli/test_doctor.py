@@ -103,7 +103,7 @@ def test_a_port_that_another_program_has(folder: DataFolder) -> None:
         number = other.getsockname()[1]
         folder.port.write_text(str(number))
         told = {finding.what: finding for finding in checks.check_port(folder)}
-        assert told[f"another program listens on {number}"].level == "warn"
+        assert told[f"another program uses the port {number}"].level == "warn"
     assert f"{number} is free" in {finding.what for finding in checks.check_port(folder)}
 
 
@@ -114,7 +114,7 @@ def test_a_damaged_database(folder: DataFolder) -> None:
     assert is_failure(the(checks.check_database(folder)), "damaged")
     folder.database.write_bytes(b"no database at all" * 1000)
     assert is_failure(the(checks.check_database(folder)), "damaged")
-    assert is_failure(the(checks.check_schema(folder)), "no database")
+    assert is_failure(the(checks.check_schema(folder)), "not a readable database")
 
 
 def test_contents_that_are_missing(folder: DataFolder) -> None:

@@ -163,8 +163,8 @@ def test_servers_of_tools_come_back_without_their_keys(folder: DataFolder, tmp_p
     target.mcp.write_text(json.dumps({"open": {"url": "https://here.example/mcp"}}))
     done = agentsvc("restore", file, "--data", target.path)
     assert done.returncode == 0, done.stderr
-    assert "tickets, https://tickets.example/mcp (its key is in no backup: add it again with its key)" in done.stdout
-    assert "notes, the command npx (its key is not in the keyring, or that is locked)" in done.stdout
+    assert "tickets, https://tickets.example/mcp (backups contain no keys: add the server again" in done.stdout
+    assert "notes, the command npx (its key is not in the keyring, or the keyring is locked)" in done.stdout
     there = {one.name: one for one in OwnServers(target).read()}
     assert (there["tickets"].trusted, there["tickets"].key) == (True, "")
     assert (there["notes"].command, there["notes"].key_as) == (("npx", "notes"), "TOKEN")
@@ -187,7 +187,7 @@ def test_a_backup_never_replaces_a_file(folder: DataFolder, backup: Path) -> Non
     before = backup.read_bytes()
     refused = agentsvc("backup", backup, "--data", folder.path)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
-    assert "exists already" in refused.stderr
+    assert "already exists" in refused.stderr
     assert backup.read_bytes() == before
 
 
@@ -309,7 +309,7 @@ def test_a_backup_with_what_is_no_file_is_refused(backup: Path, tmp_path: Path) 
         member = tarfile.TarInfo("contents/" + "a" * 64)
         member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(member)
-    with pytest.raises(BackupError, match="no plain file"):
+    with pytest.raises(BackupError, match="not a regular file"):
         restore(backup, DataFolder(tmp_path / "new"))
 
 

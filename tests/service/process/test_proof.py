@@ -168,7 +168,7 @@ def test_an_unproved_connection_is_one_sentence(moved: Moved) -> None:
 
     with (
         AgentService(moved.now.api_key, moved.old_url, max_retries=0, revive=revive) as client,
-        pytest.raises(APIConnectionError, match=r"does not prove that it is .*nothing was sent"),
+        pytest.raises(APIConnectionError, match=r"did not prove that it is .*nothing was sent"),
     ):
         client.runs.start(QUESTION)
 
@@ -206,7 +206,7 @@ def test_a_key_that_was_replaced_is_the_key_of_the_proof(shared: Path) -> None:
 def test_a_key_file_that_is_gone_is_made_again_by_a_client_and_told_to_a_new_one(shared: Path) -> None:
     with embedded.local(shared) as client:
         DataFolder(shared).key.unlink()
-        with pytest.raises(EmbeddedError, match=rf"does not prove .*the key is missing.*{RESTART} --data"):
+        with pytest.raises(EmbeddedError, match=rf"did not prove .*the key is missing.*{RESTART} --data"):
             find_or_start(shared)
         client.close()
         assert client.tools.list()
@@ -232,7 +232,7 @@ def test_the_embedded_service_is_asked_over_connections_of_its_clients_own(monke
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
     own = {"transport": httpx.HTTPTransport()}, {"http_client": httpx.Client()}
     for given in own:
-        with pytest.raises(TypeError, match="leave `revive` out"):
+        with pytest.raises(TypeError, match="Leave out `revive`"):
             AgentService("svc_sk_x", revive=lambda: ("", ""), **given)
     far = "http://192.0.2.1:9"
     with AgentService("svc_sk_x", far, revive=lambda: (far, "svc_sk_x"), max_retries=0, deadline=1) as client:

@@ -70,8 +70,8 @@ def test_where_requests_go(network: Networks, base_url: str) -> None:
         ("https://elsewhere.test:8443/x?token=1", "https://elsewhere.test:8443"),
         ("//elsewhere.test/x", "//elsewhere.test"),
         ("/sign-in", "another path"),
-        ("http://[", "cannot be read"),
-        ("javascript:1", "cannot be read"),
+        ("http://[", "an invalid address"),
+        ("javascript:1", "an invalid address"),
         (None, "base URL"),
     ],
 )

@@ -86,7 +86,7 @@ def test_an_answer_that_does_not_end_is_not_all_read(face: str, status: int) -> 
 
     body = Long()
     transport = httpx.MockTransport(lambda request: httpx.Response(status, stream=body))
-    with pytest.raises(StefanBrainError, match="more than 64 MiB"):
+    with pytest.raises(StefanBrainError, match="exceeds 64 MiB"):
         FACES[face](HOST, read, transport=transport)
     assert body.made == ANSWER_BYTES // MIB + 1
 

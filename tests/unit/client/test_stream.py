@@ -155,7 +155,7 @@ def test_more_failures_in_a_row_than_it_may_repeat_are_raised(
     error = net.error(lambda client: client.runs.attach(RUN_ID, after=7, max_retries=most))
     assert (type(error), error.attempts, net.slept) == (APIConnectionError, len(waits) + 1, waits)
     assert error.last_event_id == 7
-    assert f"Attach to {RUN_ID} after event 7" in str(error)
+    assert f"attach to {RUN_ID} after event 7" in str(error)
 
 
 @pytest.mark.parametrize(

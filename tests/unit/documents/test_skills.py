@@ -32,13 +32,13 @@ def test_numbers_and_words_of_yaml_stay_texts() -> None:
     [
         ("Tone", {"SKILL.md": main("Tone")}, "'Tone' is not a valid skill name: use 1 to 64 lower-case letters"),
         ("tone", {"skill.md": main()}, "has no SKILL.md"),
-        ("tone", {"SKILL.md": "Be dry."}, "does not begin with a front matter"),
+        ("tone", {"SKILL.md": "Be dry."}, "does not begin with front matter"),
         ("tone", {"SKILL.md": main(description="[" * 5_000)}, "has over 500 brackets"),
         ("tone", {"SKILL.md": main(text="") + "x" * 500_000}, "has 500,0"),
         ("tone", {"SKILL.md": main(description="x" * 1_025)}, "`description` of 1 to 1,024 characters"),
-        ("tone", {"SKILL.md": main("voice")}, "'tone' is called 'voice' in its front matter"),
+        ("tone", {"SKILL.md": main("voice")}, "'tone' has the name 'voice'"),
         ("tone", {"SKILL.md": main(), "../key": "x"}, "'../key', which is not a relative path"),
-        ("tone", {"SKILL.md": main(), **{f"{n}.md": "" for n in range(100)}}, "has 101 files; 100 are allowed"),
+        ("tone", {"SKILL.md": main(), **{f"{n}.md": "" for n in range(100)}}, "has 101 files; at most 100 are allowed"),
     ],
 )
 def test_what_is_no_skill_is_said_in_a_sentence(folder: str, files: dict[str, str], why: str) -> None:

@@ -31,7 +31,7 @@ def fault(schemas: SchemaValidator, config: object) -> str | None:
         ({"type": "object", "properties": {"a": {"type": "strange"}}}, "$.properties.a.type"),
         ({"type": "object", "description": "x" * 70_000}, "64 KB"),
         ({"type": "object", "properties": {"a": {"$ref": "https://example.com/x"}}}, "remote"),
-        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}, "nowhere"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}, "no target"),
         ({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": RECURSIVE}, "recursive"),
         ({"type": "object", "properties": {"a": {"$dynamicRef": "#a"}}}, "dynamic"),
         ({"type": "object", "$ref": "#/$defs/0", "$defs": DOUBLING}, "takes too long"),

@@ -18,16 +18,15 @@ from agentsvc_nb.settings import Settings, SettingsError, variable
 
 DATA: Final = Path("/srv/agentsvc")
 BY_ADVICE: Final = {
-    "32 characters": "s" * 32,
+    "at least 32 characters": "s" * 32,
     "a name": "n",
     "a number": "7",
     "a whole number": "7",
     "addresses without a path": "https://other.example.com",
     "an address": "http://127.0.0.1:8000",
     "an e-mail address": "a@b.example",
-    "cents": "7",
     "e-mail addresses": "@b.example,c@d.example",
-    "groups of tools": "ads,mail",
+    "tool groups": "ads,mail",
     "hosts": "host.example,127.0.0.1:8123",
     "keys of servers": "tickets=secret",
     "models": "scripted,offline",
@@ -37,7 +36,7 @@ BY_ADVICE: Final = {
     "prices": "ollama:qwen3=20/60",
     "s3://": "s3://files/ours",
     "searxng": "brave",
-    "servers": "tickets=https://tickets.example/mcp",
+    "MCP servers": "tickets=https://tickets.example/mcp",
     "smtp://": "smtp://mail.example:25",
     "text or json": "json",
     "the key": "7",
@@ -115,7 +114,7 @@ def test_bad_value_is_one_sentence_that_names_the_variable(name: str, text: str)
     with pytest.raises(SettingsError) as caught:
         read({f"AGENTSVC_{name}": text})
     message = str(caught.value)
-    assert message.startswith(f"AGENTSVC_{name} is {text!r}: give ")
+    assert message.startswith(f"AGENTSVC_{name} is {text!r}. Use ")
     assert "\n" not in message
 
 

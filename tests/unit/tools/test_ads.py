@@ -78,7 +78,7 @@ def test_arguments_replace_the_texts_of_the_brief() -> None:
     ("given", "said"),
     [
         ({"brief": " \n"}, "request.brief: This must not be empty"),
-        ({"brief": "Objective: sell tents. Budget EUR 240,000."}, "add a line such as `Headline: Pack light`"),
+        ({"brief": "Objective: sell tents. Budget EUR 240,000."}, "Add a line such as `Headline: Pack light`"),
         ({"brief": "Text: Only this"}, "The ad needs a headline"),
         ({"brief": PLAIN, "headline": ""}, "The ad needs a headline"),
         ({"brief": "Headline: Pack light. CTA: Shop tents"}, "Put `CTA:` on a line of its own"),
@@ -326,7 +326,7 @@ def test_an_image_model_paints_the_background(site: Site, tmp_path: Path) -> Non
     [
         (as_json({"error": {"message": "Bad key k-1."}}, 401), "Bad key ...."),
         (as_json({"data": [{"b64_json": "bm8gcGljdHVyZQ=="}]}), "is damaged"),
-        (as_json({"data": [{"url": "http://127.0.0.1:1/x"}]}), "is not fetched"),
+        (as_json({"data": [{"url": "http://127.0.0.1:1/x"}]}), "was not fetched"),
     ],
 )
 def test_what_goes_wrong_there_is_said_without_the_key(page: Answer, said: str, site: Site, tmp_path: Path) -> None:

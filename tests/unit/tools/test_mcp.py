@@ -114,7 +114,7 @@ def test_its_tools_have_its_name_before_theirs_and_are_called(options: tuple[str
 
         async def work(found: Opened) -> tuple[Outcome, Outcome]:
             assert {"small_read", "small_stamp", "small_with_dot"} <= found.tools.keys()
-            assert found.tools["small_read"].description == "(of the server small) Reads."
+            assert found.tools["small_read"].description == "(of the MCP server small) Reads."
             assert found.tools["small_read"].Input.model_json_schema()["properties"] == {"text": {"type": "string"}}
             assert found.warnings == []
             return await found.call("small_stamp", text="x"), await found.call("small_wrong", text="x")
@@ -278,8 +278,8 @@ def test_a_result_is_bounded_and_its_pictures_become_files(server: RunningToolSe
     assert (tmp_path / "chat" / shown["path"]).read_bytes() == PIXEL
     assert shown["path"].startswith("small/")
     assert "[link: passwords at file:///etc/passwd]" in text(picture)
-    assert "audio: not taken" in text(picture)
-    assert "picture: not taken" in text(picture), "what is none, whatever its type says"
+    assert "audio: not supported" in text(picture)
+    assert "picture: not stored" in text(picture), "what is none, whatever its type says"
 
 
 def test_a_call_that_is_cut_off_is_of_unknown_outcome_and_made_once(server: RunningToolServer, tmp_path: Path) -> None:

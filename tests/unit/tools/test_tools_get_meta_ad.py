@@ -90,7 +90,7 @@ def test_the_token_is_nowhere_in_the_answer(site: Site, tmp_path: Path) -> None:
 def test_an_answer_of_another_form_is_the_librarys_fault(site: Site, tmp_path: Path) -> None:
     site.pages["/v21.0/ads_archive"] = as_json({"data": "none"})
     assert ask(tmp_path, site, search_terms="tents").error == (
-        "upstream_failed", "The Meta Ad Library answered 200: this is not the expected JSON.",
+        "upstream_failed", "The Meta Ad Library answered 200: the response is not the expected JSON.",
     )  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def test_an_edit_and_a_rewrite_answer_with_a_short_diff(task: MemoryToolContext)
     [
         ({"old": "sumer sale begins"}, "invalid_tool_input", "are:\nThe summer sale begins in June."),
         ({"old": "e"}, "invalid_tool_input", "5 times, on lines 1, 1, 1, 1, 1"),
-        ({"old": "June", "new": "June"}, "invalid_tool_input", "nothing was changed"),
+        ({"old": "June", "new": "June"}, "invalid_tool_input", "Nothing was changed"),
         ({"path": "x.bin"}, "no_text", "run_python"),
         ({"path": "huge.txt"}, "too_much_work", "run_python"),
         ({"path": "none.txt"}, "file_not_found", "list_files"),

@@ -30,7 +30,7 @@ AT_ONCE: Final = 5
 LISTED: Final = 500
 """The number of runs of a chat that are listed at the beginning."""
 NEWEST: Final = 20
-"""The number of runs that are listed when somebody else may have asked."""
+"""The number of runs to list when another window or machine may have asked a question."""
 
 
 @dataclass

@@ -44,7 +44,7 @@ class PartsOutput:
 
 
 class TurnScreen(LiveScreen):
-    """Draws a run as the turn that goes on. For one thread.
+    """Draws a run as the active turn. Use it from one thread only.
 
     Attributes:
         chat: the run's chat, once known.

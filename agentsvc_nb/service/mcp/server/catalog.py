@@ -20,7 +20,7 @@ from agentsvc_nb.wire.runs import NewRun
 
 ASK: Final = "ask"
 PLACES: Final[dict[str, Schema]] = {
-    "chat": {"type": "string", "description": "A chat's id, or `new`; left out, the chat that tools share."},
+    "chat": {"type": "string", "description": "A chat's id, or `new`. Without it, the chat that all tools share."},
     "project": {"type": "string"},
     "session": {"type": "string"},
 }
@@ -30,8 +30,8 @@ _ASK_FIELDS: Final = (
     *("model", "effort", "max_steps", "max_cents"),
 )
 _FILES: Final = (
-    f"Files to attach, each with `text` or `base64`; with `file_ids` at most {ATTACHMENTS_MAX}, together "
-    f"{MCP_FILES_BYTES // MB} MB."
+    f"Files to attach, each with `text` or `base64`. With `file_ids`, at most {ATTACHMENTS_MAX} files, "
+    f"of at most {MCP_FILES_BYTES // MB} MB in all."
 )
 
 
@@ -88,8 +88,8 @@ def _ask(approved: bool) -> Message:
     return {
         "name": ASK,
         "title": "Ask the agent",
-        "description": "Asks the agent, which reads the chat's files, uses its tools and writes files. Answers with "
-        "its text; what takes long goes on as a task, or as a run that `get_run` reads.",
+        "description": "Ask the agent. It reads the chat's files, uses its tools, writes files, and answers with text. "
+        "Long work continues as a task, or as a run that `get_run` reads.",
         "inputSchema": arguments(ASK),
         "outputSchema": schemas.of_output(Outcome, 1),
         # Its agent also has the tools with an effect.
@@ -98,10 +98,10 @@ def _ask(approved: bool) -> Message:
 
 
 def _describe(tool: CatalogEntry, approved: bool) -> Message:
-    description = tool.description + ("" if tool.available() else " (Not configured at this service.)")
+    description = tool.description + ("" if tool.available() else " (Not configured in this service.)")
     return {
         "name": tool.name,
-        "description": description + (" A call waits until a person approves it." if approved and tool.effect else ""),
+        "description": description + (" Each call needs a person's approval." if approved and tool.effect else ""),
         "inputSchema": arguments(tool.Input),
         "outputSchema": _result(tool.Output),
         # An effect, such as sent mail, can't be undone. Tools that only cost money have none.

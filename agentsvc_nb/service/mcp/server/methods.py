@@ -34,12 +34,13 @@ from agentsvc_nb.service.telemetry.metrics import OTHER
 from agentsvc_nb.wire.limits import JSON_MAX_BYTES, MCP_BODY_BYTES
 
 INSTRUCTIONS: Final = (
-    "An agent with a workspace: `ask` it about the files of a chat, and have it make others. Results name the `chat`: "
-    "pass it to go on there. Files are resources (agentsvc://CHAT/PATH)."
+    "An agent with a workspace: `ask` it questions about a chat's files, or ask it to write files. "
+    "Results contain the `chat`: pass it to continue in the same chat. Files are resources "
+    "(agentsvc://CHAT/PATH)."
 )
 _TOO_LARGE: Final = (
-    f"A message may have {JSON_MAX_BYTES:,} bytes. Larger files are uploaded by `POST /files`, with a key whose scopes "
-    "are not `mcp` alone."
+    f"A message must not exceed {JSON_MAX_BYTES:,} bytes. Upload larger files with `POST /files`. That "
+    "needs a key with more scopes than `mcp`."
 )
 _LISTEN: Final = "subscriptions/listen"
 _FREE: Final = frozenset({"server/discover", "tasks/get", "initialize", "ping"})
@@ -165,7 +166,7 @@ def _billed_to_plan(context: RequestContext) -> RequestContext:
     """
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
-        raise ApiError("api_key_scope_forbidden", "A key with a budget reaches MCP only by the scope mcp, named.")
+        raise ApiError("api_key_scope_forbidden", "A key with a budget can use MCP only if its scopes name `mcp`.")
     return replace(context, known_key=replace(key, member=True, budget_cents=None))
 
 

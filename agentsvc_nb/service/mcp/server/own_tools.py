@@ -32,19 +32,21 @@ from agentsvc_nb.wire.runs import typed
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MESSAGE_CHARS: Final = 200
 """The most characters of a chat's last message in a list."""
-_Chat = Annotated[str, Field(description="The chat whose files these are.")]
+_Chat = Annotated[str, Field(description="The chat that has the files.")]
 _Query = Annotated[
     str,
     Field(
         min_length=1,
         max_length=QUERY_MAX_CHARS,
-        description='Words: `"a phrase"`, `or`, `-word` to exclude; the last word is a prefix.',
+        description='Search words: `"a phrase"`, `or`, `-word` to exclude. The last word also matches as a prefix.',
     ),
 ]
-_Limit = Annotated[int, Field(ge=1, le=PAGE_MAX, description="How many files at most.")]
-_Path = Annotated[str, Field(min_length=1, description="The file's path, as listed.")]
-_Offset = Annotated[int, Field(ge=0, description=f"The character to begin at; {MCP_READ_CHARS:,} follow.")]
-_After = Annotated[str, Field(description="The `next_after` of the page before.")]
+_Limit = Annotated[int, Field(ge=1, le=PAGE_MAX, description="The maximum number of files.")]
+_Path = Annotated[str, Field(min_length=1, description="The file's path, as in the list.")]
+_Offset = Annotated[
+    int, Field(ge=0, description=f"The first character to return. The result has up to {MCP_READ_CHARS:,} characters.")
+]
+_After = Annotated[str, Field(description="The `next_after` of the previous page.")]
 Answer = Callable[..., Awaitable[Message]]
 
 
@@ -105,7 +107,7 @@ async def list_chats(
 ) -> Message:
     """Lists the chats, last used first, each with the beginning of its last message."""
     if after and not (after.isascii() and after.isdigit() and len(after) < 16):
-        raise ApiError("invalid_tool_input", "`after` must be the `next_after` of the page before.", field="after")
+        raise ApiError("invalid_tool_input", "`after` must be the `next_after` of the previous page.", field="after")
     found = await chats.recent(context.use_case, context.account, int(after or 0) or None, limit)
     shown = [
         ListedChat(

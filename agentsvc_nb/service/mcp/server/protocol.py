@@ -86,7 +86,7 @@ class McpRequest:
         """Return a required text among the parameters. Raises `Fault`."""
         value = self.params.get(name)
         if not isinstance(value, str) or not value:
-            raise Fault(INVALID_PARAMS, f"`{name}` must be a text.")
+            raise Fault(INVALID_PARAMS, f"`{name}` must be a string.")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class McpRequest:
 
 
 def missing_capability(required: Mapping[str, Any]) -> Fault:
-    message = "The client does not declare a capability that this request needs."
+    message = "This request needs a capability that the client does not declare."
     return Fault(MISSING_CAPABILITY, message, status=400, data={"requiredCapabilities": required})
 
 
@@ -118,11 +118,11 @@ def parse_request(document: Mapping[str, Any], headers: Headers) -> McpRequest |
     """Return the request in a body, or None for a notification or an answer. Raises `Fault`."""
     method, id, params = document.get("method"), document.get("id"), document.get("params", {})
     if document.get("jsonrpc") != "2.0" or not (isinstance(method, str) or "result" in document or "error" in document):
-        raise Fault(INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.", status=400)
+        raise Fault(INVALID_REQUEST, "The body must be a single JSON-RPC 2.0 message.", status=400)
     if not isinstance(method, str) or "id" not in document:
         return None
     if not isinstance(id, str | int) or isinstance(id, bool):
-        raise Fault(INVALID_REQUEST, "`id` must be a text or an integer.", status=400)
+        raise Fault(INVALID_REQUEST, "`id` must be a string or an integer.", status=400)
     try:
         if not isinstance(params, dict):
             raise Fault(INVALID_PARAMS, "`params` must be an object.", status=400)
@@ -160,9 +160,9 @@ def _check_header(headers: Headers, name: str, value: Any) -> None:
     """Raise `Fault` unless the header is there exactly once and has this value."""
     found = headers.getlist(name)
     if len(found) != 1:
-        raise Fault(HEADER_MISMATCH, f"The header `{name}` is missing, or comes twice.", status=400)
+        raise Fault(HEADER_MISMATCH, f"The header `{name}` is missing, or was sent twice.", status=400)
     if not isinstance(value, str) or decode_header(found[0]) != value:
-        raise Fault(HEADER_MISMATCH, f"The header `{name}` differs from the body.", status=400)
+        raise Fault(HEADER_MISMATCH, f"The header `{name}` does not match the body.", status=400)
 
 
 def decode_header(value: str) -> str | None:

@@ -21,7 +21,7 @@ TEMPLATE: Final = {
     "uriTemplate": results.SCHEME + "{chat}/{+path}",
     "name": "file",
     "title": "A file of a chat",
-    "description": "Its content: text, or bytes in Base64.",
+    "description": "The file's content: text, or bytes in Base64.",
 }
 _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
 """Clients must not cache files, because a run may write at any moment."""
@@ -46,10 +46,11 @@ async def read(context: RequestContext, request: McpRequest) -> Message:
     except ApiError:
         record = None
     if record is None:
-        raise Fault(INVALID_PARAMS, "There is no such resource.", data={"uri": address})
+        raise Fault(INVALID_PARAMS, "This resource does not exist.", data={"uri": address})
     if record.size_bytes > MCP_CONTENT_BYTES:
         message = (
-            f"It has more than {MCP_CONTENT_BYTES:,} bytes: read its text with `read_file`, or download it over HTTP."
+            f"The file has more than {MCP_CONTENT_BYTES:,} bytes: read its text with `read_file`, or download "
+            "it over HTTP."
         )
         raise Fault(INVALID_PARAMS, message, data={"uri": address})
     data, media_type = await content(context, record), record.media_type
@@ -72,7 +73,7 @@ async def list_files(context: RequestContext, request: McpRequest) -> Message:
     """
     cursor = request.params.get("cursor", "")
     if not isinstance(cursor, str) or (cursor and "/" not in cursor):
-        raise Fault(INVALID_PARAMS, "`cursor` must be the `nextCursor` of the page before.")
+        raise Fault(INVALID_PARAMS, "`cursor` must be the `nextCursor` of the previous page.")
     recent = await _recent_chats(context)
     first, _, after = cursor.partition("/")
     for index in range(recent.index(first) if first in recent else len(recent) if first else 0, len(recent)):

@@ -68,7 +68,7 @@ class Outcome(BaseModel):
     job_id: str | None = None
     error: Failed | None = None
     approval: Approval | None = None
-    files: Annotated[list[MadeFile] | None, Field(description="The files that it made, at most 100.")] = None
+    files: Annotated[list[MadeFile] | None, Field(description="The files that the work wrote, at most 100.")] = None
     output: str | None = None
     structured_output: dict[str, Any] | None = None
     basis: dict[str, Any] | None = None
@@ -87,7 +87,7 @@ def work_id(work: Work) -> str:
 def error_of(work: Work) -> Failed | None:
     """Return the error of work that failed or was cancelled."""
     if work.status == "cancelled":
-        return Failed(code="cancelled", message="It was cancelled.")
+        return Failed(code="cancelled", message="The work was cancelled.")
     if isinstance(work, JobRecord):
         return Failed(**work.error) if work.error else None
     if work.ended_at is None or work.status == "completed":
@@ -108,14 +108,16 @@ def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, fail
 def refused(error: ApiError) -> Message:
     """Make the result of a call that the service refused."""
     active = error.top.get("activeRunId")
-    held = f" Run {active} is active: call `get_run` or `cancel_run` with it." if active else ""
+    held = f" Run {active} is active in this chat: call `get_run` or `cancel_run` with its id." if active else ""
     return _failure(Failed(code=error.row.code, message=error.message + held), Outcome())
 
 
 def unfinished(work: Work, data: Outcome | None = None) -> Message:
     """Make the result of active work, which says how to get its result later."""
     kind, id = "run" if isinstance(work, RunRecord) else "job", work_id(work)
-    message = f"The {kind} goes on. Call `get_{kind}` with {kind}_id {id} for its result; it is {work.status} now."
+    message = (
+        f"The {kind} is still active (status {work.status}). For its result, call `get_{kind}` with {kind}_id {id}."
+    )
     return result([text(message)], data or outcome(work))
 
 
@@ -132,9 +134,9 @@ def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord
     command = f"agentsvc runs approve {run.run_id}"
     wanted = "\n".join(f"{call.tool} {exact(call.input, limit=INPUT_CHARS)}" for call in calls)
     message = (
-        f"Run {run.run_id} waits for a person's approval. It wants to call:\n{wanted}\n"
-        f"No tool approves that: ask the user to open {page}, or to run `{command}` in a terminal, or "
-        f"`%approve {run.run_id}` in a notebook. Then call `get_run` with run_id {run.run_id} for the result."
+        f"Run {run.run_id} waits for a person's approval. It wants to call:\n{wanted}\nNo tool can approve "
+        f"this: ask the user to open {page}, to run `{command}` in a terminal, or to run `%approve "
+        f"{run.run_id}` in a notebook. Then call `get_run` with run_id {run.run_id} for the result."
     )
     named = [WaitingCall(call_id=call.call_id, tool=call.tool) for call in calls]
     return message, Approval(calls=named, page=page, command=command)

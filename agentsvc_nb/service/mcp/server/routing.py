@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.mcp.server.methods import McpServer
 
 _GET_A_KEY: Final = (
-    "Create one with `agentsvc keys create --name mcp --scope mcp` and send it as `Authorization: Bearer KEY`. "
-    "Programs on the service's own machine need none: they start `agentsvc mcp --stdio`."
+    "Create a key with `agentsvc keys create --name mcp --scope mcp` and send it as `Authorization: "
+    "Bearer KEY`. Programs on the service's machine do not need a key: they start `agentsvc mcp "
+    "--stdio`."
 )
 
 

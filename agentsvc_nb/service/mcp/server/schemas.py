@@ -52,7 +52,7 @@ def unknown_argument(given: object, schema: Mapping[str, Any], place: str = "") 
                 return fault
         elif schema.get("additionalProperties") is False:
             here = ", ".join(f"`{one}`" for one in known)
-            return f"There is no argument `{place[:200]}{name[:200]}`. Known here: {here}."
+            return f"There is no argument `{place[:200]}{name[:200]}`. The tool accepts {here}."
     return None
 
 

@@ -39,7 +39,11 @@ _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _VERDICT: Final = {
     "type": "object",
     "properties": {
-        "confirm": {"type": "boolean", "title": "Make this call", "description": "No is told to the agent."},
+        "confirm": {
+            "type": "boolean",
+            "title": "Make this call",
+            "description": "If you choose no, the agent learns that you refused.",
+        },
         "reason": {"type": "string", "title": "Why not", "maxLength": 1_000},
     },
     "required": ["confirm"],
@@ -100,9 +104,9 @@ async def cancel(context: RequestContext, request: McpRequest) -> Message:
 
 
 async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
-    """Yield the work's progress, if the client wants it, None as a sign of life, and at last the response.
+    """Yield the work's progress if the client requests it, None to keep the connection alive, and finally the response.
 
-    The response is the result, or says how to get it. If the client leaves, the work goes on.
+    The response is the result, or says how to get it. If the client disconnects, the work continues.
     """
     token, sent = request.progress_token, -1.0
     id = work_id(work)
@@ -141,9 +145,9 @@ async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator
     if wanted:
         request.require_tasks()
     if not isinstance(wanted, list) or not all(isinstance(id, str) for id in wanted):
-        raise Fault(INVALID_PARAMS, "`taskIds` must be a list of texts.")
+        raise Fault(INVALID_PARAMS, "`taskIds` must be a list of strings.")
     if len(wanted) > MCP_LISTEN_TASKS_MAX:
-        raise Fault(INVALID_PARAMS, f"One stream must not listen to more than {MCP_LISTEN_TASKS_MAX} tasks.")
+        raise Fault(INVALID_PARAMS, f"One stream must not subscribe to more than {MCP_LISTEN_TASKS_MAX} tasks.")
     known = []
     for id in dict.fromkeys(wanted):
         with contextlib.suppress(Fault):
@@ -153,7 +157,9 @@ async def listen(context: RequestContext, request: McpRequest) -> AsyncGenerator
 
 
 async def _changes(context: RequestContext, request: McpRequest, task_ids: list[str]) -> AsyncGenerator[Message | None]:
-    """Yield each change of the tasks until the client leaves or the service stops. None is a sign of life."""
+    """Yield each change of the tasks until the client disconnects or the service stops. None keeps the connection
+    alive.
+    """
     meta = {_SUBSCRIPTION: request.id}
     agreed = {"taskIds": list(task_ids)} if task_ids else {}
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})

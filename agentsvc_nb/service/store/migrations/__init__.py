@@ -39,8 +39,8 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
         applied = version(connection)  # again, under the lock: another process may have migrated in between
         if applied > len(known):
             raise SchemaTooNew(
-                f"The data folder has schema {applied}, and this version knows {len(known)}: "
-                "upgrade agentsvc-nb, or use another folder (--data)."
+                f"The data folder has schema {applied}, but this version supports schemas up to {len(known)}: "
+                "upgrade agentsvc-nb, or choose another folder (--data)."
             )
         for step in known[applied:]:
             for statement in _statements(step):

@@ -38,7 +38,7 @@ function follow(turn) {
   on("run.resumed", reload);  // some of the text no longer counts
   on("run.ended", reload);
   source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) doing.textContent = "The connection is gone: load the page again.";
+    if (source.readyState === EventSource.CLOSED) doing.textContent = "The connection was lost. Reload the page.";
   };
 }
 

@@ -108,8 +108,8 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
     found = version(connection)
     if is_too_new(connection):
         raise SchemaTooNew(
-            f"The database has schema {found}, and this version knows {newest()}: upgrade agentsvc-nb, or name "
-            "another database."
+            f"The database has schema {found}, but this version supports schemas up to {newest()}: upgrade "
+            "agentsvc-nb, or choose another database."
         )
     queue = _text(connection, "schema_queue")
     return found >= newest() and queue is not None and _parts(queue) >= _parts(_queue_version())
@@ -134,7 +134,7 @@ def _text(connection: psycopg.Connection[Any], name: str) -> str | None:
 
 def _check_encoding(connection: psycopg.Connection[Any]) -> None:
     if (found := _only(connection, "SELECT current_setting('server_encoding') AS found")) != "UTF8":
-        raise StoreUnusable(f"The database's encoding is {found}: make one with ENCODING 'UTF8'.")
+        raise StoreUnusable(f"The database's encoding is {found}: create a database with ENCODING 'UTF8'.")
 
 
 def _only(connection: psycopg.Connection[Any], sql: str) -> Any:
