@@ -140,7 +140,7 @@ def _every_part_is_reached_by_tab(widget: Widget) -> None:
     for _ in range(7):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(NAME).split()[0])
-    assert reached == ["Show", "List", "Upload", "Name", "By", "Size", "Changed"]
+    assert reached == ["Show", "Refresh", "Upload", "Name", "By", "Size", "Changed"]
     page.keyboard.press("Tab")
     expect(widget.box.locator("[data-key][tabindex='0']")).to_be_focused()
 
