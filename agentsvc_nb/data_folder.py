@@ -20,7 +20,7 @@ def absolute(path: str | Path) -> Path:
 def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
     """Return the data folder: `data`, else AGENTSVC_DATA, else the default.
 
-    So a service can be found or stopped while another setting is invalid.
+    This reads no other setting, so a service can be found or stopped even if another setting is invalid.
     """
     given = data or env.get(DATA_VARIABLE)
     return absolute(str(given).strip()) if given else default_data()
@@ -29,10 +29,10 @@ def data_folder(env: Mapping[str, str], data: str | Path | None = None) -> Path:
 def default_data() -> Path:
     """Return the user's data folder for this host.
 
-    Each host has its own, because networks share home folders, and a lock does not work between hosts
+    Each host has its own folder, because hosts may share a home folder, and a lock does not work between hosts
     (docs/api/embedded.md "The data folder").
     """
-    from platformdirs import user_data_path  # takes 30 ms, saved if the caller names the folder
+    from platformdirs import user_data_path  # takes 30 ms, so not imported if the caller names the folder
 
     host = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "localhost"
     return user_data_path("agentsvc-nb", appauthor=False) / host

@@ -35,7 +35,7 @@ POLL_SECONDS: Final = 0.05
 AGAIN_SECONDS: Final = 1.0
 """The pause before another start after an exit with 75.
 
-The server that held the folder was either starting, and is ready by then, or ending.
+By then, the server that held the folder is ready if it was starting, and gone if it was ending.
 """
 
 _shown_notices: set[str] = set()
@@ -65,7 +65,7 @@ class Connection:
     notice: str | None = None
 
     def news(self) -> str | None:
-        """Return the notice once per process, else None, because a notebook looks for the service at each request."""
+        """Return the notice once per process, then None, because a notebook looks for the service at each request."""
         if self.notice is None or self.notice in _shown_notices:
             return None
         _shown_notices.add(self.notice)
@@ -80,11 +80,11 @@ def find_or_start(
     A new service gets the settings of the folder's last service, except those named here or in the environment. A
     running service is used unchanged; `notice` says if its version or its named settings differ.
 
-    The service has proved that it holds the folder's key, without receiving it. A client that sends the key must ask
-    for the proof on each new connection, as the client of `local` does.
+    Before this returns, the service has proved that it holds the folder's key, without receiving the key. A client that
+    sends the key must ask for the proof on each new connection, as the client of `local` does.
 
-    Raises `SettingsError`, and `EmbeddedError` with the log's last lines if the service does not start or does not
-    prove itself.
+    Raises `SettingsError`, and `EmbeddedError` with the log's last lines if the service does not start or does not give
+    the proof.
 
     >>> find_or_start().base_url
     'http://127.0.0.1:40123'
@@ -120,7 +120,7 @@ def local(data: str | Path | None = None, *, model: str | None = None) -> Local:
     """Return a context manager with a client of the embedded service (docs/api/embedded.md).
 
     Entering finds or starts the service, and raises the errors of `find_or_start`. Leaving does not stop it. Takes the
-    arguments of `find_or_start`. Its notice is logged as a warning.
+    arguments of `find_or_start`. Logs the connection's `notice` as a warning.
 
     >>> with local() as client:
     ...     client.runs.start("Which files are here?", sync=True).output
@@ -187,7 +187,7 @@ def status(data: str | Path | None = None) -> Ready | None:
 def stop(data: str | Path | None = None) -> bool:
     """Stop the folder's service for all its users. Active runs continue at its next start. Return False if none ran.
 
-    Raises `EmbeddedError` if it does not end within `STOP_SECONDS`.
+    Raises `EmbeddedError` if the service does not end within `STOP_SECONDS`.
     """
     folder = DataFolder(data_folder(os.environ, data))
     if not is_held(folder):
@@ -206,7 +206,7 @@ def stop(data: str | Path | None = None) -> bool:
 
 
 def _succeeded(folder: DataFolder, seen: Ready | None) -> bool:
-    """Return True if another service has taken the folder since `seen`. It was started on purpose: do not stop it."""
+    """Return True if another service has taken the folder since `seen`. Do not stop that one."""
     ready = Ready.read(folder.ready)
     return seen is not None and ready is not None and ready.instance != seen.instance
 
@@ -219,7 +219,7 @@ def _endless(folder: DataFolder, seen: Ready | None, told: bool) -> str:
 
 
 def _start(folder: DataFolder, config: ServiceConfig, timeout: float) -> Ready:
-    """Start a service, and wait until the folder's service answers. Another one may have got the lock first.
+    """Start a service, and wait until the folder's service answers. Another service may have taken the lock first.
 
     Raises `EmbeddedError`.
     """
@@ -282,7 +282,7 @@ def _running(folder: DataFolder) -> Ready | None:
 
     The server has proved that it holds the folder's key. The port of a stale record may belong to another program,
     which could repeat the whole record; only the server can give the proof. Raises `EmbeddedError` if the lock's holder
-    does not give it.
+    does not give the proof.
     """
     ready, key = Ready.read(folder.ready), _key(folder)
     if ready is None or (met := _met(ready)) is None:

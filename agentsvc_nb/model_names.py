@@ -16,7 +16,7 @@ HOSTED: Final = {
     "OPENAI_API_KEY": "openai:gpt-5.2",
     "GOOGLE_API_KEY": "google:gemini-3.8-flash",
 }
-"""Providers' models to begin with, by the variable of the provider's key."""
+"""A first model to suggest from each provider, by the environment variable of the provider's key."""
 MODEL_ADVICE: Final = (
     "offline, scripted, gguf:FILE or PROVIDER:MODEL, such as ollama:qwen3 or anthropic:claude-sonnet-4-6"
 )
@@ -51,7 +51,7 @@ def provider_of(model: str) -> str:
 
 
 def model_id(model: str) -> str:
-    """Return the name of a model in requests and records. The name of a file loses its folder.
+    """Return the name of a model in requests and records. The name of a model file loses its folder.
 
     >>> model_id("gguf:/srv/models/small.gguf"), model_id("ollama:qwen3")
     ('gguf:small.gguf', 'ollama:qwen3')
@@ -62,7 +62,7 @@ def model_id(model: str) -> str:
 def on_own_server(model: str) -> bool:
     """Return True if a model with a custom address runs on the user's own server.
 
-    Any other model belongs to its provider, also through a gateway or at an endpoint of another region.
+    Any other model runs at its provider, even if requests go through a gateway or to an endpoint in another region.
 
     >>> [on_own_server(f"{provider}:qwen3") for provider in ("openai-chat", "ollama", "openai", "anthropic")]
     [True, True, False, False]
@@ -74,7 +74,7 @@ def on_own_server(model: str) -> bool:
 
 
 def address_variable(provider: str) -> str:
-    """Return the variable from which the provider's library reads another address.
+    """Return the environment variable from which the provider's library reads a custom address.
 
     >>> address_variable("openai-chat"), address_variable("google")
     ('OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL')
@@ -83,5 +83,5 @@ def address_variable(provider: str) -> str:
 
 
 def key_variable(provider: str) -> str:
-    """Return the variable from which the provider's library reads the key, by the name that most libraries use."""
+    """Return the environment variable from which most libraries read the provider's key."""
     return f"{provider.partition('-')[0].upper()}_API_KEY"

@@ -1,4 +1,4 @@
-"""The types of settings. Each reads the text of a variable, and tells what to give instead of an invalid one."""
+"""The types of settings. Each type parses the text of a variable, and tells what to give instead of an invalid text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentsvc_nb.wire.limits import CENTS_MAX
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to give for a value of this type. It is the only message of its errors, and a column of docs/settings.md."""
+    """The valid values of a type, in words: the only message of its errors, and a column of docs/settings.md."""
 
     text: str
 
@@ -72,7 +72,7 @@ SearchProvider = Annotated[Literal["searxng", "brave", "ddgs"], Advice("searxng,
 
 
 def _check_host_name(host: str) -> str:
-    """Reject a name that is not ASCII and can't be encoded for sending: it has an empty or too long part."""
+    """Reject a non-ASCII name that can't be encoded for sending, because a part of it is empty or too long."""
     if not host.isascii():
         host.partition(":")[0].encode("idna")
     return host

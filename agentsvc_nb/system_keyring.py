@@ -14,11 +14,12 @@ class NoKeyring(Exception):
 
 
 class KeyringRefused(Exception):
-    """The keyring rejected a key. The message is only the type of its error, because its text may contain the key."""
+    """The keyring rejected a key. The message is only the error's type, because the error's text may contain the
+    key."""
 
 
 def get(name: str) -> str | None:
-    """Return the key of this name, or None if there is none, or the keyring is missing, locked or fails."""
+    """Return the key of this name, or None if it does not exist, or if the keyring is missing, locked or fails."""
     try:
         import keyring
 

@@ -27,7 +27,7 @@ class RunningService:
     Attributes:
         data: the data folder; the log is `data / "serve.log"`.
         folder: the data folder, with the names of its files.
-        base_url: its origin, the same after each start.
+        base_url: the service's origin, the same after each start.
         api_key: a full-access key.
         sign_in_url: the link that signs a browser in, a new one after each start.
         pid: its process id, a new one after each start.
@@ -115,8 +115,8 @@ def running_service(model: str = "scripted", **settings: object) -> Iterator[Run
     """Run a service with these settings (such as `max_file_bytes=1000`), and stop it on exit.
 
     Settings are the fields of `Settings`. The service listens on a free port of 127.0.0.1. It does not get the caller's
-    `AGENTSVC_*` variables and `SERVICE_API_KEY`. It also ends if the calling process is killed; then its temporary
-    folder stays. Raises `RuntimeError` if it does not start.
+    `AGENTSVC_*` variables and `SERVICE_API_KEY`. If the calling process is killed, the service also ends, but its
+    temporary folder stays. Raises `RuntimeError` if it does not start.
 
     >>> with running_service() as service:
     ...     AgentService(service.api_key, base_url=service.base_url).runs.start("say hello")
@@ -135,10 +135,10 @@ _REPLAYING: Final = contextlib.ExitStack()
 
 
 def replay_conversation(path: str | os.PathLike[str]) -> None:
-    """Answer this kernel's questions from a recorded conversation. The tools that it calls run each time.
+    """Answer this kernel's questions from a recorded conversation. The recorded tool calls are executed again.
 
-    It starts its own service until the kernel ends. Other notebooks keep theirs. Raises `RuntimeError` if the recording
-    can't be read.
+    Starts a separate service, which runs until the kernel ends. Other notebooks keep their services. Raises
+    `RuntimeError` if the recording can't be read.
 
     >>> replay_conversation("data/sales-review.txt")  # doctest: +SKIP
     """

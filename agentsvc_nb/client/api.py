@@ -38,7 +38,7 @@ class _Client(Resource, ABC):
         """Return a client with other options that shares connections and history with this one.
 
         Args:
-            timeout: seconds to wait for each answer, per attempt.
+            timeout: seconds to wait for each response, per attempt.
             deadline: seconds for each whole call, with its retries and waits.
             max_retries: how often a call is retried after a transient failure, where that is safe.
             headers: headers of your own, added to those of this client; never the key.
@@ -69,9 +69,9 @@ class AgentService(_Client):
         transport: an `httpx` transport to use in place of the network.
         http_client: an `httpx` client of your own, with its proxies, certificates, headers and cookies. Its
             authentication, redirects and timeouts are not used. You close it.
-        revive: restarts the embedded service when it is gone, and returns its `(base_url, api_key)`. With it, the
-            service must prove on each connection that it holds the key before anything is sent to it.
-        timeout: seconds to wait for each answer; 60 by default.
+        revive: restarts the embedded service when it is gone, and returns its `(base_url, api_key)`. With `revive`, the
+            service must prove on each connection that it holds the key before the client sends a request.
+        timeout: seconds to wait for each response; 60 by default.
         deadline: seconds for each whole call, with its retries and waits; no limit by default.
         max_retries: how often a request is retried after a transient failure, where that is safe; 2 by default.
         headers: headers of your own for each request; never the key.
@@ -162,7 +162,7 @@ class AsyncAgentService(_Client):
         **options: Unpack[ClientOptions],
     ) -> None:
         settings, origin = ClientSettings().updated(options), Origin(api_key, base_url, revive)
-        # Imported here, because importing asyncio takes a tenth of a blocking client's first call.
+        # Imported here, because importing asyncio takes a tenth of the time of a blocking client's first call.
         from agentsvc_nb.client.transport.aio import AsyncIO
 
         self._use(Core(origin, AsyncIO(transport, http_client, origin.base_url, origin.secret), settings))

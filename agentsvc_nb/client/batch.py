@@ -111,9 +111,9 @@ async def map_(
         files_from: a chat whose files are copied into each row's chat. If a file changes, all rows are asked again.
         files_version: if set, rows are asked again when this text changes, but not when `file_ids` or `files_from` do.
         max_concurrency: how many rows to ask at once; fewer while the service is busy.
-        max_cents: limit of the cost of all rows, including earlier calls. A row does not start if it could exceed the
-            limit at the price of the most expensive row so far.
-        tries: how many runs a failing row may have, including earlier calls on the same day.
+        max_cents: limit of the cost of all rows, including the cost of earlier calls. A row does not start if it could
+            exceed the limit at the price of the most expensive row so far.
+        tries: how many runs a failing row may have, including runs of earlier calls on the same day.
         timeout: seconds for each row, 20 minutes by default; None for no limit.
         prefix: the beginning of the new columns' names.
         salt: change this text to ask all rows again.
@@ -462,7 +462,7 @@ class _Tasks:
     """Run each row in a task of the event loop. `leave` cancels the tasks."""
 
     def __init__(self) -> None:
-        import asyncio  # here, because blocking clients do not need it
+        import asyncio  # imported here, because blocking clients do not need it
 
         self._asyncio = asyncio
         self._tasks: set[asyncio.Task[Outcome]] = set()

@@ -85,7 +85,8 @@ DataFrameAdapter = PandasAdapter | NarwhalsAdapter
 def adapt(frame: Any) -> DataFrameAdapter:
     """Wrap a DataFrame of any library.
 
-    Raises `StefanBrainError` for any other object, and for a DataFrame that needs narwhals if that is not installed.
+    Raises `StefanBrainError` for any other object, and for a DataFrame that needs narwhals if narwhals is not
+    installed.
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
@@ -113,7 +114,7 @@ REFERENCE: Final = re.compile(r"(?P<escape>\\?)\{\{(?!\{)(?P<path>(?:(?!\{\{|\}\
 def referenced_columns(prompt: str, there: Sequence[str]) -> list[str]:
     """Return the columns that the prompt names, each once.
 
-    Raises `StefanBrainError` if it names none, or one that is not in `there`.
+    Raises `StefanBrainError` if it names no column, or a column that is not in `there`.
 
     >>> referenced_columns("Is {{text}} about {{ topic }}?", ["text", "topic", "price"])
     ['text', 'topic']
@@ -270,14 +271,14 @@ def _answer(row: BatchRow, dtypes: Dtypes, shape: Shape | None) -> dict[str, Any
         return {"answer": row.run.output}
     data = row.run.with_shape(shape).data
     if isinstance(shape, type):
-        from pydantic import TypeAdapter  # here, because most programs need none
+        from pydantic import TypeAdapter  # imported here, because most programs do not need it
 
         data = TypeAdapter[Any](shape).dump_python(data, mode="json", by_alias=True)
     return {"answer": data} if "answer" in dtypes and "answer" not in (data or {}) else dict(data or {})
 
 
 def failure_reason(run: Run[Any], shape: Shape | None) -> str | None:
-    """Return why a run has no answer (it failed, or its output does not fit `shape`), or None if it has one."""
+    """Return why a run has no answer (it failed, or its output does not fit `shape`), or None if it has an answer."""
     if run.status != "completed":
         why = ": ".join(part for part in (run.last_error, run.last_error_message) if part)
         return why or f"the run is {run.status}"
@@ -315,7 +316,7 @@ class ResultCache:
     def add(self, key: str, run: Run[Any]) -> None:
         """Store a completed run. Raises `OSError` if the file cannot be written."""
         line = json.dumps({"key": key, "run": run.model_dump(mode="json")}, ensure_ascii=False)
-        # Begins with a line break, so that it does not continue half a line left by an earlier crash.
+        # Begin with a line break, because an earlier crash may have left half a line.
         self._append(f"\n{line}")
 
     def _append(self, text: str) -> None:

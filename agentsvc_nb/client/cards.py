@@ -170,7 +170,7 @@ def wrapping(text: str) -> str:
 
 
 def side(texts: Iterable[str]) -> str:
-    """Return the side to align a column on: right if most of its texts are amounts, else left."""
+    """Return the side to align a column on: right if most of the texts are amounts, else left."""
     known = [text for text in texts if text]
     return "right" if known and sum(map(is_number, known)) > len(known) / 2 else "left"
 
@@ -204,7 +204,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _words(name: str) -> list[str]:
-    """Split a column's name into words without case and accents."""
+    """Split a column's name into lower-case words without accents."""
     letters = normalize("NFKD", _HUMP.sub(" ", name[:200]))
     return _WORD.findall("".join(char for char in letters if not combining(char)).casefold())
 
@@ -231,7 +231,7 @@ def names_label(name: str) -> bool:
 
 
 def separated(name: str, values: Sequence[object]) -> list[object]:
-    """Return a column's values with numbers as text, with separators unless they are years or identifiers.
+    """Return a column's values with numbers as text. Numbers get separators unless they are years or identifiers.
 
     >>> separated("views", [1234567, 0.1 + 0.2, None, "x"])
     ['1,234,567', '0.3', None, 'x']

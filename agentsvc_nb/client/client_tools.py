@@ -52,7 +52,7 @@ class CallAnswer:
 
 
 class ClientTool:
-    """A function that the agent of a run may call. Its name, docstring and signature tell the agent how.
+    """A function that the agent of a run may call. Its name, docstring and signature tell the agent how to call it.
 
     Args:
         function: takes its arguments by name, and returns text or a value that JSON can represent.
@@ -136,7 +136,7 @@ class ClientCalls:
             self._asked.append(event)
 
     async def work(self) -> None:
-        """Execute the queued calls in this thread and send the answers. If sending fails now, the next call repeats it.
+        """Execute the queued calls in this thread and send the answers. If sending fails, the next `work` sends again.
 
         Raises exceptions that interrupt a function, such as `KeyboardInterrupt`.
         """
@@ -210,7 +210,7 @@ class ClientCalls:
             return _failed(f"{type(error).__name__}: {error}")
 
     async def _prolong(self, call_id: str) -> bool:
-        """Extend the call's time by 120 seconds. Return False if it no longer waits."""
+        """Extend the call's time by 120 seconds. Return False if the call no longer waits."""
         return await self._post(self._core, call_id, {"pending": True})
 
     async def _send(self, core: Core) -> None:

@@ -60,7 +60,7 @@ async def download(
 
 
 def _request(core: Core, path: str | FileFacts, chat: ChatRef | None) -> ApiRequest:
-    """Return the request for a file. Use its entry's address if that is on the service, else chat and path."""
+    """Return the request for a file. Use the entry's address if that address is on the service, else chat and path."""
     named = path.download_url if isinstance(path, WorkspaceFile) else ""
     if named and (link := core.origin.resolved(named)):
         return ApiRequest("files.download", link=link, stream=True)

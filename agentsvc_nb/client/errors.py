@@ -1,10 +1,10 @@
 """Exceptions of the client (docs/api/errors.md)::
 
-  StefanBrainError, alias AgentServiceError    base class; raised itself for 400, 403, 404, 409, 5xx, local checks
+  StefanBrainError, alias AgentServiceError    base class; raised directly for 400, 403, 404, 409, 5xx, local checks
   ├── AuthenticationError     no key, a malformed key, or 401
   ├── RateLimitError          429
   ├── RequestTooLargeError    413
-  ├── APIConnectionError      no answer, after the retries
+  ├── APIConnectionError      no response, after the retries
   ├── ToolResultError         a tool answered 200 with `is_error: true`
   ├── ChatBusyError           `ask` into a chat with an active turn; nothing was started or billed
   ├── JobFailedError          a job failed or was cancelled
@@ -42,8 +42,8 @@ _DIGITS: Final = 4_000
 class StefanBrainError(Showing, Exception):
     """Base class of the client's exceptions.
 
-    `status` is None if no answer came. `code` is a row of `wire.codes.CODES` if known. `hint` tells you what to do.
-    `body` is the parsed answer, or 2,000 characters of an answer that is not JSON. `attempts` counts the requests.
+    `status` is None if no response came. `code` is a row of `wire.codes.CODES` if known. `hint` tells you what to do.
+    `body` is the parsed response, or 2,000 characters of a response that is not JSON. `attempts` counts the requests.
     `late` is True if only the deadline prevented another attempt. `closed` is True if the client was closed during the
     call. For a broken stream, `last_event_id` is the last event that you received: attach after it to continue.
     """
@@ -128,7 +128,7 @@ class RequestTooLargeError(StefanBrainError):
 
 
 class APIConnectionError(StefanBrainError):
-    """No answer came. `sent` is False if the request cannot have reached the service."""
+    """No response came. `sent` is False if the request cannot have reached the service."""
 
     def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
         super().__init__(message)
@@ -157,7 +157,7 @@ class JobFailedError(StefanBrainError):
 class JobTimeoutError(StefanBrainError):
     """The deadline passed, and the work continues.
 
-    Wait again with `job_id`. It is None if the start got no answer.
+    Wait again with `job_id`. `job_id` is None if the start got no response.
     """
 
     def __init__(self, job_id: str | None, chat: str | None = None) -> None:
@@ -280,7 +280,7 @@ def _unexplained(status: int, headers: Mapping[str, str]) -> str:
 
 
 def _origin(location: str) -> str:
-    """Return the target of a redirect without its path, which may contain a secret."""
+    """Return the target of a redirect without the path, because a path may contain a secret."""
     try:
         parts = urlsplit(location)
         port = f":{parts.port}" if parts.port else ""

@@ -65,7 +65,7 @@ def _fields(event: runs.Event) -> tuple[Any, ...]:
 
 
 class StatusChanged(Event):
-    """`run.status`: the run has another status."""
+    """`run.status`: the status of the run has changed."""
 
     type: Literal["run.status"]
     status = _field("")
@@ -105,7 +105,7 @@ class ToolCalled(_ToolEvent):
     client = _field(False)
     """True if the run's caller executes the call."""
     changed = _field(False)
-    """True if somebody changed the agent's `input` before they approved the call in an earlier attempt."""
+    """True if a person changed the agent's `input` when they approved the call in an earlier attempt."""
 
 
 class ToolReturned(_ToolEvent):
@@ -124,7 +124,7 @@ class ApprovalRequested(_ToolEvent):
     standing: Sequence[str] = _field(())
     """How long an approval can also cover later calls of the tool (`run`, `hour`)."""
     diff = _field("")
-    """What the call would change, line by line, if its tool says so."""
+    """What the call would change, line by line, if the tool reports changes."""
 
 
 class ApprovalDecided(Event):
@@ -189,7 +189,7 @@ class ProgressMade(Event):
 
 
 class WarningGiven(Event):
-    """`warning`: the service left something out or cut it."""
+    """`warning`: the service omitted or shortened something."""
 
     type: Literal["warning"]
     code = _field("")
@@ -231,7 +231,7 @@ class BasisGiven(Event):
 
 
 class RunResumed(Event):
-    """`run.resumed`: another attempt took over. Events after the event `discard_after` no longer count."""
+    """`run.resumed`: another attempt took over. Discard earlier events after the event `discard_after`."""
 
     type: Literal["run.resumed"]
     attempt = _field(0)

@@ -199,7 +199,7 @@ class Pages(Generic[T]):
 def paged(
     core: Core, route: str, query: Mapping[str, str | None], page: type[Any], kind: type[T], field: str = "data"
 ) -> AsyncPages[T]:
-    """Return the items of a route whose pages hold them in `field` and link with `next_after`."""
+    """Return the items of all pages of a route. Pages hold items in `field` and link with `next_after`."""
 
     async def fetch(after: str) -> tuple[list[T], str | None, str | None]:
         found = await core.ask(page, ApiRequest(route, query={**query, "after": after or None}))

@@ -40,16 +40,17 @@ class AsyncFiles(Resource):
 
         Args:
             files: each a path, a file opened with `"rb"` (sent from its current position), bytes, a pandas DataFrame
-                (as CSV), a matplotlib figure or a PIL picture (as PNG). Pass `(name, content)` to name any but a path.
+                (as CSV), a matplotlib figure or a PIL picture (as PNG). Pass `(name, content)` to name content without
+                a path.
             chat: a `chat_...` id or UUID: add the files to this chat.
-            session, project: add the files to the chat of this label, which is created if needed. The `chat` of the
-                files names it.
+            session, project: add the files to the chat of this label, which is created if needed. The returned files
+                have its id in `chat`.
             on_progress: called with the number of bytes sent, and the number of bytes of the whole request.
 
         Raises `StefanBrainError` (`too_many_files` before anything is sent, `file_too_large`,
         `unsupported_attachment`), `OSError` for a path, `TypeError` for anything that is not a file.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [staged] = client.files.upload("prices.csv")  # doctest: +SKIP
         >>> client.runs.start("What changed?", file_ids=[staged.id])  # doctest: +SKIP
@@ -81,9 +82,9 @@ class AsyncFiles(Resource):
     ) -> bytes | Path:
         """Return a file's bytes, or with `to` write them to disk and return the path.
 
-        With `to`, the content is never completely in memory. The client writes it to a `.part` file next to the target.
-        The part file replaces the target when it is complete and its SHA-256 matches. A target with the same content
-        stays untouched. A broken download continues, within this call and in the next one.
+        With `to`, the content is never completely in memory. The client writes to a `.part` file next to the target.
+        The part file replaces the target when the download is complete and its SHA-256 matches. A target with the same
+        content stays untouched. A broken download continues, within this call and in the next one.
 
         Args:
             path: a path of the chat, or an entry of `files.list`, whose `id` the content must match.
@@ -95,7 +96,7 @@ class AsyncFiles(Resource):
             StefanBrainError: `file_not_found`, or the content differs from the listed entry.
             OSError: the file cannot be written.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.download("reports/plan.md", chat="chat_1", to="downloads/")  # doctest: +SKIP
         PosixPath('downloads/plan.md')
@@ -114,7 +115,7 @@ class AsyncFiles(Resource):
 
         Raises `StefanBrainError` (`file_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.head("reports/prices.csv", 1000, chat="chat_1")  # doctest: +SKIP
         b'product,price\\nlamp,12\\n'
@@ -126,7 +127,7 @@ class AsyncFiles(Resource):
 
         Raises `StefanBrainError` (`chat_not_found`, `invalid_query`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.search('"autumn sale" -draft', chat="chat_1").results[0].path  # doctest: +SKIP
         'reports/plan.md'
@@ -137,11 +138,11 @@ class AsyncFiles(Resource):
     async def rename(
         self, path: str | FileFacts, name: str, *, chat: ChatRef, **options: Unpack[Options]
     ) -> WorkspaceFile:
-        """Give a file a display name, which `search` also finds. An empty one removes it. The path does not change.
+        """Give a file a display name, which `search` also finds. An empty name removes it. The path does not change.
 
         Raises `StefanBrainError` (`file_not_found`, `invalid_json` for a name of two lines).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.rename("reports/plan.md", "The plan", chat="chat_1").name  # doctest: +SKIP
         'The plan'
@@ -153,11 +154,11 @@ class AsyncFiles(Resource):
     async def versions(
         self, path: str | FileFacts, *, chat: ChatRef, **options: Unpack[Options]
     ) -> Listing[WorkspaceFile]:
-        """List the versions of a file, the current one first. `files.download` takes each of them.
+        """List the versions of a file, the current one first. `files.download` accepts each version.
 
         Raises `StefanBrainError` (`file_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [each.version for each in client.files.versions("uploads/prices.csv", chat="chat_1")]  # doctest: +SKIP
         [2, 1]
@@ -168,11 +169,11 @@ class AsyncFiles(Resource):
     async def restore(
         self, path: str | FileFacts, version: int, *, chat: ChatRef, **options: Unpack[Options]
     ) -> WorkspaceFile:
-        """Restore an earlier version of a file as a new version, so that the current one is kept. Safe to repeat.
+        """Restore an earlier version of a file as a new version, so that the current version is kept. Safe to repeat.
 
         Raises `StefanBrainError` (`file_not_found`, also for a version that is not kept).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.files.restore("uploads/prices.csv", 1, chat="chat_1").version  # doctest: +SKIP
         3
@@ -184,7 +185,7 @@ class AsyncFiles(Resource):
     def list(self, chat: ChatRef, **options: Unpack[Options]) -> AsyncPages[WorkspaceFile]:
         """List the chat's files by path, over all pages. Raises `StefanBrainError` (`chat_not_found`) as you iterate.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [file.path for file in client.files.list("chat_1")]  # doctest: +SKIP
         ['reports/plan.md', 'uploads/prices.csv']

@@ -39,8 +39,9 @@ _COLUMNS: Final = {
 class Attempt:
     """One request as it was sent, and its outcome.
 
-    `attempt` counts from 1. `waited` is the pause before it in seconds, `ms` its duration. `status` is None without an
-    answer. `code` is the error code. `body` is "" if it was too long to record. `files` has names only.
+    `attempt` counts from 1. `waited` is the pause before the request in seconds, `ms` the duration of the request.
+    `status` is None without a response. `code` is the error code. `body` is "" if it was too long to record. `files`
+    has names only.
     """
 
     method: str
@@ -80,7 +81,7 @@ class Attempt:
 
 
 class History(models.Listing[Attempt]):
-    """The last 200 requests of a client and its `with_options` copies. The newest is last, and first when displayed."""
+    """The last 200 requests of a client and its `with_options` copies. The newest is last, but displayed first."""
 
     def __init__(self) -> None:
         super().__init__([], Attempt)
@@ -92,7 +93,7 @@ class History(models.Listing[Attempt]):
 
     @property
     def last_error(self) -> Attempt | None:
-        """Return the newest request that got an error or no answer."""
+        """Return the newest request that got an error or no response."""
         return next((attempt for attempt in reversed(self) if attempt.failed), None)
 
     def to_frame(self) -> pd.DataFrame:

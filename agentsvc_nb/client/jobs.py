@@ -44,12 +44,12 @@ class AsyncJobs(Resource):
     ) -> JobAccepted:
         """Submit an asynchronous tool and return at once. Use the `chat` of the result to look up the job.
 
-        With `idempotency_key`, the client repeats a submit that got no answer (except for `research_shortform`).
+        With `idempotency_key`, the client repeats a submit that got no response (except for `research_shortform`).
 
         Raises `StefanBrainError` (`tool_not_found`, `invalid_tool_input`), and `APIConnectionError`, whose hint says
         whether the work may have started.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.submit("create_images", {"request": {"brief": "Headline: Autumn sale"}})  # doctest: +SKIP
         """
@@ -68,11 +68,11 @@ class AsyncJobs(Resource):
         session: str | None = None,
         **options: Unpack[Options],
     ) -> Job:
-        """Return a job's current state. Name the chat that accepted it, or the same project and session.
+        """Return a job's current state. Pass the chat that accepted the job, or the same project and session.
 
         Raises `StefanBrainError` (`job_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.status("job_1", chat="chat_1").progress  # doctest: +SKIP
         """
@@ -101,7 +101,7 @@ class AsyncJobs(Resource):
                 half each time up to 15 s.
             on_progress: called with the `Job` after each request.
 
-        Raises `JobFailedError` if it failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
+        Raises `JobFailedError` if the job failed or was cancelled, `JobTimeoutError` after `timeout` seconds.
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -137,7 +137,7 @@ class AsyncJobs(Resource):
 
         Raises `StefanBrainError` (`job_not_finished`, `job_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [file.path for file in client.jobs.result("job_1", chat="chat_1").files]  # doctest: +SKIP
         ['creatives/variant-1.png']
@@ -155,7 +155,7 @@ class AsyncJobs(Resource):
     ) -> Job:
         """Ask the job to stop. Safe to repeat. Raises `StefanBrainError` (`job_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.cancel("job_1", chat="chat_1").status  # doctest: +SKIP
         'cancelled'
@@ -183,13 +183,13 @@ class AsyncJobs(Resource):
             input: fits the tool's `input_schema`.
             chat: the chat in which the tool works. Without `chat` and `session`, it works in the chat that tools share.
             project, session: in place of `chat`.
-            idempotency_key: makes it safe to repeat a submit that got no answer.
+            idempotency_key: makes it safe to repeat a submit that got no response.
             timeout: seconds in all, 20 minutes by default; None for no limit.
             poll: seconds between two requests; the default is the service's recommendation.
             on_progress: called with the `Job` after each request.
 
-        Raises the errors of `submit`, `wait` and `result`. `JobTimeoutError` has no `job_id` if the submit was never
-        answered.
+        Raises the errors of `submit`, `wait` and `result`. `JobTimeoutError` has no `job_id` if the submit got no
+        response.
 
         Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
@@ -226,7 +226,7 @@ class AsyncJobs(Resource):
 
         Raises `StefanBrainError` (`job_not_finished`, and the errors of `files.download`), `OSError`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.jobs.download_artifacts(job, to="pictures")  # doctest: +SKIP
         [PosixPath('pictures/variant-1.png'), PosixPath('pictures/variant-2.png')]
@@ -259,7 +259,7 @@ class AsyncJobs(Resource):
 
         Raises `StefanBrainError` (`chat_not_found`) while you iterate.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [job.job_id for job in client.jobs.list(status="running")]  # doctest: +SKIP
         """

@@ -78,7 +78,7 @@ def schema(shape: Shape | None) -> dict[str, Any] | None:
     """
     if shape is None or isinstance(shape, dict):
         return shape
-    from pydantic import TypeAdapter  # here, because most programs do not need it
+    from pydantic import TypeAdapter  # imported here, because most programs do not need it
 
     if isinstance(shape, str | bytes):
         raise refused("invalid_output_config", "`output_config` must be a JSON Schema as a dictionary, or a class.")
@@ -252,7 +252,7 @@ class Run(HasTables, Showing, runs.Run, Generic[Data]):
     def parse(self, shape: type[T]) -> T:
         """Return the structured output as an instance of a pydantic model, a dataclass or a TypedDict.
 
-        Raises `StefanBrainError` if there is none, or it does not fit.
+        Raises `StefanBrainError` if there is no structured output, or it does not fit.
 
         >>> client.runs.wait(run.run_id).parse(Campaign).headline  # doctest: +SKIP
         """
@@ -340,7 +340,7 @@ class Listing(Showing, list[T]):
 
 
 def listing(page: Model, field: str, kind: type[T]) -> Listing[T]:
-    """Return the records of an answer, with the id of its request."""
+    """Return the records of a response, with the id of its request."""
     made = Listing(getattr(page, field), kind)
     made._request_id = page._request_id
     return made

@@ -49,9 +49,9 @@ def pause(
     """Return the seconds to wait before the next attempt, or None to give up.
 
     `attempt` counts from 1. `limit` is the number of allowed retries. `rng()` returns a number in [0, 1). A
-    `Retry-After` of up to 60 s is obeyed; a longer one returns None. Without it, the wait before the first retry is a
-    random time of at most `first` seconds. That maximum doubles with each retry, up to `longest`. This is exponential
-    backoff with full jitter, so that clients that failed together do not retry together.
+    `Retry-After` of up to 60 s is obeyed; a longer one returns None. Without the header, the wait before the first
+    retry is a random time of at most `first` seconds. That maximum doubles with each retry, up to `longest`. This is
+    exponential backoff with full jitter, so that clients that failed together do not retry together.
     """
     if attempt > limit or not transient(error):
         return None
@@ -170,7 +170,7 @@ class Options(WaitOptions, total=False):
     """Options of every call that does not wait for a run or job."""
 
     timeout: float | None
-    """Seconds to wait for the answer, per attempt."""
+    """Seconds to wait for the response, per attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class ClientSettings:
     on_wait: OnWait | None = None
 
     def updated(self, options: WaitOptions | ClientOptions) -> ClientSettings:
-        """Return a copy with the given options. None changes nothing. Headers and body fields join the present ones.
+        """Return a copy with the given options. None changes nothing. Headers and body fields are added.
 
         Raises `TypeError` for an unknown option, `StefanBrainError` for an invalid value.
         """

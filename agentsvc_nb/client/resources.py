@@ -39,7 +39,7 @@ class AsyncModels(Resource):
 
         Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [model.id for model in client.models.list() if model.available]  # doctest: +SKIP
         """
@@ -60,7 +60,7 @@ class AsyncUsage(Resource):
 
         Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.usage.today().billed_cents  # doctest: +SKIP
         12.5
@@ -84,7 +84,7 @@ class AsyncProjects(Resource):
 
         Raises `StefanBrainError` (`invalid_json` for an invalid name).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.start("Plan the sale", project=client.projects.create("Autumn").id)  # doctest: +SKIP
         """
@@ -108,7 +108,7 @@ class AsyncProjects(Resource):
         Raises `StefanBrainError` (`project_not_found`, `invalid_skill` with the reason, `invalid_json` for instructions
         of more than 20,000 characters).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.projects.update("proj_1", instructions="Prices are net.")  # doctest: +SKIP
         """
@@ -120,7 +120,7 @@ class AsyncProjects(Resource):
     async def list(self, **options: Unpack[Options]) -> Listing[Project]:
         """List all projects, oldest first. Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [project.name for project in client.projects.list()]  # doctest: +SKIP
         """
@@ -143,7 +143,7 @@ class AsyncChats(Resource):
 
         Raises `StefanBrainError` (`chat_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.chats.retire("chat_1").retired  # doctest: +SKIP
         True
@@ -183,7 +183,7 @@ class AsyncFeedback(Resource):
             StefanBrainError: `invalid_feedback`.
             RateLimitError: `feedback_rate_limited`, after 60 reports in an hour.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.send("More fonts, please", category="idea").id  # doctest: +SKIP
         """
@@ -209,7 +209,7 @@ class AsyncFeedback(Resource):
 
         Raises the errors of `send`, and `StefanBrainError` if no call in `client.history` has failed.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.from_last_error("A start with a CSV fails", impact="blocking").id  # doctest: +SKIP
         """
@@ -227,7 +227,7 @@ class AsyncFeedback(Resource):
 
         Raises `StefanBrainError` (`invalid_query`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.list(status="open").to_frame()  # doctest: +SKIP
         """
@@ -237,7 +237,7 @@ class AsyncFeedback(Resource):
     async def get(self, id: IdRef, **options: Unpack[Options]) -> FeedbackReport:
         """Return a report, with the team's `reply` once there is one. Raises `StefanBrainError` (`feedback_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.feedback.get("fb_1").reply  # doctest: +SKIP
         """
@@ -259,7 +259,7 @@ class AsyncMedia(Resource):
     async def get(self, media_id: IdRef, **options: Unpack[Options]) -> AdMedia:
         """Return a stored video, sound or picture. Raises `StefanBrainError` (`media_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.media.get("media_1").kind  # doctest: +SKIP
         'video'
@@ -271,7 +271,7 @@ class AsyncMedia(Resource):
 
         Raises `StefanBrainError` (`media_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.media.transcribe("media_1")  # doctest: +SKIP
         """
@@ -295,7 +295,7 @@ class AsyncLabels(Resource):
     async def list(self, **options: Unpack[Options]) -> Listing[Label]:
         """List the labels, each with its allowed values. Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.labels.list().to_frame()  # doctest: +SKIP
         """
@@ -304,7 +304,7 @@ class AsyncLabels(Resource):
     async def get(self, page_id: IdRef, **options: Unpack[Options]) -> LandingPage:
         """Return a landing page with its labels. Raises `StefanBrainError` (`landing_page_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.labels.get("page_1").labels  # doctest: +SKIP
         {'tone': 'playful'}
@@ -319,7 +319,7 @@ class AsyncLabels(Resource):
         `expected_version` is the `version` that you have read. Raises `StefanBrainError`: `invalid_label`, or
         `version_conflict` if somebody has changed the page since.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> page = client.labels.get("page_1")  # doctest: +SKIP
         >>> client.labels.write("page_1", {**page.labels, "tone": "playful"}, page.version)  # doctest: +SKIP

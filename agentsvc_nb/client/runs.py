@@ -45,7 +45,7 @@ T = TypeVar("T")
 WithTables = TypeVar("WithTables", "Run[Any]", Answer)
 
 SYNC_SECONDS: Final = GATEWAY_SECONDS + 10.0
-"""The minimum timeout of a synchronous start. The service answers within 90 s, and the gateway closes at 120 s."""
+"""The minimum timeout of a synchronous start. The service responds within 90 s, the gateway within 120 s."""
 
 
 class StreamArguments(WaitOptions, total=False):
@@ -117,7 +117,7 @@ class AsyncRuns(Resource):
             chat: a `chat_...` id or UUID. Without `chat` and `session` the run gets a new chat.
             project: a `proj_...` id or UUID.
             session: a label of your choice; each label has its own chat, for parallel workstreams.
-            sync: wait up to 90 seconds for the end of the run before answering.
+            sync: the service waits up to 90 seconds for the end of the run before it responds.
             on_busy: `"reject"`, the default: raise an error if the chat is busy. `"wait"`: wait until the chat's turn
                 has ended, for up to 20 minutes or the deadline, then start.
             output_config: the shape of the final answer: a JSON Schema, a pydantic model or a dataclass. With a model
@@ -126,7 +126,7 @@ class AsyncRuns(Resource):
             file_ids: staged uploads (`files.upload`); they count towards the 10.
             files_from: a chat whose files, at most 200, are copied into the run's new chat; not with `chat` or
                 `session`.
-            idempotency_key: makes it safe to repeat a start that got no answer. The same key on the same UTC day
+            idempotency_key: makes it safe to repeat a start that got no response. The same key on the same UTC day
                 returns the original run. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
             model: one of `models.list`; the default is the service's.
             effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
@@ -138,9 +138,9 @@ class AsyncRuns(Resource):
         Raises:
             StefanBrainError: the service refused the request. If the chat is busy, the code is `agent_run_rejected`,
                 and `active_run_id` names its run.
-            APIConnectionError: no answer came. The hint says whether the work may have started.
+            APIConnectionError: no response came. The hint says whether the work may have started.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.start("Summarise the attached plan", files=["plan.pdf"]).status  # doctest: +SKIP
         'queued'
@@ -205,8 +205,8 @@ class AsyncRuns(Resource):
         """Start a run and follow its events. The stream reconnects after a dropped connection and loses no event.
 
         Takes the arguments of `start`, but `timeout` limits the whole stream: after it, reading raises
-        `JobTimeoutError`, and the run continues. A key that was already used today replays its run from the first
-        event.
+        `JobTimeoutError`, and the run continues. An idempotency key that was already used today replays its run from
+        the first event.
 
         While you read the stream, the reading thread calls the functions of `client_tools`, and awaits coroutine
         functions. If a function raises an exception, the agent sees it.
@@ -253,7 +253,7 @@ class AsyncRuns(Resource):
         Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`), and while you read `APIConnectionError` if the
         stream cannot reconnect.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> with client.runs.attach(run_id, after=12) as stream:  # doctest: +SKIP
         ...     print(stream.final_status().output)
@@ -268,7 +268,7 @@ class AsyncRuns(Resource):
     async def get(self, run_id: RunRef, **options: Unpack[Options]) -> Run[Any]:
         """Return a run's current record. Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.get("6f8d3f0e-3f60-4a57-9d0b-0d6e5a3a8c11").status  # doctest: +SKIP
         'completed'
@@ -317,7 +317,7 @@ class AsyncRuns(Resource):
 
         Raises `StefanBrainError` (`run_not_found`, `invalid_run_id`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.wait(client.runs.cancel(run.run_id)).status  # doctest: +SKIP
         'cancelled'
@@ -346,7 +346,7 @@ class AsyncRuns(Resource):
 
         Raises `StefanBrainError` (`run_not_found`, `run_not_resumable`, `agent_run_rejected`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.wait(client.runs.resume(failed, max_cents=100)).output  # doctest: +SKIP
         """
@@ -370,7 +370,7 @@ class AsyncRuns(Resource):
 
         Raises `StefanBrainError` (`run_not_found`, `run_not_finished`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [file.path for file in client.runs.undo(run).files if file.outcome == "left"]  # doctest: +SKIP
         """
@@ -382,7 +382,7 @@ class AsyncRuns(Resource):
 
         Takes the arguments of `undo`. Raises the errors of `undo`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.redo(run).undone_at is None  # doctest: +SKIP
         True
@@ -400,7 +400,7 @@ class AsyncRuns(Resource):
         Raises `StefanBrainError` (`run_not_found`, `run_not_active`, `invalid_limits`, or a code for an exhausted
         budget).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.raise_limit(run, 100).max_cents  # doctest: +SKIP
         100.0
@@ -410,11 +410,11 @@ class AsyncRuns(Resource):
         return with_tables(core, await core.ask(Run, request))
 
     async def sent(self, run_id: RunRef, **options: Unpack[Options]) -> Listing[SentCall]:
-        """List what the run sent to language models: for each call the address, the size and how each part begins.
+        """List the run's calls of language models, each with the address, the size and the beginning of each part.
 
         Raises `StefanBrainError` (`run_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> {call.provider for call in client.runs.sent(run) if call.hosted}  # doctest: +SKIP
         """
@@ -441,11 +441,11 @@ class AsyncRuns(Resource):
                 (`hour`).
             folder: limits `lasts` to calls whose `path` is in this folder.
 
-        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`, `invalid_approval`). The last
-        code means that `input` does not fit the tool's schema, or that `lasts` is not allowed for the tool; the call
-        still waits.
+        Raises `StefanBrainError` (`run_not_found`, `call_not_found`, `call_not_waiting`, `invalid_approval`).
+        `invalid_approval` means that `input` does not fit the tool's schema, or that `lasts` is not allowed for the
+        tool; the call still waits.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.approve(run, event).approved  # doctest: +SKIP
         True
@@ -465,7 +465,7 @@ class AsyncRuns(Resource):
 
         Raises `StefanBrainError` (`api_key_scope_forbidden`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [(each.tool, each.expires_at) for each in client.runs.standing_approvals()]  # doctest: +SKIP
         """
@@ -477,7 +477,7 @@ class AsyncRuns(Resource):
 
         Raises `StefanBrainError` (`standing_approval_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.revoke_approval("standing_1").revoked  # doctest: +SKIP
         True
@@ -492,7 +492,7 @@ class AsyncRuns(Resource):
 
         Raises the errors of `approve`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.refuse(run.run_id, call_id, reason="Not before Monday.")  # doctest: +SKIP
         """
@@ -507,7 +507,7 @@ class AsyncRuns(Resource):
 
         `limit` is 1 to 1000. Raises `StefanBrainError` (`run_not_found`, `invalid_query`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [event.type for event in client.runs.events(run.run_id, limit=2).data]  # doctest: +SKIP
         ['run.status', 'text.delta']
@@ -520,7 +520,7 @@ class AsyncRuns(Resource):
 
         Requests new events every 3 s. Raises `StefanBrainError` (`run_not_found`) while you iterate.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.iterate_events(run.run_id).to_frame()  # doctest: +SKIP
         """
@@ -545,7 +545,7 @@ class AsyncRuns(Resource):
         Raises `StefanBrainError` (`run_not_found`, or a table's version is no longer stored), and `ImportError` without
         pandas.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.runs.tables(run)[0].plot("month")  # doctest: +SKIP
         """
@@ -565,7 +565,7 @@ class AsyncRuns(Resource):
     def list(
         self, *, chat: ChatRef | None = None, status: RunStatus | None = None, **options: Unpack[Options]
     ) -> AsyncPages[RunEntry]:
-        """List the runs of the account, newest first, over all pages: question, state and usage of each.
+        """List the runs of the account, newest first, over all pages, each with its question, state and usage.
 
         Args:
             chat: list only the runs of this chat.
@@ -573,7 +573,7 @@ class AsyncRuns(Resource):
 
         Raises `StefanBrainError` (`chat_not_found`) while you iterate.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [run.message for run in client.runs.list(status="failed")]  # doctest: +SKIP
         """
@@ -636,8 +636,8 @@ def _client_tools(core: Core, given: Sequence[ClientTool | Function]) -> Sequenc
 async def _start(core: Core, request: ApiRequest, tools: Sequence[ClientTool]) -> Run[Any]:
     """Send the start. If the service does not support client tools, cancel the new run.
 
-    Its agent would lack the tools. Raises `StefanBrainError` in that case, and for a key that was used with other
-    tools.
+    Its agent would lack the tools. Raises `StefanBrainError` in that case, and for an idempotency key that was used
+    with other tools.
     """
     began = core.io.now()
     response = await core.send(request)

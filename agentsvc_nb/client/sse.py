@@ -34,7 +34,7 @@ class EventDecoder:
     def __init__(self, max_bytes: int = EVENT_MAX_BYTES) -> None:
         self.retry_seconds: float | None = None
         self._max = max_bytes
-        self._pieces: list[bytes] = []  # of an unfinished line: joined only once, when it ends
+        self._pieces: list[bytes] = []  # pieces of an unfinished line, joined once when the line ends
         self._pieces_size = self._data_size = 0
         self._data: list[bytes] = []
         self._event = self._id = ""
@@ -46,7 +46,7 @@ class EventDecoder:
             self._after_cr, chunk = False, chunk.removeprefix(b"\n")
         events: list[ServerSentEvent] = []
         if b"\n" in chunk or b"\r" in chunk:
-            lines = b"".join((*self._pieces, chunk)).splitlines()  # of bytes: at \n, \r and \r\n only
+            lines = b"".join((*self._pieces, chunk)).splitlines()  # splits bytes at \n, \r and \r\n only
             self._after_cr = chunk.endswith(b"\r")
             self._pieces = [] if chunk.endswith((b"\n", b"\r")) else [lines.pop()]
             self._pieces_size = sum(map(len, self._pieces))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BACKOFF_SECONDS: Final = 5.0
 """The longest wait between two connections."""
 READ_SECONDS: Final = 75.0
-"""A connection without a byte for the time of five pings is dead. Less than the gateway's 120 s."""
+"""A connection that delivers no byte in the time of five pings is dead. This is less than the gateway's 120 s."""
 
 
 class AsyncEventStream(Generic[Data]):
@@ -56,7 +56,7 @@ class AsyncEventStream(Generic[Data]):
         self._last: Response | None = None  # the latest response, even after it was closed
         self._waiting: deque[RunEvent] = deque()
         self._decoder = EventDecoder()
-        self._gap = -1  # the service has no ids right after this one
+        self._gap = -1  # the service has no events right after the event with this id
         self._opened = False
         self._opened_at = 0.0
         self._events_here = 0  # events of the current connection
@@ -118,7 +118,7 @@ class AsyncEventStream(Generic[Data]):
         return event
 
     def _received(self) -> RunEvent | None:
-        """Return the next queued event, or None: then call `_advance`."""
+        """Return the next queued event, or None if the caller must call `_advance`."""
         if self._calls and not self._worked:
             return None
         # Ctrl-C may come between any two steps, so move the cursor before the event leaves the queue.
@@ -182,7 +182,7 @@ class AsyncEventStream(Generic[Data]):
             raise described(error, self._last) if self._last else error from None
 
     async def _complete_the_end(self) -> None:
-        """Fetch the run's record for the waiting last event, which was too small to hold it."""
+        """Fetch the run's record for the waiting last event, whose payload could not hold the whole record."""
         end = self._waiting[0]
         try:
             run = await self._core.ask(Run, self._request("runs.get"))
@@ -301,7 +301,7 @@ class AsyncEventStream(Generic[Data]):
         page = await self._core.ask(EventPage, self._request("runs.events", after=last))
         if self._done:  # closed by another thread
             return
-        self._gap = last  # if nothing is between, nothing ever was
+        self._gap = last  # if the page lacks the missing ids, those events do not exist
         for event in sorted(page.data, key=attrgetter("id")):
             if event.id > last:
                 last = event.id
@@ -310,7 +310,8 @@ class AsyncEventStream(Generic[Data]):
     async def _at_end(self, response: Response) -> None:
         """Handle a connection that ended without `run.ended`. Raises `APIConnectionError` if events are missing.
 
-        If it brought no event, ask whether any is left: a stream that starts after the last event is empty.
+        If the connection brought no event, ask whether any event is left: a stream that starts after the last event is
+        empty.
         """
         if not self._events_here:
             page = await self._core.ask(EventPage, self._request("runs.events", after=self.cursor, limit=1))
@@ -400,7 +401,7 @@ class EventStream(Generic[Data]):
     def text(self) -> Iterator[str]:
         """Return an iterator over the pieces of the answer as they arrive, without other events.
 
-        After a crashed attempt, you have already received its text. `final_status().output` never contains it.
+        If an attempt crashes, you have already received its text. `final_status().output` never contains that text.
 
         >>> for piece in stream.text:  # doctest: +SKIP
         ...     print(piece, end="", flush=True)
@@ -431,7 +432,7 @@ class EventStream(Generic[Data]):
 
 
 class AsyncStreamStart(Generic[Data]):
-    """A call that returns an `AsyncEventStream`: use `async with` or `await`. Until then it sends nothing.
+    """A call that returns an `AsyncEventStream`: use `async with` or `await`. Before that, nothing is sent.
 
     >>> async with client.runs.start_and_stream("Draft three headlines") as stream:  # doctest: +SKIP
     ...     async for event in stream:

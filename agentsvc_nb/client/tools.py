@@ -32,7 +32,7 @@ class AsyncTools(Resource):
 
         Raises `StefanBrainError`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> [tool.name for tool in client.tools.list() if tool.available]  # doctest: +SKIP
         ['ask_stefanbrain', 'create_images']
@@ -44,7 +44,7 @@ class AsyncTools(Resource):
     async def describe(self, name: ToolRef, **options: Unpack[Options]) -> ToolDescription:
         """Return a tool with its schemas. Raises `StefanBrainError` (`tool_not_found`).
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.tools.describe("create_images").input_schema  # doctest: +SKIP
         """
@@ -68,14 +68,14 @@ class AsyncTools(Resource):
             input: fits the tool's `input_schema`.
             chat: the chat in which the tool works. Without `chat` and `session`, it works in the chat that tools share.
             project, session: in place of `chat`.
-            idempotency_key: makes it safe to repeat a call that got no answer, for tools that the catalog marks as
+            idempotency_key: makes it safe to repeat a call that got no response, for tools that the catalog marks as
                 idempotent.
 
         Raises:
             ToolResultError: the tool failed; `body` is its whole answer.
-            StefanBrainError: the service refused, for example `tool_not_found` or `invalid_tool_input`.
+            StefanBrainError: the service refused the call, for example with `tool_not_found` or `invalid_tool_input`.
 
-        Options: `timeout` (seconds per answer), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
+        Options: `timeout` (seconds per response), `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 
         >>> client.tools.invoke("web_search", {"query": "autumn fashion"}).data  # doctest: +SKIP
         """
@@ -134,8 +134,8 @@ async def ask(
         image_urls: addresses of pictures; at most 10 attachments together with `file_ids`.
         on_busy: `"reject"`, the default: raise `ChatBusyError` if the chat has an active turn. `"wait"`: wait for the
             end of that turn, then ask.
-        idempotency_key: makes it safe to repeat an ask that got no answer. The same key on the same UTC day returns the
-            original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
+        idempotency_key: makes it safe to repeat an ask that got no response. The same key on the same UTC day returns
+            the original answer. 1 to 128 letters, digits, `_`, `.`, `:`, `-`.
         model: one of `models.list`; the default is the service's.
         effort: how much the model thinks before it answers: `"low"`, `"medium"`, `"high"`.
         timeout: seconds in all, 20 minutes by default; None for no limit.
@@ -145,9 +145,9 @@ async def ask(
         ChatBusyError: the chat has an active turn; nothing was started or billed.
         ToolResultError: the turn failed, with the answer so far in `body`.
         JobFailedError: a turn that had become a job failed or was cancelled.
-        JobTimeoutError: the timeout passed and the turn continues: wait for `job_id` in `chat`. Without a `job_id` the
-            start was never answered.
-        StefanBrainError: the service refused.
+        JobTimeoutError: the timeout passed and the turn continues: wait for `job_id` in `chat`. Without a `job_id`, the
+            start got no response.
+        StefanBrainError: the service refused the question.
 
     Options: `deadline` (seconds in all), `max_retries`, `headers`, `extra_body`.
 

@@ -45,7 +45,7 @@ class Wait:
         return self._core.within(self.left if self.left > 0 else LAST_LOOK_SECONDS)
 
     async def look(self, request: ApiRequest) -> Response:
-        """Poll once. Raises `JobTimeoutError` if the wait ends before an answer comes."""
+        """Poll once. Raises `JobTimeoutError` if the wait ends before a response comes."""
         try:
             self._last = await self.core.send(request)
         except APIConnectionError as error:
@@ -68,7 +68,7 @@ class Wait:
 
 
 async def in_time(chat: ChatRef | None, call: Coroutine[Any, Any, T], job_id: str | None = None) -> T:
-    """Return the result of `call`. Raises `JobTimeoutError` if no answer came before its deadline.
+    """Return the result of `call`. Raises `JobTimeoutError` if no response came before the deadline.
 
     `job_id` is None for a start, which has no id yet.
     """

@@ -2,8 +2,8 @@
 
 The service answers with an error only by naming a row (`service.api_error.ApiError`). By the same row, the client
 chooses the exception and whether to retry. For an unknown code, it uses the status (`STATUSES`). `docs/errors.md` is
-rendered from here; docs/api/errors.md has the rules. A row is ours unless it is `stated`, which means that the original
-description of the API has it.
+rendered from here; docs/api/errors.md has the rules. Rows marked `stated` are in the original description of the API.
+We added all other rows.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Code:
     retry_after: int | None = None
     """Seconds of the `Retry-After` header, if the API defines them."""
     unreached: str = ""
-    """The reason why this service never responds with the code, if so. The client knows it for other services."""
+    """The reason why this service never responds with the code, or "". Clients may get the code from other services."""
     code: str = ""
     status: int = 0
 

@@ -58,7 +58,7 @@ class ProjectChange(Request):
     instructions: Instructions | None = None
     skills: dict[str, dict[str, str]] | None = Field(
         default=None,
-        # Also in a map, a name whose value is null counts as left out (docs/api/conventions.md "Values").
+        # In a map, too, a name whose value is null counts as absent (docs/api/conventions.md "Values").
         json_schema_extra={"anyOf": [{"type": "object", "additionalProperties": _FILES_OF_A_SKILL}, {"type": "null"}]},
         description="Skills by name, each with its files' texts by path; a skill without files is removed.",
         examples=[{"tone": {"SKILL.md": "---\nname: tone\ndescription: How we write.\n---\nShort sentences."}}],

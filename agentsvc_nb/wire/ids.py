@@ -52,10 +52,10 @@ def is_idempotency_key(text: object) -> bool:
 
 
 RUN_BEGINNING: Final = 8
-"""The number of a run ID's first characters that name it, if no other ID begins with them."""
+"""How many first characters of a run ID identify the run, if no other run ID begins with them."""
 
 CALL_BEGINNING: Final = 13
-"""How many characters of a tool call's ID messages show, `call_` included."""
+"""How many characters of a tool call's ID are shown in messages, including `call_`."""
 
 
 def runs_beginning(given: str, known: Iterable[str]) -> set[str]:

@@ -60,14 +60,14 @@ SESSION_CHARS: Final = 200  # the length of a session's label
 REASON_CHARS: Final = 2_000  # the length of the reason for a refusal, which the agent gets
 FOLDER_CHARS: Final = 1_000  # the length of the folder of a standing approval
 STANDING_SECONDS: Final = 3_600  # how long a standing approval for an hour lasts
-FILE_NAME_CHARS: Final = 200  # the length of the member's own name for a file
+FILE_NAME_CHARS: Final = 200  # the length of a file's display name
 URL_CHARS: Final = 2_000  # the length of an address to fetch
 TRANSCRIPT_BYTES: Final = 2 * MB  # size of a transcript
 TRANSCRIPT_SEGMENTS: Final = 20_000  # segments of a transcript
 
 # What the tools fetch (ours)
 FETCH_BYTES: Final = 10 * MB  # size of a page or picture
-FETCH_SECONDS: Final = 20  # time to fetch one of them
+FETCH_SECONDS: Final = 20  # time to fetch a page or picture
 FETCH_REDIRECTS: Final = 5  # redirects that the service follows
 
 # Pictures that tools work on (ours)
@@ -133,11 +133,11 @@ DELTA_INTERVAL_SECONDS: Final = 0.05  # text that arrives within this time becom
 # Refused uploads (docs/api/conventions.md "Refusals")
 # Closing at once would reset the connection, and the client might never see the early response.
 DISCARD_BYTES: Final = 64 * MB  # bytes of a refused upload that the service still reads
-DISCARD_SECONDS: Final = 2  # time for which it reads them
+DISCARD_SECONDS: Final = 2  # time for which the service reads a refused upload
 
 # Heads, slow bodies and connections (ours, docs/api/conventions.md "Before a key is seen")
 HEAD_BYTES: Final = 64 * 1024  # size of a request's address and headers
-HEADER_BYTES: Final = 32  # bytes that each header counts in addition to its text, as in HTTP/2
+HEADER_BYTES: Final = 32  # bytes added to the text of each header, as in HTTP/2
 BODY_BYTES_PER_SECOND: Final = 1_000  # a slower body counts as stalled
 CONNECTIONS_MAX: Final = 8_192  # connections open at once
 ACCOUNT_REQUESTS_MAX: Final = 4_096  # requests of one account, open at once
@@ -150,7 +150,7 @@ FEEDBACK_FIELD_CHARS: Final = 300  # ours: the length of any other field of a re
 WORK_PAGE_DEFAULT: Final = 100  # ours: runs or jobs of a page, unless the request sets a number
 FEEDBACK_PAGE_DEFAULT: Final = 20  # ours: reports of a page, unless the request sets a number
 FEEDBACK_PAGE_MAX: Final = 100  # ours: the largest number of reports of a page
-BUSY_RETRY_AFTER_SECONDS: Final = 5  # `Retry-After` while the service is full
+BUSY_RETRY_AFTER_SECONDS: Final = 5  # `Retry-After` while the service is at capacity
 
 # The client (docs/api/errors.md)
 MAX_RETRIES: Final = 2  # retries of a request, unless the caller sets another number

@@ -1,4 +1,4 @@
-"""Prove that an embedded service holds its folder's key, without showing it (docs/api/embedded.md "The proof").
+"""Prove that an embedded service holds its folder's key, without revealing the key (docs/api/embedded.md "The proof").
 
 A process that took the service's port could replay an earlier response, or forward the request to the real service on
 another port. So the proof covers a nonce, which the client creates each time, and the server's address, as each end of

@@ -1,4 +1,4 @@
-"""Choose how to reach an address, by the environment: directly or through a proxy, and which certificates to trust.
+"""Read from the environment how to reach an address: directly or through a proxy, and which certificates to trust.
 
 The client and the service use these rules instead of those of `httpx`. `httpx` reads all variables at once and raises
 an error for one bad entry, whatever the address: `ImportError`, `InvalidURL`, or a `FileNotFoundError` without a name.
@@ -78,7 +78,7 @@ def proxy_of(url: str) -> Proxy | None:
 
 
 def settings_at_fault() -> Iterator[NetworkSettingError]:
-    """Yield an error for each variable that cannot be used, whatever its addresses."""
+    """Yield an error for each variable that cannot be used, for whatever addresses."""
     from urllib.request import getproxies
 
     found = getproxies()

@@ -80,7 +80,8 @@ class DeletedKey(Model):
 class DayUsage(Model):
     """Today's usage of an account: the billed cost, and the cost that active work holds.
 
-    `limit_cents` is its daily budget, or null for none. The day is in the service's time zone and ends at `resets_at`.
+    `limit_cents` is the account's daily budget, or null for none. The day is in the service's time zone and ends at
+    `resets_at`.
     """
 
     object: str = "day_usage"

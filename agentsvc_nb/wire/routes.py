@@ -96,7 +96,7 @@ _RATE_ERRORS: Final = (
 )
 _JSON_ERRORS: Final = ("invalid_json", "attachment_too_large")
 _FORM_ERRORS: Final = ("invalid_multipart", "unsupported_attachment")
-_PATH_ERRORS: Final = ("not_found", "method_not_allowed")  # a parameter with a slash makes another path
+_PATH_ERRORS: Final = ("not_found", "method_not_allowed")  # a parameter that contains a slash leads to another path
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------

@@ -268,7 +268,7 @@ class CallResult(Request):
 
 
 class ClientCall(Model):
-    """A call of a client tool. If `accepted` is true, it has its result; else it waits for one until `expires_at`."""
+    """A call of a client tool. It has its result if `accepted` is true; else it waits until `expires_at`."""
 
     object: str = "client_call"
     run_id: str
@@ -345,8 +345,8 @@ ONLY_READS: Final = "{model} has no tools, so it computes nothing. Check its num
 class AnswerBasis(Model):
     """The basis of an answer, as its agent reports it (docs/api/models.md "What an answer rests on").
 
-    `headline` is the answer in one line of plain text, and `values` are the answer itself. Only `computed` and
-    `looked_up` have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
+    `headline` is the answer in one line of plain text, and `values` are the answer itself. Only the bases `computed`
+    and `looked_up` have them. Long texts are cut, and values after the fiftieth are dropped. Ignore an unknown `basis`.
 
     `numbers` are the first 200 numbers of a language model's answer. `number_counts` counts all numbers by status.
     """
@@ -398,10 +398,11 @@ class _RunFields(Model):
 class Run(_RunFields):
     """One agent turn in a chat.
 
-    `output` is the final text. `structured_output` is the same as data, if the run completed and its text is a JSON
-    object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own code. `basis` is the basis
-    of the answer, if the agent reported it. `resumed_from` is the failed run that this run continues. `client_tools`
-    are the names of the tools that the caller executes. `max_cents` is the cost limit of the run, or null for no limit.
+    `output` is the final text. `structured_output` is `output` parsed as data, if the run completed and its text is a
+    JSON object. `last_error` is a code of the failure table (docs/errors.md), or the agent's own code. `basis` is the
+    basis of the answer, if the agent reported it. `resumed_from` is the failed run that this run continues.
+    `client_tools` are the names of the tools that the caller executes. `max_cents` is the cost limit of the run, or
+    null for no limit.
     """
 
     object: str = "agent_run"
@@ -416,7 +417,7 @@ class Run(_RunFields):
 
 
 class RunEntry(_RunFields):
-    """A run in a list. `message` is the beginning of its message. Its record has the answer."""
+    """A run in a list. `message` is the beginning of its message. The run's record has the answer."""
 
     object: str = "agent_run_entry"
     message: str = Field(default="", description="The first 200 characters of the message.")

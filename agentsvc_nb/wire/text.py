@@ -30,7 +30,7 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
 _IN_WRITING = re.compile("[\u200c\u200d\ufe0e\ufe0f\xa0\u2002-\u200a\u202f\u205f\u3000]")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode them, so they would break the kernel's messages
+_SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode these, so they would break the kernel's messages
 _CODE = re.compile("`([^`]+)`")
 _CURRENCY: Final = "[$€£¥]|EUR|USD|GBP|CHF|JPY"
 _UNIT: Final = rf"{_CURRENCY}|[%‰]|cents?|[kMG]?B|s|ms|min|h|kg|g|km|m|x"

@@ -128,7 +128,7 @@ class Job(Model):
 
 
 class JobEntry(Model):
-    """A job in a list. Its result is in its record."""
+    """A job in a list. The job's record has the result."""
 
     object: str = "tool_job_entry"
     job_id: str

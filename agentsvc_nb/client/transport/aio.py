@@ -1,4 +1,4 @@
-"""The asyncio implementation of `io.IO`. Its import would take a tenth of a blocking client's first call."""
+"""The asyncio implementation of `io.IO`. Its import would take 10 % of a blocking client's first call."""
 
 from __future__ import annotations
 

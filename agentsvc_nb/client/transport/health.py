@@ -44,7 +44,7 @@ class Health:
         self.request = "\r\n".join((*lines, "connection: keep-alive", "user-agent: agentsvc-nb", "", "")).encode()
 
     def hear(self, data: bytes) -> bool:
-        """Feed the next bytes of the response. Return True once it is complete. b"" means the peer closed.
+        """Feed the next bytes of the response. Return True once it is complete. b"" means the end of the connection.
 
         Raises `Unproved` for anything but a complete, well-formed response.
         """
@@ -92,7 +92,7 @@ def _length(head: bytes) -> int:
     }
     if headers.get("connection") == "close":
         raise Unproved("it is shutting down")
-    # Only a plain length ends the answer so that another request can follow on the connection.
+    # Another request can follow on the connection only if the response has a plain `Content-Length`.
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 6):
         raise Unproved("its response is not that of the service")

@@ -62,7 +62,7 @@ _TIMED_OUT: Final = (httpx.TimeoutException, httpcore.TimeoutException)
 _HEADERS: Final = {"accept-encoding": "gzip, deflate", "user-agent": f"agentsvc-nb/{__version__}"}
 
 
-# -- both faces -----------------------------------------------------------------------------------------------------
+# -- blocking and asyncio --------------------------------------------------------------------------------------------
 
 
 class Clocks:
@@ -152,7 +152,7 @@ def to_response(response: httpx.Response, request: HttpRequest, body: bytes = b"
 
 
 def check_size(body: bytearray) -> None:
-    """Raise `StefanBrainError` for an answer that could fill the memory."""
+    """Raise `StefanBrainError` for a response that could fill the memory."""
     if len(body) > ANSWER_BYTES:
         raise StefanBrainError(f"The response exceeds {ANSWER_BYTES // MIB} MiB. The client did not read it.")
 
@@ -189,9 +189,9 @@ def _no_connection(proxy: Proxy, why: str, *, sent: bool = False, timed_out: boo
 
 
 def check_origin(response: httpx.Response, environment_url: str) -> None:
-    """Raise `APIConnectionError` for an answer of the proxy instead of the service, or one that belongs to no request.
+    """Raise `APIConnectionError` for a response of the proxy, or for a response that belongs to no request.
 
-    Such an answer arrives in one packet with the answer before it, and httpcore keeps its bytes for the next request.
+    The latter arrives in one packet with the response before it, and httpcore keeps its bytes for the next request.
     If the bytes come later, httpcore notices them and opens a new connection.
     """
     stream = response.extensions.get("network_stream")
@@ -257,8 +257,8 @@ class _Made(NamedTuple):
 class SyncIO(Clocks):
     """Blocking I/O for any number of threads.
 
-    With a `secret`, the embedded service must prove on each connection that it holds it. Raises `TypeError` for a
-    `transport` or `client` of the wrong type, or together with a `secret`.
+    With a `secret`, the embedded service must prove on each connection that it holds the secret. Raises `TypeError` for
+    a `transport` or `client` of the wrong type, or together with a `secret`.
     """
 
     awaited: bool = False
@@ -299,7 +299,7 @@ class SyncIO(Clocks):
     async def send(self, request: HttpRequest) -> Response:
         """Send a request and return the response, with its body unless `request.stream` and it succeeded.
 
-        Raises `APIConnectionError` if no answer comes.
+        Raises `APIConnectionError` if no response comes.
         """
         client = self._client()
         stopper = request.stopper or Stopper()
@@ -334,7 +334,7 @@ class SyncIO(Clocks):
         return to_response(response, request, body)
 
     def _body(self, response: httpx.Response, ends: float) -> bytes:
-        """Read the whole body. Check the deadline, which connections of the caller's transport do not keep."""
+        """Read the whole body. Check the deadline, because the caller's transport does not enforce it."""
         whole = bytearray()
         with closing(response):
             for chunk in response.iter_bytes():

@@ -25,7 +25,7 @@ CLOCK_SLACK: Final = 0.01
 
 
 class Stopper:
-    """End the wait for an answer from another thread, or on asyncio from another task."""
+    """Let another thread (on asyncio, another task) end the wait for a response."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -41,7 +41,7 @@ class Stopper:
             wake()
 
     def waits(self, wake: Callable[[], None] | None) -> None:
-        """Set the function that ends the wait that begins now, or None after the wait. Then check `stopped`."""
+        """Before a wait, set the function that ends the wait; after the wait, set None. Then check `stopped`."""
         self._wake = wake
 
 
@@ -76,8 +76,9 @@ async def call_hook(hook: Callable[..., Any] | None, *news: Any) -> None:
 class HttpRequest:
     """One HTTP request.
 
-    `seconds` limits each single wait. `ends` limits the whole exchange, a time of `IO.now`. `stopper` ends it from
-    outside. `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its `payload`.
+    `seconds` limits each single wait. `ends`, a time of `IO.now`, limits the whole exchange. `stopper` ends the
+    exchange from outside. `body` is JSON. `files` are (name, content) pairs of a multipart body, with `body` as its
+    `payload`.
     """
 
     method: str
@@ -119,7 +120,7 @@ class Response:
 
 
 class InFlightRequests:
-    """Calls that wait for an answer, and streamed responses. Closing the client ends both."""
+    """Calls that wait for a response, and streamed responses. Closing the client ends both."""
 
     def __init__(self) -> None:
         self.calls: set[Stopper] = set()

@@ -22,7 +22,7 @@ from agentsvc_nb.client.transport.health import READ_BYTES, Health, Secret, Unpr
 from agentsvc_nb.client.transport.io import Stopper, WeakRegistry
 
 KEEPALIVE_SECONDS: Final = 4.0
-"""uvicorn closes idle connections after 5 s. Close earlier, or a start may meet a closed connection."""
+"""uvicorn closes idle connections after 5 s. Close them earlier, so that no start uses a closed connection."""
 KEPT_CONNECTIONS: Final = 20
 PROOF_SECONDS: Final = 5.0
 """The limit of one proof, which takes a millisecond. A peer that takes so long is not the service, or is unusable."""
@@ -195,10 +195,10 @@ class _Body(httpx.SyncByteStream):
 
 
 class _AsyncStream(httpcore.AsyncNetworkStream):
-    """A connection that can read an answer that arrived before an upload failed.
+    """A connection that can read a response that arrived before an upload failed.
 
-    A service that refuses an upload answers and closes the connection. The event loop then fails to write, and closes
-    its socket without reading. A duplicate of the socket still has the answer. With TLS the answer is lost.
+    A service that refuses an upload sends a response and closes the connection. The event loop then fails to write, and
+    closes its socket without reading. A duplicate of the socket still has the response. With TLS the response is lost.
     """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
