@@ -1,7 +1,8 @@
 """The command line `agentsvc` (docs/api/embedded.md): one module per group of commands, each with `add_parsers`.
 
-A module defines the arguments of its commands and implements them. At its top it imports only what parsing needs;
-slow modules are imported inside the functions that use them, so that `--version` and a usage error respond at once.
+Each module defines the arguments of its commands and implements the commands. At the top it imports only what parsing
+needs; slow modules are imported inside the functions that use them, so that `--version` and a usage error respond at
+once.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # `agentsvc ask ... | head`: the reader is gone, and the flush at exit must not fail again
+    except BrokenPipeError:  # `ask ... | head` closed the pipe: the flush at exit must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except Exception as error:
@@ -105,7 +106,7 @@ def parser() -> Parser:
 
 
 def _exit_codes() -> str:
-    """Return the list of exit codes at the end of `agentsvc --help`."""
+    """Return the list of exit codes for the end of `agentsvc --help`."""
     return "exit codes:\n" + "".join(f"  {code:<4} {when.replace('`', '')}\n" for code, when in EXIT_CODES.items())
 
 
@@ -118,7 +119,7 @@ def _exit_code(error: Exception) -> int | None:
 
     if isinstance(error, SettingsError):
         return EXIT_USAGE
-    if isinstance(error, FolderHeld):  # before the slow imports below: an embedded starter waits for this exit
+    if isinstance(error, FolderHeld):  # before slow imports: `embedded` waits for this exit
         return EXIT_HELD
     if _is_timeout(error):
         return EXIT_TIMEOUT

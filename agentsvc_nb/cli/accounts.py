@@ -1,6 +1,7 @@
-"""`agentsvc keys`, `account` and `feedback`: API keys, the account and the reports of its users.
+"""`agentsvc keys`, `account` and `feedback`: manage API keys, the account, and its users' reports.
 
-All write to the database directly, with or without a running service, which sees each change at its next request.
+These commands write directly to the database, whether or not a service runs. A running service sees each change at its
+next request.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _create_key(args: argparse.Namespace) -> int:
 
     if args.member and (args.scope or args.budget_cents is not None):
         raise SettingsError("A member token has neither scopes nor a budget: leave out --scope and --budget-cents.")
-    folder = arguments.data_folder(args.data)  # a key may be made before the service first starts
+    folder = arguments.data_folder(args.data)  # users may create a key before the service first starts
     is_new = not folder.database.is_file()
     secret = create_key(
         folder, name=args.name, scopes=tuple(args.scope), budget_cents=args.budget_cents, member=args.member
@@ -224,9 +225,8 @@ def _facts(found: AccountBalance, state: str) -> dict[str, Any]:
 
 
 def _limit(config: ServiceConfig, name: str) -> str:
-    """Return the limit in force, and the one set in this terminal if it differs.
-
-    The data folder stores the settings of its service, which ignores those of this terminal until it restarts.
+    """Return the limit in force, and the limit set in this terminal if the two differ. The data folder stores its
+    service's settings. The service ignores this terminal's settings until it restarts.
     """
     from agentsvc_nb.settings import variable
 
@@ -293,7 +293,7 @@ def _close_report(args: argparse.Namespace) -> int:
 
 
 def _report_text(record: FeedbackRecord) -> str:
-    """Return a line of facts, the report and the reply, sanitised because a report is untrusted text."""
+    """Return a line of facts, the report and the reply. The text is sanitised, because a report is untrusted."""
     from agentsvc_nb.service.times import rfc3339
     from agentsvc_nb.wire.text import plain
 

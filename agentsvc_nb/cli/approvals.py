@@ -1,4 +1,4 @@
-"""Decide on tool calls that wait for approval, in a terminal."""
+"""Let a user at a terminal decide on tool calls that wait for approval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _ALL: Final = ", [a]ll calls of this tool in this run"
 
 
 def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
-    """Ask the user at the terminal to decide a call, unless it is already decided, and send the decision."""
+    """Ask the user at the terminal to decide a call, and send the decision. Do nothing if the call is already
+    decided.
+    """
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.client.errors import StefanBrainError
 
@@ -53,7 +55,7 @@ def decide_here(client: AgentService, run_id: str, call_id: str) -> None:
 
 
 def edited(given: Any) -> dict[str, Any]:
-    """Let the user change a call's arguments in $VISUAL or $EDITOR, or type new ones. Raises `UnusableInput`."""
+    """Let the user change a call's arguments in $VISUAL or $EDITOR, or type new arguments. Raises `UnusableInput`."""
     import shlex
     import subprocess
     import tempfile

@@ -1,6 +1,6 @@
 """Argument types, the data folder and its database, shared by all commands.
 
-An argument type parses typed text. It raises `argparse.ArgumentTypeError` with a message that says what to give
+An argument type parses typed text. It raises `argparse.ArgumentTypeError` with a message that says what to type
 instead.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors never repeat a key that was typed in the wrong place."""
+    """A parser whose error messages never repeat a key that was typed in the wrong place."""
 
     def error(self, message: str) -> NoReturn:
         from agentsvc_nb.key_forms import without_keys
@@ -42,22 +42,25 @@ def data_option() -> Parser:
 
 
 def data_folder(data: Path | None) -> DataFolder:
-    """Return the data folder of `--data`, `AGENTSVC_DATA` or this user, in this order. It need not exist."""
+    """Return the data folder: that of `--data`, else of `AGENTSVC_DATA`, else this user's default. It need not
+    exist.
+    """
     from agentsvc_nb.service.config import folder_of
 
     return folder_of(data)
 
 
 def existing_folder(data: Path | None) -> DataFolder:
-    """Return `data_folder` for commands that need a service to have run there.
-
-    Raises `NoService` otherwise: a mistyped name must not create a new service.
+    """Return `data_folder` for commands that require that a service has run there before. Raises `NoService` otherwise,
+    because a mistyped name must not create a new service.
     """
     return data_folder(data).existing()
 
 
 def database(data: Path | None) -> AbstractContextManager[DatabaseEngine]:
-    """Return the database of `existing_folder`, opened with or without a running service, which sees writes at once."""
+    """Return the opened database of `existing_folder`, whether or not a service runs. A running service sees writes at
+    once.
+    """
     from agentsvc_nb.service.keyring import open_beside
 
     return open_beside(existing_folder(data))
@@ -79,7 +82,9 @@ def model(text: str) -> str:
 
 
 def named_model(text: str) -> str:
-    """Refuse a text that looks like a key. The service knows whether the model exists."""
+    """Return the name of a model. Refuse a text that looks like a key. Only the service knows whether the model
+    exists.
+    """
     from agentsvc_nb.key_forms import A_NAME_IS_WANTED, LOOKS_LIKE_KEY, looks_like_key
 
     if looks_like_key(text):

@@ -69,9 +69,8 @@ def ask(
     timeout: float | None = None,
     as_json: bool = False,
 ) -> int:
-    """Start a run and print its text as it arrives, or its record at the end; Ctrl-C cancels the run.
-
-    Returns exit code 0 if it completed, otherwise 1. Raises `KeyboardInterrupt` once the run is cancelled,
+    """Start a run and print its text as it arrives, or with `--json` its record at the end; Ctrl-C cancels the run.
+    Returns exit code 0 if the run completed, otherwise 1. Raises `KeyboardInterrupt` once the run is cancelled,
     `UnusableInput`, `JobTimeoutError`, `StefanBrainError` when the service refuses, and the errors of
     `embedded.find_or_start`.
     """
@@ -91,8 +90,8 @@ def ask(
 
 
 def follow(client: AgentService, stream: EventStream, as_json: bool = False) -> int:
-    """Print the run's text until the run ends, or its record at the end. In a terminal, ask about calls that wait for
-    approval. Returns exit code 0 if it completed, otherwise 1.
+    """Print the run's text until the run ends, or with `--json` its record at the end. In a terminal, ask about calls
+    that wait for approval. Returns exit code 0 if the run completed, otherwise 1.
     """
     from agentsvc_nb.client.errors import APIConnectionError, JobTimeoutError
     from agentsvc_nb.embedded import EmbeddedError
@@ -116,7 +115,7 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
 
     transcript = StreamedText()
     plan: list[PlanStep] = []
-    # An agent's text must not control the terminal; a pipe gets it unchanged.
+    # An agent's text must not control the terminal; a pipe gets the text unchanged.
     sanitize = plain if sys.stdout.isatty() else str
     for event in stream:
         if not as_json:
@@ -161,10 +160,10 @@ def _print_stream(client: AgentService, stream: EventStream, as_json: bool) -> i
 
 
 class StreamedText:
-    """Turn events into text to print, and remember which printed text is still part of the answer.
+    """Convert events to text to print, and remember which printed text is still part of the answer.
 
-    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't withdraw
-    text, so a notice says that the step is repeated.
+    After a crash the service discards the last step and repeats it (docs/api/events.md). A terminal can't remove
+    printed text, so a notice says that the step is repeated.
     """
 
     def __init__(self) -> None:
@@ -184,7 +183,7 @@ class StreamedText:
         return ""
 
     def finish(self, run: Run) -> str:
-        """Return the rest to print: the run's output, if it differs from the streamed text."""
+        """Return the text that remains to print: the run's output, if it differs from the streamed text."""
         streamed = "".join(text for _, text in self._deltas)
         output = run.output or ""
         rest = self._newline() + output if output.strip() != streamed.strip() else ""

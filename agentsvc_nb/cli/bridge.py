@@ -1,7 +1,6 @@
-"""MCP over standard input and output, for programs that start their servers. The bridge sends each input line to the
-service's endpoint, and prints each message of the answer as a line.
-
-Over HTTP, closing its stream cancels a request; here `notifications/cancelled` does.
+"""Serve MCP over standard input and output, for programs that start MCP servers themselves. The bridge sends each input
+line to the service's endpoint, and prints each message of the response as a line. Over HTTP, a client cancels a request
+by closing its stream; here it sends `notifications/cancelled`.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from agentsvc_nb.wire.routes import MCP
 _SECONDS: Final = 120.0
 """The timeout of one read in seconds; a stream sends something every fifteen seconds."""
 _LAST_SECONDS: Final = 2.0
-"""Seconds to wait for pending answers at the end of the input."""
+"""Seconds to wait for pending responses at the end of the input."""
 _META: Final = "io.modelcontextprotocol/protocolVersion"
 _INTERNAL: Final = -32603
 _PARSE: Final = -32700
 
 
 class Bridge:
-    """Forward messages, each request in a separate thread. `out` is not buffered: a thread left in the middle of a
-    write would hold its buffer, and the interpreter reports that as an error at exit.
+    """Forward messages, each request in a separate thread. `out` is not buffered: a thread that is still writing at
+    exit would hold the buffer's lock, and the interpreter would report an error.
     """
 
     def __init__(self, origin: Origin, out: FileIO) -> None:
@@ -45,14 +44,16 @@ class Bridge:
         self._out = out
         self._writing = threading.Lock()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        """The input lines; None at the end of the input, or when nobody reads the output any more."""
+        """The input lines; None at the end of the input, or when no program reads the output any more."""
         self._unread = False
         self._lock = threading.Lock()
         self._open: dict[str | int, Response | None] = {}
         """Unanswered requests, with their streams."""
 
     def serve(self, lines: Iterator[bytes]) -> None:
-        """Forward all lines. At the end, wait a little for pending answers, and abandon the others."""
+        """Forward all lines. At the end of the input, wait `_LAST_SECONDS` for pending responses, and abandon the
+        others.
+        """
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
         threads: list[threading.Thread] = []
         while (line := self._lines.get()) is not None:
@@ -72,7 +73,7 @@ class Bridge:
             self._lines.put(None)
 
     def _leave(self) -> None:
-        """Close the open streams, like a client that disconnects: their runs continue."""
+        """Close the open streams, as a client does that disconnects. Their runs continue."""
         with self._lock:
             left, self._open = list(self._open.values()), {}
         for response in left:
@@ -80,7 +81,7 @@ class Bridge:
                 run_sync(self._io.close(response))
 
     def _take(self, line: bytes) -> threading.Thread | None:
-        """Return the thread that forwards the line; None if the line is already handled."""
+        """Start forwarding the line and return the thread; None if the line is already handled."""
         try:
             message = read_json(line)
         except ValueError:
@@ -120,7 +121,7 @@ class Bridge:
                 self._open.pop(id, None)
 
     def _answers(self, message: Mapping[str, Any], line: bytes) -> Iterator[Mapping[str, Any]]:
-        """Yield the messages of the answer. An error envelope of the service becomes an error of the request."""
+        """Yield the messages of the response. An error envelope of the service becomes the request's MCP error."""
         response = self._sent(message, line)
         if response.chunks is None or response.status == 202:
             if response.body:
@@ -137,7 +138,9 @@ class Bridge:
                 yield read_json(event.data)
 
     def _keeps(self, id: str | int, response: Response) -> bool:
-        """Register the response while it is read. Returns False if the request was cancelled before it came."""
+        """Register the response while it is read. Returns False if the request was cancelled before the response
+        came.
+        """
         with self._lock:
             if id in self._open:
                 self._open[id] = response
@@ -185,7 +188,7 @@ class Bridge:
 
 
 def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that repeat parts of a modern message; none for an older one."""
+    """Return the headers that repeat parts of a message; none for messages of older protocol versions."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(_META) if isinstance(meta, dict) else None
@@ -206,8 +209,8 @@ def _as_message(found: Mapping[str, Any], id: object) -> Mapping[str, Any]:
 
 
 def serve(origin: Origin) -> None:
-    """Bridge this process's standard input and output."""
-    # Separate files: the interpreter closes its own at exit, while threads may still use them.
+    """Run the bridge on this process's standard input and output."""
+    # Open separate files, because the interpreter closes its own at exit, while threads may still use them.
     into = BufferedReader(FileIO(sys.stdin.fileno(), closefd=False))
     out = FileIO(sys.stdout.fileno(), "w", closefd=False)
     Bridge(origin, out).serve(iter(into.readline, b""))

@@ -92,7 +92,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Namespace) -> str:
-    """Ask the questions of all cases. Return why some were not asked, or ""."""
+    """Ask the questions of all cases. Return why some questions were not asked, or ""."""
     from agentsvc_nb.cli.questions import UnusableQuestions
 
     async with connected_async(args.data) as client:
@@ -106,14 +106,14 @@ async def _ask_all(cases: list[Case], questions: Questions, args: argparse.Names
                     group.create_task(asker.ask(case))
         except TimeoutError:
             return f"The time limit of {questions.max_seconds:g} s for all questions is over. {CANCELLED}"
-        except asyncio.CancelledError:  # after Ctrl-C, show the known answers
+        except asyncio.CancelledError:  # after Ctrl-C, show the answers received so far
             return INTERRUPTED
         return asker.stopped
 
 
 @dataclass
 class Asker:
-    """Ask questions, as many at once as there are slots, for at most `cents_left` in total."""
+    """Ask questions concurrently, one per slot, for at most `cents_left` in total."""
 
     client: AsyncAgentService
     parallel: int
@@ -123,9 +123,9 @@ class Asker:
     """Why no more questions are asked."""
 
     async def ask(self, case: Case) -> None:
-        """Ask a case, unless the money is spent or the service is unavailable."""
+        """Ask a case's question, unless the money is spent or the service is unavailable."""
         async with self.slots:
-            # Each run may spend its part of the remaining cents, so that all together cannot spend more.
+            # Each run may spend its share of the remaining cents, so that all runs together cannot exceed them.
             share = self.cents_left / self.parallel
             if share < LEAST_CENTS:
                 self.stopped = (
@@ -138,7 +138,7 @@ class Asker:
             reserved = limit if math.isfinite(limit) else 0.0
             self.cents_left -= reserved
             await self._answer(case, reserved or None)
-            if case.run is None or case.run.ended:  # otherwise it may still spend its share
+            if case.run is None or case.run.ended:  # otherwise the run may still spend its share
                 self.cents_left += reserved - case.cents
 
     async def _answer(self, case: Case, max_cents: float | None) -> None:
@@ -168,7 +168,9 @@ class Asker:
 
 
 def _recording(case: Case, folder: Path) -> Path:
-    """Return the file for an answer; it differs by question, model and content of the files."""
+    """Return the file in which an answer is recorded. Its name depends on the question, the model and the files'
+    contents.
+    """
     question = case.question
     files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in question.files]
     digest = hashlib.sha256(json.dumps([question.ask, case.model, files]).encode()).hexdigest()
@@ -176,7 +178,7 @@ def _recording(case: Case, folder: Path) -> Path:
 
 
 def _replay(case: Case, folder: Path) -> None:
-    """Set the recorded answer of a case."""
+    """Give the case its recorded answer."""
     from agentsvc_nb.client.models import Run
 
     try:

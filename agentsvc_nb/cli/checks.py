@@ -1,4 +1,4 @@
-"""The checks of `agentsvc doctor`: the machine, the data folder, its server and port. Each yields findings.
+"""The checks of `agentsvc doctor`: the machine, the data folder, its server and port. Each check yields findings.
 
 Imported only when `doctor` runs.
 """
@@ -78,8 +78,8 @@ def check_packages(_: DataFolder) -> Iterator[Finding]:
 
 
 def _missing_packages() -> list[str] | None:
-    """Return required packages that are not installed; None if agentsvc-nb itself is not, so that its requirements are
-    unknown.
+    """Return required packages that are not installed; None if agentsvc-nb itself is not installed, because its
+    requirements are then unknown.
     """
     try:
         required = importlib.metadata.requires("agentsvc-nb") or []
@@ -112,7 +112,7 @@ def check_sqlite(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_network(_: DataFolder) -> Iterator[Finding]:
-    """Check the variables for proxies and certificates."""
+    """Check the environment variables for proxies and certificates."""
     faults = list(settings_at_fault())
     for error in faults:
         yield warn(error.fault, f"{error.remedy[0].lower()}{error.remedy[1:]}")
@@ -121,7 +121,7 @@ def check_network(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_server(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the server that holds the folder answers."""
+    """Check that the server that holds the folder's lock responds."""
     record = Ready.read(folder.ready)
     held = embedded.is_held(folder)
     started = clock.monotonic()
@@ -146,9 +146,9 @@ def check_server(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_port(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the default port and the folder's last one are free."""
+    """Check that the default port and the folder's last port are free."""
     if embedded.is_held(folder):
-        return  # a server runs and has its port
+        return  # a running server uses its port
     for number in sorted({PORT, folder.last_port()} - {0}):
         if _is_free(number):
             yield ok(f"{number} is free")
@@ -158,7 +158,7 @@ def check_port(folder: DataFolder) -> Iterator[Finding]:
 
 def _is_free(number: int) -> bool:
     with socket.socket() as probe:
-        if os.name == "posix":  # like the server: a port that was just closed counts as free
+        if os.name == "posix":  # like the server, treat a port that was just closed as free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", number))
@@ -237,7 +237,7 @@ def check_schema(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_database(folder: DataFolder) -> Iterator[Finding]:
-    """Check every page of the database, or that PostgreSQL answers."""
+    """Check every page of the SQLite database, or check that PostgreSQL responds."""
     if folder.address:
         try:
             yield ok(f"PostgreSQL {_look(folder).server} answers; check and back it up with its own tools")
@@ -258,7 +258,7 @@ def check_database(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _secret(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the configured secret decrypts the keys of a shared database."""
+    """Check that the keys of a shared database are hashed with the configured secret."""
     fix = "set AGENTSVC_SECRET to the value that all processes on the database use"
     if folder.secret is None:
         yield fail("AGENTSVC_SECRET is not set, so no process can start", fix)
@@ -267,7 +267,7 @@ def _secret(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _workers(folder: DataFolder) -> Iterator[Finding]:
-    """Check that a process executes the runs of a shared database, and that all processes have the same contents."""
+    """Check that a process executes the runs of a shared database, and that all processes use the same blob store."""
     living = _read(folder, process_records.living)
     settings = _settings(folder)
     if living is None or settings is None:
@@ -290,8 +290,8 @@ def _workers(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_contents(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the blob of each file exists, and that its content matches its name. Reads all blobs, except in S3,
-    where it only lists names.
+    """Check that the blob of each file exists, and that each blob's content matches its name. Reads all blobs, but in
+    S3 only lists their names.
     """
     expected = _read(folder, file_records.referenced_contents)
     settings = _settings(folder)
@@ -341,8 +341,8 @@ def check_clock(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
-    """Check that the clocks of the database server and this machine agree. The server's clock decides which processes
-    are dead; this machine's clock is displayed.
+    """Check that the clocks of the database server and this machine agree. The database server's clock decides which
+    processes are dead; users see times of this machine's clock.
     """
     try:
         apart = clock.now_ms() - _look(folder).clock
@@ -357,8 +357,8 @@ def _clocks_apart(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
-    """Return the version of the database's schema, the newest known version, and whether the first is usable; None
-    without a database.
+    """Return the version of the database's schema, the newest known version, and whether this version of agentsvc-nb
+    can use the database; None without a database.
     """
     if folder.address:
         looked = _look(folder)
@@ -371,7 +371,9 @@ def _schema_versions(folder: DataFolder) -> tuple[int, int, bool] | None:
 
 
 def _settings(folder: DataFolder) -> Settings | None:
-    """Return the settings with which a service would start; None if one is invalid, which `check_settings` reports."""
+    """Return the settings with which a service would start; None if a setting is invalid, which `check_settings`
+    reports.
+    """
     try:
         return load_config(folder.path).settings
     except SettingsError:
@@ -383,7 +385,7 @@ def _look(folder: DataFolder) -> ServerStatus:
 
     with closing(database_of(folder)) as database:
         assert isinstance(database, PostgresDatabase)
-        database.patience = 0.0  # do not retry: report a database that does not answer now
+        database.patience = 0.0  # do not retry: report a database that does not respond now
         return database.status()
 
 
@@ -412,4 +414,4 @@ CHECKS: Final[Mapping[str, Callable[[DataFolder], Iterator[Finding]]]] = {
     "contents": check_contents,
     "clock": check_clock,
 }
-"""In the order in which they run."""
+"""All checks, in the order in which they run."""

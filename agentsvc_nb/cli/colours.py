@@ -1,4 +1,4 @@
-"""Terminal colours, used only where people read the output and have not set `NO_COLOR`."""
+"""Terminal colours, used only if the output is a terminal and `NO_COLOR` is not set."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OF_WORD: Final = {
     "expired": YELLOW,
     "warn": YELLOW,
 }
-"""The colours of statuses and findings; active states have none."""
+"""The colours of statuses and findings; active states have no colour."""
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Return True if the stream is a terminal with colours, and its user accepts them."""
+    """Return True if the stream is a terminal that can show colours, and its user accepts them."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
         return False
-    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older Windows consoles print the sequences
+    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older Windows consoles print them as text
 
 
 def coloured(text: str, colour: str | None, stream: TextIO) -> str:
@@ -40,5 +40,5 @@ def coloured(text: str, colour: str | None, stream: TextIO) -> str:
 
 
 def word_coloured(line: str, word: str, stream: TextIO) -> str:
-    """Return the line with the first `word` in it in that word's colour (`OF_WORD`)."""
+    """Return the line with the first occurrence of `word` in that word's colour (`OF_WORD`)."""
     return line.replace(word, coloured(word, OF_WORD.get(word), stream), 1)

@@ -1,4 +1,4 @@
-"""The service that a command uses, and how to print its records: as lines for people, or as JSON."""
+"""Connect a command to its service, and print the service's records: as lines for people, or as JSON."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _Record = TypeVar("_Record")
 
 
 class UnusableInput(OSError):
-    """The input can't be sent; the message says which and why."""
+    """The input can't be sent; the message names the input and the reason."""
 
 
 def json_option() -> Parser:
-    """Return a parent parser with the option `--json`, for commands that show something."""
+    """Return a parent parser with the option `--json`, for commands that print records."""
     parent = Parser(add_help=False)
     parent.add_argument("--json", action="store_true", help="print JSON, for programs")
     return parent
@@ -47,7 +47,7 @@ def list_options() -> Parser:
 
 
 def minute(time: str | None) -> str:
-    """Return a time of the service in local time, to the minute."""
+    """Return a time that the service sent, as local time to the minute."""
     from datetime import datetime
 
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
@@ -57,8 +57,8 @@ def connected(data: Path | None, *, existing: bool = True) -> AbstractContextMan
     """Return a client of the service at `AGENTSVC_BASE_URL`, or of the embedded service, started if necessary.
 
     Raises `EmbeddedError`, also for a key without an address, because a key alone does not say where it may be sent
-    (docs/api/embedded.md "Address and key"). With `existing`, raises `NoService` for a folder in which no service ever
-    ran.
+    (docs/api/embedded.md "Address and key"). With `existing`, raises `NoService` for a folder in which no service has
+    ever run.
     """
     from agentsvc_nb.client.api import AgentService
     from agentsvc_nb.embedded import local
@@ -98,7 +98,7 @@ def require_readable(file: Path) -> None:
         raise UnusableInput(f"{file} is a folder. Nothing was sent. Name each of its files.")
     if not os.path.exists(file):
         raise UnusableInput(f"The file {file} does not exist. Nothing was sent. Check the path.")
-    if not os.access(file, os.R_OK):  # not opened: a pipe such as <(date) can be read only once
+    if not os.access(file, os.R_OK):  # do not open the file: a pipe such as <(date) can be read only once
         raise UnusableInput(f"The file {file} can't be read. Nothing was sent. Check its permissions.")
 
 
@@ -140,8 +140,8 @@ def _plain_data(value: Any) -> Any:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], none: str) -> None:
-    """Print rows below their column names, or without rows the sentence `none` on stderr. Sanitises names from the
-    service or an agent, which must not control the terminal.
+    """Print rows below their column names. Without rows, print the sentence `none` on stderr. Names from the service or
+    an agent are sanitised, because they must not control the terminal.
     """
     from agentsvc_nb.client.cards import aligned
     from agentsvc_nb.wire.text import label
@@ -164,7 +164,9 @@ def print_list(
     none: str,
     args: argparse.Namespace,
 ) -> int:
-    """Print the first `args.limit` records, each as a row, or all as JSON (`list_options`)."""
+    """Print the first `args.limit` records (`list_options`): one row per record, or all of them as one JSON
+    document.
+    """
     first = list(islice(found, args.limit))
     if args.json:
         print_json(first)
@@ -174,7 +176,7 @@ def print_list(
 
 
 def print_record(record: Any, as_json: bool) -> None:
-    """Print a record as a notebook's text output shows it, or as JSON."""
+    """Print a record in the text form that a notebook would show, or as JSON."""
     if as_json:
         print_json(record)
     else:
@@ -182,7 +184,7 @@ def print_record(record: Any, as_json: bool) -> None:
 
 
 def print_either(record: Any, text: str, as_json: bool) -> None:
-    """Print a record as JSON, or the text for people instead."""
+    """Print the record as JSON, or the text for people."""
     if as_json:
         print_json(record)
     else:

@@ -1,4 +1,4 @@
-"""`agentsvc docs`: the documentation of this version, without network."""
+"""`agentsvc docs`: open the documentation of this version, without network access."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from agentsvc_nb.cli.arguments import Parser, Subparsers
 
 PACKED: Final = Path(__file__).parents[1] / "docs.tar.xz"
-"""The packed site, which `python -m docs.site` creates in a clone, and wheels built there include."""
+"""The packed site. `python -m docs.site` creates it in a clone, and wheels that are built in that clone include it."""
 
 
 class NoDocs(Exception):
-    """This installation has no site; the message says where to find one."""
+    """This installation contains no documentation site; the message says where to find the documentation."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:

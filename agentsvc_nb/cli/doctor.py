@@ -32,7 +32,7 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    """Print the findings of each check as they come; exit code 1 if one of them is a failure."""
+    """Print the findings of each check as soon as they are known. Return exit code 1 if a finding is a failure."""
     import logging
 
     logging.getLogger("agentsvc_nb").addHandler(logging.NullHandler())  # findings report every problem
@@ -88,7 +88,7 @@ def check_settings(folder: DataFolder) -> Iterator[Finding]:
 
 
 def check_programs(_: DataFolder) -> Iterator[Finding]:
-    """Check that a language model's programs can run, by creating a sandbox."""
+    """Create a sandbox to check that a language model's programs can run."""
     from agentsvc_nb.cli.findings import note, ok
     from agentsvc_nb.tools.programs import confinement
 
@@ -101,7 +101,9 @@ def check_programs(_: DataFolder) -> Iterator[Finding]:
 
 
 def check_model(folder: DataFolder) -> Iterator[Finding]:
-    """Check the model that a notebook's service would use, with a real run unless its settings are already invalid."""
+    """Check the model that a notebook's service would use: start a real run, unless the model's settings are already
+    invalid.
+    """
     from agentsvc_nb.cli.findings import fail
     from agentsvc_nb.language_models.keys import config_with_keys
     from agentsvc_nb.settings import SettingsError
@@ -117,7 +119,9 @@ def check_model(folder: DataFolder) -> Iterator[Finding]:
 
 
 def try_model(model: str, kept: KeptSettings) -> Finding:
-    """Start a service in a temporary folder with the stored settings `kept`, and ask its model one question."""
+    """Start a service in a temporary folder with the stored settings `kept`, and ask the service's model one
+    question.
+    """
 
     from agentsvc_nb.cli.findings import fail, ok
     from agentsvc_nb.client.errors import StefanBrainError

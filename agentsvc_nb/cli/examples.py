@@ -118,7 +118,7 @@ EXAMPLES: Final = {
 
 
 def add_examples(parser: Parser) -> None:
-    """Add examples to the `--help` of the parser and of each parser below it."""
+    """Add examples to the `--help` of the parser and of each of its subparsers."""
     for each in parsers(parser):
         lines = "".join(f"  {line}\n" for line in EXAMPLES[each.prog])
         each.epilog = f"examples:\n{lines}"
@@ -126,7 +126,7 @@ def add_examples(parser: Parser) -> None:
 
 
 def parsers(parser: Parser) -> Iterator[Parser]:
-    """Yield the parser and all parsers below it, including those of groups."""
+    """Yield the parser and all its subparsers at any depth, including those of command groups."""
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

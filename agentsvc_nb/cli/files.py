@@ -1,4 +1,4 @@
-"""`agentsvc files`: the files of a chat."""
+"""`agentsvc files`: list, upload, download and search the files of a chat."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _put(args: argparse.Namespace) -> int:
-    """Upload in groups of the maximum size of a request. Raises `UnusableInput` before anything is sent."""
+    """Upload the files, as many per request as the service accepts. Raises `UnusableInput` before anything is sent."""
     from agentsvc_nb.wire.limits import ATTACHMENTS_MAX
 
     for file in args.files:
@@ -104,7 +104,7 @@ def _get(args: argparse.Namespace) -> int:
             place = client.files.download(path, chat=args.chat, to=to)
             got.append({"path": path, "place": str(place)})
             if args.to == "-":
-                with open(place, "rb") as file:  # from a file, so that a large one is never entirely in memory
+                with open(place, "rb") as file:  # from a file, so that it is never entirely in memory
                     shutil.copyfileobj(file, sys.stdout.buffer)
             elif not args.json:
                 print(place)

@@ -8,9 +8,9 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check, printed as one line with its fix.
+    """The result of a check, printed as one line with a fix.
 
-    `level` is `fail` for a problem that stops a service from working, and `warn` for one that may.
+    `level` is `fail` for a problem that stops a service from working, and `warn` for a problem that may stop it.
     """
 
     level: Literal["ok", "note", "warn", "fail"]

@@ -67,9 +67,8 @@ _TOKEN: Final = re.compile(r"--(?:IdentityProvider|ServerApp|NotebookApp)\.token
 
 
 def _given_token(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the token in JupyterLab's arguments, or None, and the arguments to pass on without it.
-
-    An empty token, which switches tokens off, stays: it only works as an argument.
+    """Return the token in JupyterLab's arguments (or None), and the arguments to pass on without the token. An empty
+    token switches tokens off. It stays in the arguments, because it works only there.
     """
     given = [found[1].strip("'\"") for each in arguments if (found := _TOKEN.fullmatch(each))]
     if not given:
@@ -93,7 +92,7 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
 
     service = embedded.find_or_start(data)
     print(f"Service:    {service.base_url}", *filter(None, [service.notice]), sep="\n", flush=True)
-    # The token goes through the environment: every user of the machine can list the arguments of a process.
+    # Pass the token in the environment, because every user of the machine can list the arguments of a process.
     env = {**os.environ, "JUPYTER_TOKEN": token, variable("data"): str(data), **_without_news(os.environ)}
     code = _run(command, env, served)
     print(f"The service is still running. Stop it with: agentsvc stop --data {shlex.quote(str(data))}", flush=True)
@@ -104,7 +103,8 @@ def _run_with_service(data: Path, command: Sequence[str], token: str, served: Se
 
 def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variable that makes JupyterLab read our defaults before the user's settings. JupyterLab then does not
-    ask, over the first notebook, whether to fetch news and look for updates. The user's settings take precedence.
+    open a dialog over the first notebook that asks whether to fetch news and updates. The user's settings take
+    precedence.
     """
     given = environ.get("JUPYTER_CONFIG_PATH")
     return {
@@ -113,8 +113,8 @@ def _without_news(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def bundled_notebooks() -> Path:
-    """Return the folder of notebooks: inside the installed package, or next to it in a checkout. Raises `LabError` if
-    there is none.
+    """Return the folder of notebooks, which is inside the installed package, or next to the package in a checkout.
+    Raises `LabError` if there is no such folder.
     """
     import agentsvc_nb
 
@@ -166,7 +166,7 @@ def _command(folder: Path, port: int, page: str, *, browser: bool) -> list[str]:
 def _run(command: Sequence[str], env: Mapping[str, str], served: Served) -> int:
     """Run JupyterLab in a separate session, print its address once it responds, and return its exit code.
 
-    Ctrl-C then reaches only this process, so JupyterLab does not ask for confirmation.
+    Because of the separate session, Ctrl-C reaches only this process, and JupyterLab does not ask for confirmation.
     """
     import signal
     import subprocess
@@ -200,7 +200,7 @@ def _answers(port: int) -> bool:
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     import subprocess
 
-    process.terminate()  # not killed at once, so that it can shut its kernels down
+    process.terminate()  # JupyterLab is not killed at once, so that it can shut its kernels down
     try:
         process.wait(TERMINATE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -213,11 +213,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _usable_port(wanted: int) -> int:
-    """Return `wanted`, or any free port for 0. Raises `LabError` when it can't be used."""
+    """Return the port `wanted`, or any free port if it is 0. Raises `LabError` when the port can't be used."""
     import socket
 
     with socket.socket() as probe:
-        if os.name == "posix":  # like JupyterLab: a port that was just closed counts as free
+        if os.name == "posix":  # like JupyterLab, treat a port that was just closed as free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", wanted))

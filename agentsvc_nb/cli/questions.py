@@ -1,4 +1,4 @@
-"""The questions of `agentsvc check`: read their file, and judge answers by it (docs/check.md).
+"""Read the file of questions for `agentsvc check`, and judge answers by its expectations (docs/check.md).
 
 Imported only when `check` runs.
 """
@@ -48,7 +48,7 @@ class UnusableQuestions(Exception):
 
 
 def numbers(text: str) -> list[Decimal]:
-    """Return the numbers in an English text, except those in dates. Their exponents show their precision.
+    """Return the numbers in an English text, except those in dates. Each number's exponent shows its precision.
 
     >>> numbers("On 2026-05-01 it was €4.8M, or -3.50 % of 1,204.")
     [Decimal('4.8E+6'), Decimal('-3.50'), Decimal('1204')]
@@ -67,7 +67,9 @@ def _number(value: object) -> Decimal:
 
 
 def _agrees(wanted: Decimal, found: Decimal, tolerance: str | None) -> bool:
-    """Return True if a number of an answer is the expected one; without a tolerance, to the precision as written."""
+    """Return True if a number in an answer equals the expected number. Without a tolerance, compare to the precision
+    with which the expected number is written.
+    """
     if tolerance is None:
         return abs(found - wanted) <= Decimal((0, (5,), int(wanted.as_tuple().exponent) - 1))
     share = abs(wanted) / 100 if tolerance.endswith("%") else 1
@@ -95,7 +97,9 @@ Files = Annotated[list[Annotated[Path, PlainValidator(_existing)]], BeforeValida
 
 
 class Question(BaseModel, extra="forbid", frozen=True):
-    """A question and the expectations of its answer. The descriptions complete "Write ..."."""
+    """A question and what its answer must contain. The field descriptions complete a sentence that begins with
+    "Write".
+    """
 
     ask: Text = Field(description="the question")
     name: str = Field("", description="a short name")
@@ -146,7 +150,7 @@ class _Loader(yaml.BaseLoader):
 
 
 def read_questions(path: Path) -> Questions:
-    """Read a file of questions, and give each a name. Raises `UnusableQuestions`."""
+    """Read a file of questions, and give each question a name. Raises `UnusableQuestions`."""
     try:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES + 1)
@@ -177,7 +181,7 @@ def read_questions(path: Path) -> Questions:
 
 
 def _explain(data: dict[str, Any], fault: Any) -> str:
-    """Return the invalid field, its question, and a correction."""
+    """Return a sentence with the invalid field, its question, and a correction."""
     first, *rest = fault["loc"]
     where, field, fields = "", str(first), Questions.model_fields
     if first == "questions" and rest:
@@ -193,7 +197,7 @@ def _explain(data: dict[str, Any], fault: Any) -> str:
 
 
 class Case(BaseModel):
-    """A question to one model, with its run once it has ended. `error` says why the answer is missing."""
+    """A question to one model, and its run once the run has ended. `error` says why the answer is missing."""
 
     question: Question
     model: str | None
@@ -206,7 +210,7 @@ class Case(BaseModel):
         return self.run.usage.cost_microcents / CENT if self.run else 0.0
 
     def result(self) -> dict[str, Any]:
-        """Return the result as `--json` prints it. A case without a run and an error was skipped."""
+        """Return the result as `--json` prints it. A case with neither a run nor an error was skipped."""
         faults = judge(self)
         return {
             "question": self.question.name,
@@ -231,7 +235,8 @@ def judge(case: Case) -> list[str]:
     output = run.output or ""
     prose, tables = read_markdown(output)
     text = _folded(f"{output}\n{prose}")
-    # The offline agent marks the numbers of its answer; other numbers in its text say how it read the question.
+    # The offline agent marks the numbers of its answer. Other numbers in its text describe how it interpreted the
+    # question.
     says = run.basis if run.basis and run.basis.headline else None
     found = (numbers("\n".join(says.values)) or numbers(says.headline or "")) if says else numbers(prose)
     lacking = [each for each in question.value if not any(_agrees(each, x, question.tolerance) for x in found)]
@@ -254,7 +259,7 @@ def judge(case: Case) -> list[str]:
 
 
 def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
-    """Return the text of an answer without markup and blocks of code, and its tables: rows of cells.
+    """Return the text of an answer without markup and code blocks, and its tables as rows of cells.
 
     >>> read_markdown("**Two** of `a`.\\n\\n| a |\\n|---|\\n| 1 |\\n")
     ('Two of a.\\na\\n1', [[['a'], ['1']]])
@@ -277,7 +282,9 @@ def read_markdown(text: str) -> tuple[str, list[list[list[str]]]]:
 
 
 def _missing_rows(question: Question, table: list[list[str]]) -> list[str]:
-    """Return the expected rows that a table lacks. A cell without a named column may be anywhere in its row."""
+    """Return the expected rows that a table lacks. An expected cell without a column name may be anywhere in its
+    row.
+    """
     if isinstance(question.table, dict):
         expected = [[("", cell) for cell in [key, *_as_list(cells)]] for key, cells in question.table.items()]
     else:
@@ -302,7 +309,9 @@ def _same(wanted: str, cell: str, tolerance: str | None) -> bool:
 
 
 def _stance(run: Run[Any], prose: str, declined: bool) -> tuple[bool, bool, str]:
-    """Return whether an answer asks back, whether it refuses, and the source of this: its agent or its words."""
+    """Return whether an answer asks a question back, whether it refuses, and how this was determined: from the agent's
+    data or from the answer's words.
+    """
     said = run.basis.basis if run.basis else ""
     if run.model == "offline" or said in ("asked_back", "cannot", "nothing"):
         return said == "asked_back", said in ("cannot", "nothing"), f"according to the agent (`{said}`)"

@@ -114,7 +114,9 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _named(client: AgentService, run_id: str) -> str:
-    """Return the id of a run, given an id, its beginning, or `last`. Raises `UnusableInput` when there is none."""
+    """Return the id of the run that is given by its id, the beginning of its id, or `last`. Raises `UnusableInput` when
+    there is no such run.
+    """
     from agentsvc_nb.wire import ids
 
     if ids.is_run(run_id):
@@ -170,7 +172,9 @@ def _print_undo(undone: RunUndo, args: argparse.Namespace, *, redo: bool = False
 
 
 def _attach(args: argparse.Namespace) -> int:
-    """Print a run from its beginning to its end; Ctrl-C leaves it running. Exit codes as for `ask`."""
+    """Print a run from its beginning to its end. Ctrl-C stops printing, but not the run. The exit codes are those of
+    `ask`.
+    """
     with connected(args.data) as client:
         return _watch(client, _named(client, args.run_id), args.json)
 
@@ -203,9 +207,9 @@ def _watch(client: AgentService, run_id: str, as_json: bool) -> int:
 
 
 def _approve(args: argparse.Namespace) -> int:
-    """Approve or refuse one waiting tool call, or all of them, and print each. The exit code is 1 if none waits.
+    """Approve or refuse one waiting tool call or all of them, and print each call. The exit code is 1 if no call waits.
 
-    Raises `StefanBrainError`, `UnusableInput`, and `NoService` for a folder in which no service ever ran.
+    Raises `StefanBrainError`, `UnusableInput`, and `NoService` for a folder in which no service has ever run.
     """
     from agentsvc_nb.client.approvals import waiting_calls
     from agentsvc_nb.wire.text import exact, label
@@ -240,7 +244,7 @@ def _approve(args: argparse.Namespace) -> int:
 
 
 def _standing(args: argparse.Namespace) -> int:
-    """List the standing approvals, or revoke one."""
+    """List the standing approvals, or revoke a standing approval."""
     with connected(args.data) as client:
         if args.revoke:
             revoked = client.runs.revoke_approval(args.revoke)

@@ -1,5 +1,6 @@
-"""`agentsvc serve`, `worker`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: a data folder's
-service."""
+"""`agentsvc serve`, `worker`, `status`, `sign-in`, `stop`, `restart`, `migrate`, `backup`, `restore`: manage a data
+folder's service.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 STOP_NOTICE_SECONDS: Final = 1.0
-"""If stopping takes longer than this, a line says that it waits."""
+"""If stopping takes longer than this, the command prints that it is waiting."""
 
 _PUBLIC_HOST_WARNING: Final = (
     "others can reach the service at {host}, and keys and files travel unencrypted: put a proxy with "
@@ -107,7 +108,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _worker(args: argparse.Namespace) -> int:
-    """Run a worker. Raises `SettingsError` for a service that does not share its data."""
+    """Run a worker. Raises `SettingsError` unless the settings name a shared database and blob store."""
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.service.folder import DataFolder
     from agentsvc_nb.service.logs import log_to_stderr
@@ -132,13 +133,13 @@ def _migrate(args: argparse.Namespace) -> int:
 
 
 def _status(args: argparse.Namespace) -> int:
-    """Print the address, process and settings of the running service; exit code 1 when none answers."""
+    """Print the address, process and settings of the running service; exit code 1 when no service responds."""
     folder = arguments.data_folder(args.data)
     return _print_facts(folder) if args.json else _print_status(folder)
 
 
 def _sign_in(args: argparse.Namespace) -> int:
-    """Print the link that signs a browser in, a secret; exit code 1 when no service answers."""
+    """Print the secret link that signs a browser in; exit code 1 when no service responds."""
     from agentsvc_nb import embedded
 
     folder = arguments.data_folder(args.data)
@@ -151,16 +152,16 @@ def _sign_in(args: argparse.Namespace) -> int:
 
 
 def _stop(args: argparse.Namespace) -> int:
-    """Stop the service. Raises `EmbeddedError` when it does not end."""
+    """Stop the service. Raises `EmbeddedError` when the service does not end."""
     folder = arguments.data_folder(args.data).path
     print("Stopped." if _stop_service(folder) else f"No service was running in {folder}.")
     return 0
 
 
 def _restart(args: argparse.Namespace) -> int:
-    """Stop the service and start it with the folder's settings and those given here, then print its status.
-
-    Raises `SettingsError`, before the service is stopped, and `EmbeddedError` when it does not end or come up again.
+    """Stop the service, start it with the folder's settings and those given here, and print its status. Raises
+    `SettingsError` before the service is stopped, and `EmbeddedError` when the service does not end or does not start
+    again.
     """
     from agentsvc_nb import embedded
     from agentsvc_nb.language_models.keys import config_with_keys
@@ -179,7 +180,7 @@ def _restart(args: argparse.Namespace) -> int:
 
 
 def _stop_service(data: Path) -> bool:
-    """Stop the service of the folder, if one runs. Returns True if one did."""
+    """Stop the folder's service if it runs. Returns True if it was running."""
     import threading
 
     from agentsvc_nb import embedded
@@ -209,7 +210,7 @@ def _print_status(folder: DataFolder) -> int:
 
 
 def _print_facts(folder: DataFolder) -> int:
-    """Print the status as JSON; `base_url` is null when no service answers."""
+    """Print the status as JSON; `base_url` is null when no service responds."""
     from agentsvc_nb import embedded
 
     ready = embedded.status(folder.path)
@@ -230,7 +231,9 @@ def _service_lines(folder: DataFolder, ready: Ready) -> list[str]:
 
 
 def _settings_lines(folder: DataFolder, ready: Ready | None = None) -> list[str]:
-    """Return lines on the settings that the folder stores for its next service, and how this terminal's differ."""
+    """Return lines about the settings that the folder stores for its next service, and how this terminal's settings
+    differ from them.
+    """
     from agentsvc_nb.language_models.keys import PLACES, ModelKeys
     from agentsvc_nb.service.config import load_config
     from agentsvc_nb.settings import SettingsError
@@ -253,7 +256,7 @@ def _started_at(folder: DataFolder) -> str:
     from datetime import datetime
 
     try:
-        ready_at = folder.ready.stat().st_mtime  # written once, when the service became ready
+        ready_at = folder.ready.stat().st_mtime  # the ready file is written once, when the service becomes ready
     except OSError:
         return "just now"
     return datetime.fromtimestamp(ready_at).strftime("%Y-%m-%d %H:%M:%S")
@@ -285,7 +288,9 @@ def add_backup_parsers(commands: Subparsers, data: Parser) -> None:
 
 
 def _backup(args: argparse.Namespace) -> int:
-    """Write a backup, by default to a file named after the time. Raises the errors of `service.backup.back_up`."""
+    """Write a backup, by default to a file whose name contains the time. Raises the errors of
+    `service.backup.back_up`.
+    """
     from dataclasses import asdict
 
     from agentsvc_nb.service.backup import back_up
@@ -327,12 +332,12 @@ def _restore(args: argparse.Namespace) -> int:
 
 
 def _print_beside(args: argparse.Namespace, line: str) -> None:
-    """Print a further line; on stderr if stdout has JSON."""
+    """Print an additional line, on stderr if stdout contains JSON."""
     print(line, file=sys.stderr if args.json else sys.stdout)
 
 
 class ProgressPrinter:
-    """Print the progress of a copy to stderr, once a second, starting after the first second."""
+    """Print the progress of a copy to stderr every `PROGRESS_SECONDS`, but not before that time has passed."""
 
     def __init__(self, verb: str, amount: Callable[[int], str] | None = None) -> None:
         self._verb = verb
@@ -340,7 +345,7 @@ class ProgressPrinter:
         self._next = clock.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int) -> None:
-        """Report `done` of `total`, in bytes or in the unit that `amount` names."""
+        """Report that `done` of `total` is copied, in bytes or in the unit that `amount` formats."""
         if clock.monotonic() >= self._next and total:
             self._next = clock.monotonic() + PROGRESS_SECONDS
             print(f"{self._verb}: {done * 100 // total} % of {self._amount(total)}", file=sys.stderr, flush=True)
@@ -351,7 +356,9 @@ def _backup_summary(made: Backup) -> str:
 
 
 def _servers_told(folder: DataFolder, made: Backup) -> Iterator[str]:
-    """Yield lines on the MCP servers in a backup, because runs of the embedded service start their commands."""
+    """Yield lines that name the MCP servers in a backup, because runs of the embedded service start these servers'
+    commands.
+    """
     from agentsvc_nb.service.mcp.servers import OwnServers
     from agentsvc_nb.wire.text import plain
 

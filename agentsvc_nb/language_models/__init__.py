@@ -1,6 +1,6 @@
-"""Choose the model that answers: list models (`catalog`), their prices (`prices`), the typed keys (`keys`), try one
-(`trial`), and `switch` the embedded service to it.
+"""Choose the model that answers. List models (`catalog`), format their prices (`prices`), store typed keys (`keys`),
+try a model (`trial`), and `switch` the embedded service to a model.
 
 The notebook and the terminal use this package. The service and its agents do not import it: they get the model's name
-from `Settings`, and its key from their environment.
+from `Settings`, and the model's key from their environment.
 """

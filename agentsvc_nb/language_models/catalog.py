@@ -1,5 +1,5 @@
-"""List the models that could answer here: of the embedded service, of providers with keys, of a local Ollama, in files,
-and the offline agent.
+"""List the models that could answer here: those of the embedded service, of providers with keys and of a local Ollama,
+model files, and the offline agent.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _PARTS: Final = {
     "google": ("google.genai", "pydantic-ai-slim[google]"),
     "gguf": ("xllamacpp", "agentsvc-nb[local-model]"),
 }
-"""The requirements of a provider's models in addition to the agent library: a module to check, and a package to
+"""What a provider's models require in addition to the agent library: the module to look for, and the package to
 install.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHere:
-    """A model that could answer: whether it is the `default` or what prevents it, what to install first, and its price
-    in cents per million tokens of input and of output.
+    """A model that could answer: whether it is the `default` or why it can't be, what to install first, and its price
+    in cents per million input and output tokens.
     """
 
     id: str
@@ -54,13 +54,15 @@ class ModelHere:
 
 
 def current_model(folder: DataFolder) -> str:
-    """Return the model that answers in a folder, or would once its service starts. Raises `SettingsError`."""
+    """Return the model with which the folder's service answers, or would answer once it starts. Raises
+    `SettingsError`.
+    """
     ready = Ready.read(folder.ready)  # an ended service removes this file, but a killed one does not
     return (ready.model if ready else "") or load_config(folder.path, embedded=True).settings.model
 
 
 def models_here(data: str | Path | None = None) -> list[ModelHere]:
-    """Return the models, the current one first. Sends nothing except a request to an Ollama on this machine.
+    """Return the models, the current model first. Sends nothing except a request to an Ollama on this machine.
 
     Raises `SettingsError`.
     """
@@ -99,7 +101,7 @@ def _row(model: str, state: str, now: str, price: tuple[float, float] | None) ->
 
 
 def lacking(provider: str) -> str:
-    """Return what to install for models of this provider; empty if nothing is known to be missing."""
+    """Return what to install for this provider's models; empty if nothing is known to be missing."""
     if not provider:
         return ""
     module, package = _PARTS.get(provider, ("openai", _AGENTS))

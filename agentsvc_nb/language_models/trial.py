@@ -1,5 +1,5 @@
-"""Try whether a model answers with the current settings, before starting a service with it. A separate process keeps
-its libraries and key out of the caller.
+"""Test whether a model answers with the current settings, before starting a service with it. A separate process keeps
+the model's libraries and key out of the caller's process.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ if TYPE_CHECKING:
     from agentsvc_nb.agents.language.model_choice import Fault
 
 _ASKED_FIRST: Final = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY"})
-"""Keys to ask for before loading the library, which takes seconds. Only the library knows other keys."""
+"""Keys to ask for before loading the provider's library, which takes seconds. Only the library knows which other keys
+exist.
+"""
 _LAST: Final = 300
 """The number of characters to keep of the last line of a crashed process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of a trial: an `answer`, or in `said` the reason why there was none.
+    """The result of a trial: the model's `answer`, or in `said` the reason why there is none.
 
-    fault: the subject of the reason; empty when the model was not asked.
+    fault: what the reason is about; empty when the model was not asked.
     package: what to install first.
-    variable: the key to give first, or the key used.
+    variable: the environment variable of the key to supply first, or of the key that was used.
     address: the model's address, if not the provider's own.
     host: the unreachable host, if any.
-    price: cents per million tokens of input and of output; None if unknown.
+    price: cents per million input and output tokens; None if unknown.
     tools: whether the model is offered tools.
     """
 
@@ -55,12 +57,12 @@ class Trial:
 
 
 def try_model(data: Path, model: str, variables: Mapping[str, str]) -> Trial:
-    """Ask one question of the model that a service of this folder would use. `variables` extend the environment, hidden
-    from other processes.
+    """Ask one question of the model that a service of this folder would use. `variables` extend the environment; other
+    processes can't see them.
     """
     asked = json.dumps({"data": str(data), "model": model, "variables": dict(variables)})
-    # -P: a `random.py` in the notebook's folder must not shadow a module. A separate session: on an interrupt of the
-    # kernel, we end the process below, without a traceback.
+    # -P: a `random.py` in the notebook's folder must not shadow a module. The process has its own session: when the
+    # kernel is interrupted, we end the process below, without a traceback.
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "agentsvc_nb.language_models.trial"],
         stdin=subprocess.PIPE,
@@ -107,7 +109,7 @@ def _tried(data: str, model: str) -> Trial:
 
 
 def _key_name(config: ServiceConfig, provider: str, address: str) -> str:
-    """Return the variable of the key that the model uses, or would use."""
+    """Return the environment variable of the key that the model uses or would use."""
     name = key_variable(provider)
     own = bool(config.settings.model_url) or (bool(address) and on_own_server(config.settings.model))
     beside = bool(os.environ.get(name)) and not config.kept_url and not config.settings.model_key
