@@ -1,4 +1,4 @@
-"""`ApiError`, the only way for the service to answer with an error. It names a row of `wire.codes`."""
+"""`ApiError`, the only way for the service to respond with an error. Its code is a row of `wire.codes`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from agentsvc_nb.wire.codes import CODES
 
 
 class ApiError(Exception):
-    """An error answer with the code `code`. `message` defaults to the row's cause.
-
-    `details` become fields of `error` (limits, `reset_at`, the wrong field). `top` become fields next to it
-    (`activeRunId`).
+    """An error response with the code `code`. `message` defaults to the cause in the code's row. `details` become
+    fields of `error` (limits, `reset_at`, the wrong field). `top` become fields next to `error` (`activeRunId`).
 
     >>> raise ApiError("agent_run_rejected", top={"activeRunId": run_id})
     """
@@ -35,6 +33,6 @@ class ApiError(Exception):
         super().__init__(self.message)
 
     def envelope(self) -> dict[str, Any]:
-        """Return the body of the answer (docs/api/errors.md "Envelope")."""
+        """Return the body of the response (docs/api/errors.md "Envelope")."""
         error = {"message": self.message, "type": self.row.type, "code": self.row.code, **self.details}
         return {"error": error, **self.top}

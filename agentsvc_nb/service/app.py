@@ -56,11 +56,13 @@ if TYPE_CHECKING:
     from agentsvc_nb.service.mcp.server.methods import McpServer
 
 DRAIN_SECONDS: Final = 4.0
-"""How long a process that shares its database lets runs end after its stop. Then others take them over."""
+"""How long a stopping process that shares its database waits for its runs to end. Other processes then take over the
+rest.
+"""
 Role = Literal["service", "replica", "worker"]
 """The role of a process in a shared database.
 
-A replica answers requests, a worker executes runs, and a service does both. A process whose database is not shared is a
+A replica serves requests, a worker executes runs, and a service does both. A process with its own database is a
 service.
 """
 THREADS: Final = (os.cpu_count() or 1) + 4
@@ -76,7 +78,9 @@ class Engines:
 
 
 class ServiceState:
-    """The running service, in `app.state.service`: its start, stop and idle time, for the listener."""
+    """The running service, stored in `app.state.service`. The listener uses it to start and stop the service, and to
+    read its idle time.
+    """
 
     lifecycle: RequestLifecycleMiddleware
 
@@ -96,7 +100,7 @@ class ServiceState:
 
     @property
     def refusal(self) -> str | None:
-        """Why the service has to end, as a sentence. None while it may go on."""
+        """Why the service must end, as a sentence. None while it may continue."""
         return None if self._sharing is None else self._sharing.refusal
 
     def idle_seconds(self) -> float:
@@ -105,12 +109,13 @@ class ServiceState:
         return 0.0 if busy else clock.monotonic() - self.lifecycle.last_seen
 
     def stop(self) -> None:
-        """End open streams and held requests, so that the server need not wait for them."""
+        """End open streams and waiting requests, so that the server need not wait for them."""
         self._stopped_at = min(self._stopped_at, clock.monotonic())
         self.services.use_case.signals.stop()
 
     async def start(self) -> None:
-        """Open the database, and recover the runs and jobs of an earlier server, or stray ones.
+        """Open the database, and recover the runs and jobs of an earlier server, or stray runs and jobs in a shared
+        database.
 
         The caller must hold the data folder's lock.
         """
@@ -124,14 +129,16 @@ class ServiceState:
             await self._sharing.start()
         else:
             waiting = await services.runs.recover()
-            await services.jobs.recover()  # after the recovery of runs (a job ends with its run), but before runs wake
+            await services.jobs.recover()  # after the recovery of runs, with which jobs end, but before runs wake
             for run_id in waiting:
                 services.runs.wake(run_id)
             await services.storage.readings.wake()
         self._checking = [asyncio.create_task(check.keep_on(), name=type(check).__name__) for check in self._checks]
 
     async def close(self) -> None:
-        """Interrupt all runs and jobs, leave them for recovery or to other processes, and close the database."""
+        """Interrupt all runs and jobs, so that recovery or other processes can continue them, and close the
+        database.
+        """
         services = self.services
         self.stop()
         for task in self._checking:
@@ -139,7 +146,7 @@ class ServiceState:
         await asyncio.gather(*self._checking, return_exceptions=True)
         if self._sharing is not None:
             await self._sharing.drain(max(0.0, self._stopped_at + DRAIN_SECONDS - clock.monotonic()))
-        await services.storage.readings.close()  # runs that wait for documents go on
+        await services.storage.readings.close()  # now runs that wait for documents continue
         # Set this before runs stop, so that a run that is left for recovery leaves its jobs as well and does not cancel
         # them.
         services.jobs.supervisor.stopping = True
@@ -174,23 +181,23 @@ def create_app(
 
     Args:
         settings: the settings of the service.
-        instance: the id that `/healthz` answers.
+        instance: the id that `/healthz` returns.
         origin: the public address.
-        names: the hosts and origins of the service. Without them, it answers to any host, and `origin` is its only
-            origin.
-        sign_in_token: opens a session on the pages. Without it, nobody can sign in.
-        agent: replaces the agent of the settings' model.
+        names: the hosts and origins of the service. Without them, the service accepts any host, and `origin` is its
+        only origin.
+        sign_in_token: the token that opens a browser session. Without it, nobody can sign in.
+        agent: replaces the agent of the configured model.
         others: replace the agents of the other offered models.
-        engines: replace the engines that the settings name.
+        engines: replace the configured engines.
         role: the role of this process in a shared database.
         embedded: also use the MCP servers that the user added.
-        load_mcp: makes the MCP server at its first request.
+        load_mcp: creates the MCP server at its first request.
 
     Raises:
-        ValueError: a model has no agent.
+        ValueError: no agent exists for a model.
         BlobsUnavailable: as `blobs_of` raises it.
     """
-    build_all()  # now, rather than during the first requests
+    build_all()  # do this now rather than during the first requests
     folder = DataFolder(settings.data, settings.database)
     agent = agent or choose(settings.model, settings)
     engines = engines or Engines(database_of(folder), blobs_of(settings), SystemClock())
@@ -234,7 +241,7 @@ def create_app(
     checks: list[Retention | DatabaseCheck | BlobCheck] = [Retention(storage, folder.hold_blobs)]
     if database_check is not None:
         checks.append(database_check)
-    if isinstance(blobs, LocalBlobs):  # a bucket's server checks its own disks, and reading it costs money
+    if isinstance(blobs, LocalBlobs):  # a bucket's server checks its own disks, and reading the bucket costs money
         checks.append(BlobCheck(blobs))
     services = Services(
         instance=instance,
@@ -281,9 +288,8 @@ def create_app(
 
 
 def _complete(models: Mapping[str, Agent]) -> Complete | None:
-    """Return the function that lets a run's model answer the prompts of its tools, or None if no model can.
-
-    Each prompt goes only to the run's model.
+    """Return the function with which a run's model answers the prompts of the run's tools, or None if no model can.
+    Each prompt goes only to the model of its run.
     """
     answering = {id: agent.complete for id, agent in models.items() if hasattr(agent, "complete")}
 

@@ -1,4 +1,4 @@
-"""Store the settings of a data folder, and configure its next service with them (docs/decisions/03)."""
+"""Store the settings of a data folder, and configure the folder's next service with them (docs/decisions/03)."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ if TYPE_CHECKING:
 
 
 FIELDS: Final = {variable(name): name for name in Settings.model_fields if name != "data"}
-"""The field of `Settings` by its variable, without `data`: the data folder does not store where it is."""
+"""The field of `Settings` for each environment variable, without `data`, because a data folder does not store its own
+path.
+"""
 _OF_MODEL: Final = frozenset(variable(name) for name in Settings.model_fields if name.startswith("model_"))
 
 
 @dataclass(frozen=True)
 class KeptSettings:
-    """The settings that a folder's last service was started with.
+    """The settings with which a folder's last service was started.
 
     settings: values as text, by variable: AGENTSVC_* and the address of the model's provider, such as OPENAI_BASE_URL.
-    secrets: variables whose values are never stored, each with whether the last service had a value.
-    provider: the provider of the model that the model's address, context and other settings belong to.
+    secrets: variables whose values are never stored, and whether the last service had a value for each.
+    provider: the provider to whose model the stored address, context length and other model settings belong.
     """
 
     settings: dict[str, str] = field(default_factory=dict)
@@ -58,8 +60,7 @@ class KeptSettings:
     def read(cls, folder: DataFolder) -> KeptSettings:
         """Return the folder's stored settings, or none for a new folder.
 
-        Raises `SettingsError` if they can't be read, because the service must not start with other settings than
-        before.
+        Raises `SettingsError` if they can't be read, because the service must not start with different settings.
         """
         try:
             text = folder.settings.read_text(encoding="utf-8")
@@ -79,7 +80,7 @@ class KeptSettings:
         return kept
 
     def write(self, folder: DataFolder) -> None:
-        """Store the settings in the folder, for this user only (0600). Raises `OSError`.
+        """Store the settings in the folder, readable by this user only (mode 0600). Raises `OSError`.
 
         The caller must hold the folder's lock.
         """
@@ -89,7 +90,7 @@ class KeptSettings:
     def beside(self, model: str) -> KeptSettings:
         """Return the settings that still apply to `model`.
 
-        For a model of another provider, leave out the stored address, key and other settings of the last model.
+        For a model of another provider, leave out the last model's stored address, key and other settings.
         """
         provider = provider_of(model)
         if not provider or not self.provider or provider == self.provider:
@@ -101,7 +102,7 @@ class KeptSettings:
     def changed(self, named: Mapping[str, str], settings: Settings) -> KeptSettings:
         """Return the settings to store for a service that is started with the variables `named`.
 
-        `settings` are the resulting settings. A variable with an empty value is removed.
+        `settings` are the resulting settings. Remove variables with an empty value.
         """
         texts, secrets = dict(self.settings), dict.fromkeys(self.secrets, False)
         for name, text in named.items():
@@ -115,11 +116,15 @@ class KeptSettings:
         return KeptSettings(texts, secrets, provider_of(settings.model) or self.provider)
 
     def shown(self, name: str) -> str:
-        """Return the value of a variable for display: `set` for a secret, `unset` without a value."""
+        """Return the value of a variable for display: `set` for a secret, and `unset` for a variable without a
+        value.
+        """
         return "set" if self.secrets.get(name) else self.settings.get(name, "unset")
 
     def missing(self) -> list[str]:
-        """Return the variables of secrets that an earlier service of the folder had, but not the last one."""
+        """Return the variables of secrets that an earlier service of the folder had, but that the last service did not
+        have.
+        """
         return sorted(name for name, had in self.secrets.items() if not had)
 
 
@@ -137,9 +142,8 @@ def _text(value: Any) -> str:
 
 
 def _of_earlier_version(folder: DataFolder) -> KeptSettings:
-    """Return the settings of earlier versions: a file with the model and its address on two lines.
-
-    Return none without the file or its second line.
+    """Return the settings that earlier versions stored: a file with the model and the model's address on two lines.
+    Return no settings if the file or its second line is missing.
     """
     name, line_end, address = "", "", ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -162,12 +166,12 @@ SECRET: Final = variable("secret")
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """The settings with which a folder's next service starts, and where they come from.
+    """The settings with which a folder's next service starts, and their origin.
 
-    kept: the settings that the folder keeps now.
-    named: the variables named for this start, with their texts, from the environment and the `model` argument.
-    keep: the settings that the folder will keep once that service runs.
-    kept_url: the model's address, if it comes from the kept settings only.
+    kept: the settings that the folder stores now.
+    named: the variables given for this start, with their texts, from the environment and the `model` argument.
+    keep: the settings that the folder will store once the next service runs.
+    kept_url: the model's address, if only the stored settings name it.
     """
 
     settings: Settings
@@ -184,8 +188,8 @@ class ServiceConfig:
     def agent(self) -> Agent:
         """Return the agent of the service.
 
-        If a stored model can't answer, all its runs fail with the reason, and the rest of the service works. Raises
-        `ValueError` for a named model that can't answer.
+        If a stored model can't answer, all its runs fail with the reason, but the rest of the service works. Raises
+        `ValueError` if this start names a model that can't answer.
         """
         from agentsvc_nb import agents
 
@@ -195,7 +199,7 @@ class ServiceConfig:
         return agents.Unconfigured(fault) if fault else agents.choose(self.settings.model, self.settings, self.kept_url)
 
     def others(self) -> dict[str, Agent]:
-        """Return the agents of the other offered models by id. If a model can't answer, its runs fail."""
+        """Return the agents of the other offered models by model id. If a model can't answer, its runs fail."""
         from agentsvc_nb import agents
 
         return {model_id(model): agents.offer(model, self.settings) for model in self.settings.models[1:]}
@@ -203,7 +207,7 @@ class ServiceConfig:
     def fault(self) -> str | None:
         """Return why the model can't answer and what to do, or None if no reason is known.
 
-        This does not call the model, but imports the library of a hosted one.
+        This does not call the model, but imports the library of a hosted model.
         """
         if self.settings.model in WITHOUT_LANGUAGE_MODEL:  # saves 80 ms of imports
             return None
@@ -219,8 +223,8 @@ class ServiceConfig:
     def address_fault(self) -> str | None:
         """Return why the model's address can't be used, or None.
 
-        Either only a part of the address is stored, or a key of this environment would go to a stored address that the
-        environment does not name.
+        Either only a part of the address is stored, or a key in this environment would be sent to a stored address that
+        the environment does not name.
         """
         provider = provider_of(self.settings.model)
         its_own = MODEL_URL if self.settings.model_url else address_variable(provider)
@@ -239,7 +243,7 @@ class ServiceConfig:
         return None
 
     def described(self) -> list[str]:
-        """Return the stored settings, one line per variable, with the current value if it differs."""
+        """Return the stored settings, one line per variable, with the value for the next start if it differs."""
         names = sorted({*self.kept.settings, *self.kept.secrets, *self.keep.settings, *self.keep.secrets})
         return [self._described(name) for name in names]
 
@@ -250,7 +254,7 @@ class ServiceConfig:
         return f"{name}: {there}" + (f" ({'; '.join(beside)})" if beside else "")
 
     def notice(self, ready: Ready) -> str | None:
-        """Return a line with the named settings that differ from the running service's, or None.
+        """Return a line with the named settings that differ from those of the running service, or None.
 
         The line includes the command that restarts the service.
         """
@@ -271,7 +275,7 @@ class ServiceConfig:
         return f"The running service has other settings than yours ({told}). Restart it with yours{where}: {command}"
 
     def _differing(self, running: KeptSettings, ready: Ready) -> list[str]:
-        """Return the named variables whose values differ from the running service's."""
+        """Return the named variables whose values differ from those of the running service."""
         theirs = Settings.from_env(running.settings, data=self.settings.data)
         found = [name for name in self.named if self._differs(name, running, theirs)]
         here, there = _held(self.keep), _held(running)
@@ -296,7 +300,7 @@ def load_config(data: str | Path | None = None, model: str | None = None, *, emb
     """Return the configuration of the folder's next service.
 
     The environment and `model` override the stored settings. An empty variable means the default. An `embedded` service
-    has its database and its contents in the folder. Raises `SettingsError`.
+    stores its database and all contents of files in the folder. Raises `SettingsError`.
     """
     folder = DataFolder(data_folder(os.environ, data))
     environment = for_embedded(os.environ) if embedded else os.environ
@@ -317,14 +321,15 @@ def for_embedded(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def folder_of(data: str | Path | None = None) -> DataFolder:
-    """Return the data folder with its database: of AGENTSVC_DATABASE, else the stored one, else the folder's own.
+    """Return the data folder with its database: that of AGENTSVC_DATABASE, else the stored database, else the folder's
+    own.
 
     Raises `SettingsError`.
     """
     path = data_folder(os.environ, data)
     address = os.environ.get(DATABASE)
     if address is None:
-        with contextlib.suppress(SettingsError):  # the command that needs the other settings reports their errors
+        with contextlib.suppress(SettingsError):  # commands that need the other settings report their errors
             address = KeptSettings.read(DataFolder(path)).settings.get(DATABASE)
     if not address:
         return DataFolder(path)
@@ -340,9 +345,8 @@ def _kept_url(settings: Settings, kept: KeptSettings, env: Mapping[str, str]) ->
 
 
 def _counting(settings: Settings, kept_url: str | None) -> Iterator[str]:
-    """Yield the variables that a service with these settings reads.
-
-    Other programs also use the provider's own variables, so those count only if the model is called with them.
+    """Yield the variables that apply to a service with these settings. Other programs also use the provider's own
+    variables, so yield those only if the model is called with them.
     """
     yield from FIELDS
     if provider := provider_of(settings.model):

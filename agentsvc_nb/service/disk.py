@@ -1,4 +1,4 @@
-"""Files on disk: the meaning of a failed write, and atomic writes."""
+"""Files on disk: describe failed writes, and write atomically."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def disk_fault(error: BaseException) -> str | None:
     code = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
     return {
         sqlite3.SQLITE_FULL: _FULL,
-        sqlite3.SQLITE_IOERR: "the disk is full or failed",  # a quota, for example: SQLite does not distinguish them
+        sqlite3.SQLITE_IOERR: "the disk is full or failed",  # a quota, for example: SQLite does not say
         sqlite3.SQLITE_READONLY: _READ_ONLY,
         sqlite3.SQLITE_CANTOPEN: "the database's files can't be opened: they are missing, the service lacks "
         "permission, or too many files are open",
     }.get(code & 0xFF)
 
 
-_DISK_FULL: Final = "53100"  # PostgreSQL's code, whose library may not be installed
+_DISK_FULL: Final = "53100"  # PostgreSQL's error code, because its library may not be installed
 _FULL: Final = "the disk is full"
 _READ_ONLY: Final = "the disk or a file of the data folder is read-only"
 _ERRNO_FAULTS: Final = {
@@ -41,7 +41,9 @@ _ERRNO_FAULTS: Final = {
 
 
 def inode(path: Path) -> tuple[int, int] | None:
-    """Return device and number of a file, or None if it is missing. Raises `OSError` if that is unknown now."""
+    """Return a file's device and inode number, or None if the file is missing. Raises `OSError` if they can't be read
+    now.
+    """
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -50,7 +52,7 @@ def inode(path: Path) -> tuple[int, int] | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace the file at `path` atomically with one that only this user can read (0600). Raises `OSError`."""
+    """Atomically replace the file at `path` with one that only this user can read (mode 0600). Raises `OSError`."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,4 +1,6 @@
-"""The data folder: the paths of its files, their permissions, and its lock (docs/api/embedded.md "The data folder")."""
+"""The data folder: its files' paths, their permissions, and the folder's lock (docs/api/embedded.md "The data
+folder").
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class FolderHeld(Exception):
 
 
 class NoService(Exception):
-    """No service ever ran in the folder."""
+    """No service has ever run in the folder."""
 
 
 class FolderFault(OSError):
@@ -55,7 +57,7 @@ _OTHER_FOLDER: Final = "choose another folder with --data"
 
 @dataclass(frozen=True)
 class Ready:
-    """The ready file `ready.json`, which a server writes once it answers requests (docs/api/embedded.md)."""
+    """The ready file `ready.json`, which a server writes once it accepts requests (docs/api/embedded.md)."""
 
     instance: str
     base_url: str
@@ -92,11 +94,11 @@ class _Entry:
 
 @dataclass(frozen=True)
 class DataFolder:
-    """The folder of one service. Only the server that holds its lock writes `ready`, `port` and `settings`."""
+    """The folder of one service. Only the server that holds the folder's lock writes `ready`, `port` and `settings`."""
 
     path: Path
     address: str | None = field(default=None, repr=False)
-    """The PostgreSQL database that replaces the folder's own. It may contain a password."""
+    """The address of the PostgreSQL database that replaces the folder's own database. It may contain a password."""
     secret: str | None = field(default=None, repr=False)
     """The secret with which that database's keys are hashed."""
 
@@ -110,15 +112,15 @@ class DataFolder:
     blobs = _Entry("blobs")
     """The folder of blobs: contents of files, by their hash."""
     cache = _Entry("cache")
-    """The folder of local copies of remote blobs. A server empties it at the start."""
+    """The folder of local copies of remote blobs. A server empties it when it starts."""
     tables = _Entry("tables")
-    """The folder of tables that were read. A server empties it at the start."""
+    """The folder of cached tables that were read from files. A server empties it when it starts."""
     model = _Entry("model")
-    """The file with the model and its address on two lines, which earlier versions wrote."""
+    """The file in which earlier versions stored the model and its address, on two lines."""
     models = _Entry("models")
-    """The folder of downloaded model files, which can be downloaded again."""
+    """The folder of downloaded model files. It is not precious: they can be downloaded again."""
     port = _Entry("port")
-    """The port last used, so that the service keeps its address over a restart."""
+    """The file with the last port, so that the service keeps its address after a restart."""
     settings = _Entry("settings.json")
     """The last service's settings, without secrets (`config.KeptSettings`)."""
     model_keys = _Entry("model-keys.json")
@@ -131,16 +133,16 @@ class DataFolder:
     old_log = _Entry("serve.log.1")
 
     def put_log_aside(self) -> None:
-        """Copy the log to `serve.log.1`, in place of the earlier one, and empty it. Raises `OSError`."""
+        """Copy the log to `serve.log.1`, which replaces the previous copy, and empty the log. Raises `OSError`."""
         try:
             shutil.copyfile(self.log, self.old_log)
-        finally:  # even on a full disk, otherwise each further line would try it again
-            os.truncate(self.log, 0)  # don't rename it: it is open, and Windows renames no open file
+        finally:  # empty the log even if the disk is full; otherwise each further line would try again
+            os.truncate(self.log, 0)  # don't rename the log: it is open, and Windows can't rename open files
 
     def make(self, *, restoring: bool = False) -> None:
         """Create the folder if necessary, accessible to this user only (0700).
 
-        With `restoring`, it may have lost its database. Raises `FolderFault` and other `OSError`.
+        With `restoring`, the folder may have lost its database. Raises `FolderFault` and other `OSError`.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self.check_ours()
@@ -149,7 +151,9 @@ class DataFolder:
         self.path.chmod(0o700)
 
     def check_ours(self) -> None:
-        """Raise `ForeignFolder` for another program's database, or a new folder with unknown files."""
+        """Raise `ForeignFolder` if the folder contains another program's database, or has no database but unknown
+        files.
+        """
         if self.has_database():
             if _is_foreign(self.database):
                 raise ForeignFolder(f"{self.database} belongs to another program", _OTHER_FOLDER)
@@ -171,7 +175,7 @@ class DataFolder:
             raise ForeignFolder(f"{self.path} contains {stranger!r}, which does not belong to agentsvc", _OTHER_FOLDER)
 
     def existing(self) -> DataFolder:
-        """Return this folder if it had a service. Raises `NoService` otherwise."""
+        """Return this folder if a service has run in it. Raises `NoService` otherwise."""
         if not self.address and not self.database.is_file() and not self._had_address():
             raise NoService(f"No service has run in {self.path} (it has no database): check --data and AGENTSVC_DATA.")
         return self
@@ -183,8 +187,8 @@ class DataFolder:
     def check_database(self) -> None:
         """Raise `FolderFault` if the folder has a key or blobs, but no database or an empty one.
 
-        A new database would hide the loss, and accept the key of the old one. Also raise it if the file is not a
-        database, or if there is one in addition to that in PostgreSQL.
+        A new database would hide the loss of the old one. Also raise the error if the file is not a database, or if the
+        folder has a database in addition to that in PostgreSQL.
         """
         if self.address:
             if self.has_database():
@@ -206,7 +210,7 @@ class DataFolder:
         return any(len(found.name) == 2 for found in self.blobs.glob("*"))
 
     def _had_address(self) -> bool:
-        """Return whether the folder's last service had its database elsewhere."""
+        """Return whether the folder's last service stored its database elsewhere."""
         return self.settings.exists() and b"AGENTSVC_DATABASE" in self.settings.read_bytes()
 
     def own_key(self) -> str:
@@ -229,7 +233,7 @@ class DataFolder:
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
         """Hold the folder's lock. Raises `FolderHeld` when another process holds it."""
-        from filelock import FileLock, Timeout  # takes 60 ms: callers that only read the folder don't need it
+        from filelock import FileLock, Timeout  # takes 60 ms, which callers that only read don't need
 
         try:
             lock = FileLock(self.lock).acquire(blocking=False)
@@ -245,7 +249,7 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold_blobs(self, seconds: float = 0.0) -> Iterator[bool]:
-        """Hold the lock of the blobs, so that only one backup or garbage collection runs at a time.
+        """Hold the lock of the blobs, so that only one backup or one garbage collection runs at a time.
 
         Yield False if another process does not release it within `seconds`.
         """
@@ -269,18 +273,18 @@ class HeldFiles:
         self._wal: tuple[int, int] | None = None
 
     def note_wal(self) -> None:
-        """Remember the write-ahead log. Call this once the database is open, which creates the log."""
+        """Remember the write-ahead log. Call this once the database is open, because opening it creates the log."""
         self._wal = inode(self._folder.wal)
 
     def are_lost(self) -> bool:
         """Return whether the lock or the database was removed or replaced."""
         try:
             return self._found() != self._held
-        except OSError:  # such as a network file system that does not answer: the next check decides
+        except OSError:  # such as a network file system that does not respond: the next check decides
             return False
 
     def put_wal_aside(self) -> None:
-        """Rename the write-ahead log of a replaced database, because SQLite would write it into the new one."""
+        """Rename the write-ahead log of a replaced database, because SQLite would apply the log to the new database."""
         folder = self._folder
         replaced = inode(folder.database) not in (None, self._held[1])
         if replaced and self._wal is not None and inode(folder.wal) == self._wal:
@@ -289,14 +293,13 @@ class HeldFiles:
                     path.replace(path.with_name(f"{path.name}.old"))
 
     def _found(self) -> tuple[tuple[int, int] | None, ...]:
-        """Return device and number of each file, or None for a missing one."""
+        """Return the device and inode number of each file, or None for a missing file."""
         return tuple(inode(path) for path in (self._folder.lock, self._folder.database))
 
 
 def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
-    """Return the name of an entry that no service makes.
-
-    This includes links, through which the service would write elsewhere.
+    """Return the name of an entry that no service creates. This includes links, because the service would write through
+    them into other folders.
     """
     with os.scandir(path) as entries:
         for entry in entries:
@@ -306,10 +309,10 @@ def _stranger(path: Path, ours: re.Pattern[str]) -> str | None:
 
 
 def _is_foreign(database: Path) -> bool:
-    """Return whether the database has only tables of others. Return False if it can't be read."""
+    """Return whether the database has only tables of other programs. Return False if it can't be read."""
     import sqlite3
 
-    # Immutable mode creates no -wal and no -shm. If there is a -wal, its contents count as well.
+    # Immutable mode creates no -wal and no -shm. If there is a -wal file, its contents must be read as well.
     how = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
     try:
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?{how}", uri=True)) as connection:

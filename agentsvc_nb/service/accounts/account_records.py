@@ -1,4 +1,4 @@
-"""Rows of accounts, request counters, API keys, browser sessions, and of the table `meta`.
+"""Read and write rows of accounts, request counters, API keys, browser sessions, and the table `meta`.
 
 The database stores only hashes of the secrets of keys and sessions.
 """
@@ -22,7 +22,7 @@ State = Literal["active", "throttled", "suspended"]
 class AccountRecord:
     """An account.
 
-    `state` holds until `state_until` (ms), or until the operator changes it. `review_since` (ms) is set while the
+    `state` is valid until `state_until` (ms), or until the operator changes it. `review_since` (ms) is set while the
     wallet waits for reconciliation.
     """
 
@@ -33,13 +33,13 @@ class AccountRecord:
     review_since: int | None = None
 
     def state_at(self, now: int) -> State:
-        """Return `state`, or `active` once it has expired."""
+        """Return `state`, or `active` once the state has expired."""
         over = self.state_until is not None and self.state_until <= now
         return "active" if over else self.state
 
 
 def get(tx: Tx, account: str) -> AccountRecord:
-    """Return the account. An account without a row has the defaults."""
+    """Return the account. If it has no row, return the defaults."""
     row = tx.one(_sql["get"], id=account)
     return AccountRecord(account) if row is None else record(AccountRecord, row, plan=bool(row["plan"]))
 
@@ -54,13 +54,13 @@ def set_state(tx: Tx, account: str, state: State, until: int | None = None) -> N
 
 
 def set_plan(tx: Tx, account: str, plan: bool) -> None:
-    """Set whether the account has the plan. Without it, every request fails with `plan_access_required`."""
+    """Set whether the account has the plan. Without the plan, every request fails with `plan_access_required`."""
     _ensure(tx, account)
     tx.run(_sql["set_plan"], id=account, plan=int(plan))
 
 
 def set_review(tx: Tx, account: str, since: int | None) -> None:
-    """Set since when the wallet waits for reconciliation (ms). None ends it.
+    """Set the time (ms) since which the wallet waits for reconciliation. None ends the review.
 
     The operator reconciles a wallet by settling the cost of a model call without token counts.
     """
@@ -85,7 +85,7 @@ _sessions = load("accounts/sessions")
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """A browser session's row, by the hash of its secret. Times are in ms."""
+    """The row of a browser session, identified by the hash of its secret. Times are in ms."""
 
     digest: str
     account: str

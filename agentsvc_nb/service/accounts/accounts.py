@@ -38,10 +38,8 @@ def create_key(
     member: bool = False,
     shared_secret: str | None = None,
 ) -> tuple[KeyRecord, str]:
-    """Create a key. Return its record and its secret.
-
-    The database stores only a hash of the secret, made with `shared_secret` or else the database's own secret. Raises
-    `ApiError("invalid_scope")`.
+    """Create a key. Return its record and its secret. The database stores only a hash of the key's secret, keyed with
+    `shared_secret` or else with the database's own secret. Raises `ApiError("invalid_scope")`.
     """
     check_scopes(scopes)
     secret = new_key(member)
@@ -74,14 +72,18 @@ def known_own_secret(tx: Tx) -> str | None:
 
 
 def check_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Return whether the database's keys are hashed with this secret. The first secret checked is accepted."""
+    """Return whether the database's keys are hashed with this secret. Accept and store the first secret that is
+    checked.
+    """
     fingerprint = _digest(shared_secret, "agentsvc")
     account_records.set_meta(tx, "secret", fingerprint)
     return account_records.meta(tx, "secret") == fingerprint
 
 
 def knows_shared_secret(tx: Tx, shared_secret: str) -> bool:
-    """Return whether this secret fits the hashes of the database's keys, if it has any. Store nothing."""
+    """Return whether the database's keys are hashed with this secret. Return True also if the database has stored no
+    secret yet. Store nothing.
+    """
     return account_records.meta(tx, "secret") in (None, _digest(shared_secret, "agentsvc"))
 
 
@@ -98,7 +100,7 @@ def check_terms(accepted: object, version: object) -> None:
 
 
 async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
-    """Create a key for a signed-in user. Only this answer contains its secret. Call `check_terms` first."""
+    """Create a key for a signed-in user. Only this response contains the key's secret. Call `check_terms` first."""
     name, budget, scopes = given.name, given.monthly_budget_cents, tuple(dict.fromkeys(given.scopes or ()))
     record, secret = await context.write(
         lambda tx: create_key(
@@ -114,17 +116,17 @@ async def issue_key(context: UseCaseContext, given: NewKey) -> CreatedKey:
 
 
 async def list_keys(context: UseCaseContext, account: str) -> list[KeyRecord]:
-    """Return the account's keys, including deleted ones, because bills name them."""
+    """Return the account's keys, including deleted keys, because charges refer to them."""
     return await context.read(lambda tx: account_records.all_keys(tx, account))
 
 
 async def list_usage(context: UseCaseContext, account: str) -> list[usage_records.UsageRecord]:
-    """Return the lines of the account's bill, by month and key."""
+    """Return the account's charges, by month and key."""
     return await context.read(lambda tx: usage_records.by_key_and_month(tx, account))
 
 
 async def usage_of_today(context: UseCaseContext, account: str) -> DayUsage:
-    """Return the account's bill of today, the holds of its active work, and its daily budget."""
+    """Return the account's charges of today, the holds of its active work, and its daily budget."""
     now, limit = context.now, context.settings.day_cents
 
     def use(tx: Tx) -> tuple[int, int]:
@@ -193,7 +195,7 @@ async def get_key(context: UseCaseContext, account: str, id: str) -> KeyRecord:
 
 
 async def delete_key(context: UseCaseContext, account: str, id: str) -> None:
-    """Revoke the key permanently. Its row remains, because bills name it. Raises `key_not_found`."""
+    """Revoke the key permanently. Its row remains, because charges refer to the key. Raises `key_not_found`."""
     now = context.now
     await context.write(lambda tx: account_records.revoke_key(tx, _key_of(tx, account, id).id, now))
 
@@ -214,7 +216,7 @@ def _digest(pepper: str, secret: str) -> str:
 class AccountBalance:
     """An account with its money in micro-cents.
 
-    `wallet` is the total that the wallet was ever billed. `plan_pool` is what the plan's pool was billed this month.
+    `wallet` is the total ever charged to the wallet. `plan_pool` is the amount charged to the plan's pool this month.
     `held` is the sum of the holds.
     """
 
@@ -242,7 +244,7 @@ async def open_session(context: UseCaseContext) -> str:
     secret, now = secrets.token_urlsafe(32), context.now
 
     def use(tx: Tx) -> None:
-        # Only a sign-in adds sessions, so the table of old ones can't grow.
+        # Only a sign-in adds sessions, so expired sessions can't accumulate.
         account_records.remove_expired_sessions(tx, now)
         account_records.insert_session(tx, digest(secret), ACCOUNT, now, now + _TTL_MS)
 
@@ -261,13 +263,13 @@ async def close_session(context: UseCaseContext, session: SessionRecord) -> None
 
 
 async def open_sessions(context: UseCaseContext, digests: Iterable[str]) -> set[str]:
-    """Return those of `digests` whose sessions are still open."""
+    """Return the digests in `digests` whose sessions are still open."""
     now = context.now
     return await context.read(lambda tx: {digest for digest in digests if account_records.session_of(tx, digest, now)})
 
 
 def digest(secret: str) -> str:
-    """Return the hash of a session's secret. It needs no salt, because nobody can guess 256 random bits."""
+    """Return the hash of a session's secret. The hash needs no salt, because nobody can guess 256 random bits."""
     return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Use cases of feedback: an account sends and reads it, the team answers it (docs/api/feedback.md)."""
+"""Use cases of feedback: an account sends and reads reports, and the team replies to them (docs/api/feedback.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ HOUR_MS: Final = 3_600_000
 async def send(context: UseCaseContext, account: str, given: NewFeedback) -> FeedbackRecord:
     """Store a report.
 
-    Raises `feedback_rate_limited` after 60 in an hour, with the time when the service accepts the next.
+    Raises `feedback_rate_limited` after 60 reports in an hour, with the time from which the service accepts the next
+    report.
     """
     now = context.now
 
@@ -41,7 +42,9 @@ async def send(context: UseCaseContext, account: str, given: NewFeedback) -> Fee
 
 
 async def page(context: UseCaseContext, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """Return at most `limit` reports of the account, newest first. With `status`, only those that have it."""
+    """Return at most `limit` reports of the account, newest first. With `status`, return only reports with that
+    status.
+    """
     return await context.read(lambda tx: feedback_records.page(tx, account, status, limit))
 
 

@@ -43,7 +43,7 @@ def get(tx: Tx, report: str) -> FeedbackRecord | None:
 
 
 def page(tx: Tx, account: str, status: str | None, limit: int) -> list[FeedbackRecord]:
-    """Return the account's reports, newest first. With `status`, only those that have it."""
+    """Return the account's reports, newest first. With `status`, return only reports with that status."""
     rows = tx.all(_sql["page"], account=account, status=status, limit=limit)
     return [record(FeedbackRecord, row) for row in rows]
 

@@ -1,7 +1,7 @@
-"""Idempotency keys and the work that each has started (docs/api/runs.md "Idempotency keys").
+"""Idempotency keys and the run or job that each key has started (docs/api/runs.md "Idempotency keys").
 
-The transaction that starts the work writes the row. So of two concurrent starts with one key, only one starts work, and
-the other finds the row.
+The transaction that starts the work also writes the key's row. So if two concurrent requests use the same key, one
+starts the work and the other finds the row.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _sql = load("accounts/idempotency")
 class IdempotencyScope:
     """The scope within which a key is unique.
 
-    `kind` is `run` or a tool's family. `address` is the chat that a start names (docs/api/runs.md). Without a `key`,
-    nothing is recalled or remembered.
+    `kind` is `run` or a tool's family. `address` is the chat that the start request names (docs/api/runs.md). Without a
+    `key`, nothing is stored or looked up.
     """
 
     account: str
@@ -36,7 +36,7 @@ def remember(tx: Tx, scope: IdempotencyScope, target: str) -> None:
 
 
 def recall(tx: Tx, scope: IdempotencyScope) -> str | None:
-    """Return the id of the work that the key started, or None for a new key."""
+    """Return the id of the run or job that the key started, or None for a new key."""
     row = None if scope.key is None else tx.one(_sql["recall"], **asdict(scope))
     return None if row is None else row["target"]
 

@@ -1,4 +1,4 @@
-"""Checks of wallet, budget and plan pool before work that costs money, request rates, and billing."""
+"""Check the wallet, budget and plan pool before work that costs money; limit request rates; record charges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from agentsvc_nb.wire.limits import CENTS_MAX, HOSTED_RUN_CENTS
 from agentsvc_nb.wire.runs import CENT
 
 PER_USE: Final = {"picture": CENT, "web_search": CENT}
-"""The price of one use in micro-cents, by kind. The wallet or the plan pays it; no key's budget counts it."""
+"""The price of one use in micro-cents, by kind. The wallet or the plan pays it; it does not count against a key's
+budget.
+"""
 
 _HIGHER: Final = (
     "Resume the run to continue. It may then cost the same amount again, or the `max_cents` that you "
@@ -32,7 +34,7 @@ _CENTS_PER_MILLION = {"offline": (100, 100), "scripted": (100, 100)}
 def cost_microcents(model: str, input_tokens: int, output_tokens: int) -> int:
     """Return the price of tokens of an agent without a language model, in micro-cents.
 
-    Return 0 for other models, whose agents report their price. The table's cents per million tokens are micro-cents per
+    Return 0 for other models, whose agents report their price. One cent per million tokens equals one micro-cent per
     token.
 
     >>> cost_microcents("offline", 1_000, 500)
@@ -73,9 +75,9 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 def check_account(account: AccountRecord, now: int, *, held: bool = False) -> None:
-    """Raise `user_suspended` or `user_throttled`, with the time when that state ends, if it has one.
+    """Raise `user_suspended` or `user_throttled`, with the time when that state ends, if it is limited in time.
 
-    With `held`, the request is already open. Throttling refuses only new requests.
+    With `held`, the request is already open, so throttling does not apply: it refuses only new requests.
     """
     state = account.state_at(now)
     if state == "suspended" or (state == "throttled" and not held):
@@ -86,7 +88,9 @@ def check_account(account: AccountRecord, now: int, *, held: bool = False) -> No
 
 
 async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> None:
-    """Count a request of this key against the limits that are set. Raise the error of the first exceeded limit."""
+    """Count a request of this key against the configured limits. Raise the error of the first limit that is
+    exceeded.
+    """
     settings = context.settings
     if (settings.rate_per_minute, settings.rate_per_minute_user, settings.rate_per_day) == (None, None, None):
         return
@@ -113,13 +117,15 @@ async def count_request(context: UseCaseContext, key: KeyRecord, now: int) -> No
 
 
 def retry_after(reset: int, now: int) -> dict[str, str]:
-    """Return the `Retry-After` header until `reset` (ms), rounded up, so that a client that waits succeeds."""
+    """Return the `Retry-After` header for the time until `reset` (ms). It is rounded up, so that a client that waits
+    this long succeeds.
+    """
     return {"Retry-After": str(max(1, -(-(reset - now) // 1000)))}
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The account, key and pool that pay for a start, and the hold on the pool. A `usage.Payer`."""
+    """The account, key and pool that pay for a start, and the amount to hold in the pool. A `usage_records.Payer`."""
 
     account: str
     key_id: str
@@ -128,9 +134,8 @@ class Bill:
 
 
 def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcents: int = 0) -> Bill:
-    """Check that the key may start work now. Return the bill for the work.
-
-    `charges_microcents` is the most that its per-use charges can cost.
+    """Check that the key may start work now. Return the bill for the work. `charges_microcents` is the most that the
+    work's per-use charges can cost.
 
     Raises `day_budget_exhausted`, `api_wallet_exhausted`, `api_wallet_reconciliation_required`,
     `api_key_budget_exhausted` and, for member tokens, which have no budget, `monthly_usage_limit_reached`.
@@ -149,9 +154,8 @@ def check(tx: Tx, key: KeyRecord, settings: Settings, now: int, charges_microcen
 
 
 def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: int = 0, charges: int = 0) -> None:
-    """Check that active work may hold more micro-cents for tokens and for per-use charges.
-
-    Its current hold must not exceed its cost so far. Raises `WorkFailure("limit_reached")`.
+    """Check that active work may hold more micro-cents for tokens and for per-use charges. The caller must first reduce
+    the work's hold to its cost so far. Raises `WorkFailure("limit_reached")`.
     """
     if not tokens + charges:
         return
@@ -164,7 +168,7 @@ def check_more(tx: Tx, payer: Payer, settings: Settings, now: int, *, tokens: in
 
 
 def check_raise(tx: Tx, payer: Payer, settings: Settings, now: int) -> None:
-    """Check that the payer of an active run can pay for more. Raises what `check` raises for a limit of money."""
+    """Check that the payer of an active run can pay more. Raises the errors of `check` for limits of money."""
     bill = Bill(payer.account, payer.key_id, payer.pool, settings.run_hold_cents * CENT)
     _check_bill(tx, bill, settings, now, tokens=True)
 
@@ -177,13 +181,13 @@ def _check_bill(tx: Tx, bill: Bill, settings: Settings, now: int, *, tokens: boo
         return
     _check_wallet(tx, bill, settings.wallet_cents)
     key = account_records.get_key(tx, bill.account, bill.key_id)
-    # A key's budget counts only tokens (docs/api/accounts.md "Budgets").
+    # Only tokens count against a key's budget (docs/api/accounts.md "Budgets").
     if key is not None and tokens:
         _check_budget(tx, bill, key, now)
 
 
 def is_near(limit: int, spent: int) -> bool:
-    """Return True from 80 % of a limit on.
+    """Return True if at least 80 % of the limit is used.
 
     >>> is_near(100, 79), is_near(100, 80)
     (False, True)
@@ -197,7 +201,7 @@ def suggested_cents(limit: int) -> int:
 
 
 def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> None:
-    """Check that a run or its job can pay the next call. No call may exceed the limit.
+    """Check that a run or its job can pay for the next call within the limit.
 
     Args:
         max_microcents: the limit; None for no limit.
@@ -215,7 +219,7 @@ def check_run(max_microcents: int | None, spent: int, next_call: int = 0) -> Non
 
 
 def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
-    """Bill calls of a language model. A call without token counts puts the wallet under review."""
+    """Record the charge for calls of a language model. A call without token counts puts the wallet under review."""
     if tokens := spent.input_tokens + spent.output_tokens:
         _bill(tx, payer, "tokens", tokens, spent.cost_microcents, now)
     if spent.uncounted and payer.pool == "wallet":
@@ -224,7 +228,7 @@ def bill_tokens(tx: Tx, payer: Payer, spent: Spent, now: int) -> None:
 
 
 def bill_charges(tx: Tx, payer: Payer, charges: Mapping[str, int], now: int) -> None:
-    """Bill per-use charges. `charges` has the quantity of each kind in `PER_USE`."""
+    """Record per-use charges. `charges` has the quantity of each kind in `PER_USE`."""
     for kind, quantity in charges.items():
         if quantity:
             _bill(tx, payer, kind, quantity, quantity * PER_USE[kind], now)
@@ -236,20 +240,20 @@ def _bill(tx: Tx, payer: Payer, kind: str, quantity: int, microcents: int, now: 
 
 
 def _check_wallet(tx: Tx, bill: Bill, credit_cents: int | None) -> None:
-    """Raise if the wallet can't pay the bill's hold. None is unlimited credit."""
+    """Raise if the wallet can't pay the bill's hold. A limit of None means unlimited credit."""
     if credit_cents is None:
         return
     spent = usage_records.of_pool(tx, bill.account, "wallet") + usage_records.held(tx, bill.account, "wallet")
     room = credit_cents * CENT - spent
-    # The wallet must have room for the whole hold. A budget or a plan only needs a rest, so that the call that exceeds
-    # the limit may finish.
+    # The wallet must have room for the whole hold. A budget or a plan only needs some money left, so that the call that
+    # exceeds the limit may finish.
     if room < bill.hold_microcents or room <= 0:
         raise ApiError("api_wallet_exhausted")
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """An account's daily budget, its bill of today, and the holds of its active work, in micro-cents."""
+    """An account's daily budget, its charges of today, and the holds of its active work, in micro-cents."""
 
     limit: int
     billed: int
@@ -261,7 +265,7 @@ class Day:
         return max(self.limit - self.billed - self.held, 0)
 
     def is_near(self, spent: int) -> bool:
-        """Return True if 80 % of the limit are used. `spent` is added, because no hold covers it."""
+        """Return True if at least 80 % of the limit is used. Also count `spent`, because no hold covers it."""
         return is_near(self.limit, self.billed + self.held + spent)
 
 
@@ -294,7 +298,9 @@ def _check_day(tx: Tx, bill: Bill, settings: Settings, now: int) -> None:
 
 
 def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
-    """Raise if this month's bills and the holds for the key's tokens use up its budget. None means no budget."""
+    """Raise if this month's charges and the holds for the key's tokens use up the key's budget. None means no
+    budget.
+    """
     budget_cents = key.budget_cents
     if budget_cents is None:
         return
@@ -312,7 +318,9 @@ def _check_budget(tx: Tx, bill: Bill, key: KeyRecord, now: int) -> None:
 
 
 def _check_plan_pool(tx: Tx, bill: Bill, pool_cents: int | None, now: int) -> None:
-    """Raise if this month's plan bills and the holds use up the plan pool. None is an unlimited pool."""
+    """Raise if this month's charges to the plan and the holds use up the plan pool. A limit of None means an unlimited
+    pool.
+    """
     if pool_cents is None:
         return
     spent = usage_records.of_pool(tx, bill.account, "plan", utc_month(now))

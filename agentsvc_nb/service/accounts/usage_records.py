@@ -1,4 +1,4 @@
-"""Rows of bills and holds, in micro-cents (docs/api/accounts.md "Money")."""
+"""Rows of charges and holds, in micro-cents (docs/api/accounts.md "Money")."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Pool = Literal["wallet", "plan"]
 TOKENS_MAX: Final = 10**12
 """The maximum number of tokens that the service counts for a run or job.
 
-A model may report any number, and the sum must fit the database's integers. `MICROCENTS_MAX` limits the cost for the
-same reason.
+A model may report any number, but the sum must fit into the database's integers. `MICROCENTS_MAX` limits the cost for
+the same reason.
 """
 MICROCENTS_MAX: Final = CENTS_MAX * CENT
 
@@ -58,7 +58,7 @@ class Spent:
         self.cost_microcents = min(self.cost_microcents + microcents, MICROCENTS_MAX)
 
     def __add__(self, other: Spent) -> Spent:
-        """Return the sum of both."""
+        """Return the sum of both usages."""
         found = replace(self, uncounted=self.uncounted or other.uncounted)
         found.use(other.input_tokens, other.output_tokens, other.cost_microcents)
         return found
@@ -66,7 +66,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """A line of the bill. `quantity` counts tokens, pictures or searches, depending on `kind`."""
+    """A recorded charge. `quantity` counts tokens, pictures or searches, depending on `kind`."""
 
     key_id: str
     month: str
@@ -94,19 +94,18 @@ def add_to_day(tx: Tx, account: str, day: str, microcents: int) -> None:
 
 
 def of_day(tx: Tx, account: str, day: str) -> int:
-    """Return the micro-cents billed to the account on the day, to any pool."""
+    """Return the micro-cents charged to the account on the day, in all pools."""
     return _sum(tx, _sql["of_day"], account=account, day=day)
 
 
 def of_pool(tx: Tx, account: str, pool: Pool, month: str | None = None) -> int:
-    """Return the micro-cents billed to the pool, in total or in one billing month."""
+    """Return the micro-cents charged to the pool, in total or in one billing month."""
     return _sum(tx, _sql["of_pool"], account=account, pool=pool, month=month)
 
 
 def tokens_of_key(tx: Tx, account: str, key_id: str, pool: Pool, month: str) -> int:
-    """Return the micro-cents billed to the pool for the key's tokens in the month.
-
-    A key's budget counts no per-use charges (docs/api/accounts.md "Budgets").
+    """Return the micro-cents charged to the pool for the key's tokens in the month. Per-use charges do not count
+    against a key's budget (docs/api/accounts.md "Budgets").
     """
     return _sum(tx, _sql["tokens_of_key"], account=account, key_id=key_id, pool=pool, month=month)
 
@@ -141,7 +140,7 @@ def end_direct_call(tx: Tx, call_id: str) -> bool:
 
 
 def end_direct_calls(tx: Tx) -> None:
-    """Release the holds of direct calls of an earlier process. The caller must hold the folder's lock."""
+    """Release the holds of direct calls that an earlier process left. The caller must hold the folder's lock."""
     tx.run(_sql["end_direct_calls"])
 
 

@@ -1,6 +1,6 @@
 """Back up a service into one file, and restore it into a data folder or into PostgreSQL and S3.
 
-A restore elsewhere moves a service.
+To move a service, restore its backup in another place.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CONTENTS_AT_ONCE: Final = 8
 LOCK_SECONDS: Final = 60.0
 _STAGING: Final = ".restore-"
 _UNFINISHED: Final = "unfinished-restore"
-"""The object that marks a bucket while a restore adds contents to it, so that a new try may continue."""
+"""The object that marks a bucket while a restore adds contents to the bucket, so that a retry may continue."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,8 @@ def _folder(settings: Settings) -> DataFolder:
 
 
 def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Progress) -> Backup:
-    """Write a backup of the service to `file`, readable by this user only (0600). It appears once it is complete.
-
-    The service may run: the backup has the rows of one moment.
+    """Write a backup of the service to `file`, readable by this user only (mode 0600). The file appears once it is
+    complete. The service may run meanwhile, because the backup reads the rows from one snapshot.
 
     Raises `BackupError` when `file` exists, the database can't be read or another backup is running, `SchemaTooNew`,
     `OSError`, and the errors of PostgreSQL and S3.
@@ -97,7 +96,7 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
         servers = OwnServers(folder).without_keys()
 
         def add_rows(tx: Tx) -> tuple[ArchiveWriter, set[str]]:
-            # If the connection to the database breaks, this starts again from the beginning.
+            # If the connection to the database breaks, start again from the beginning.
             target.seek(0)
             target.truncate()
             writer = ArchiveWriter(target, _manifest(tx, folder))
@@ -116,7 +115,8 @@ def back_up(settings: Settings, file: Path, of_rows: Progress, of_contents: Prog
 
 
 def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
-    """Return the database to read: PostgreSQL, or a copy of the folder's own, checked and upgraded to this schema.
+    """Return the database to read: PostgreSQL, or a copy of the folder's own database, checked and upgraded to this
+    schema.
 
     Raises `BackupError`, `SchemaTooNew`, and the errors of PostgreSQL.
     """
@@ -136,7 +136,7 @@ def _source(folder: DataFolder, scratch: Path) -> DatabaseEngine:
 
 
 def _unopened_postgres(folder: DataFolder) -> DatabaseEngine:
-    """Return the database without opening it, which would upgrade its schema while older versions may use it.
+    """Return the database unopened, because opening it would upgrade its schema while older versions may use it.
 
     Raises `BackupError`.
     """
@@ -169,8 +169,8 @@ def _manifest(tx: Tx, folder: DataFolder) -> Manifest:
 def restore(file: Path, settings: Settings, checked: Progress, restored: Progress) -> Backup:
     """Restore the backup `file` into the database and the blob store that the settings name. Both must be empty.
 
-    It checks the whole archive before it writes anything, and writes the database last. So a restore that ends early
-    leaves no database, and can be started again.
+    The restore checks the whole archive before it writes anything, and writes the database last. So an interrupted
+    restore leaves no database and can be repeated.
 
     Raises `BackupError` when `file` is not a complete backup or the target is in use, `FolderHeld`, `FolderFault`,
     `OSError`, and the errors of PostgreSQL and S3.
@@ -179,8 +179,8 @@ def restore(file: Path, settings: Settings, checked: Progress, restored: Progres
     _check_no_database(folder)
     folder.make(restoring=folder.address is None)
     with folder.hold():
-        _check_no_database(folder)  # again, under the lock: a server may have started in between
-        for left in folder.path.glob(f"{_STAGING}*"):  # of a killed restore
+        _check_no_database(folder)  # check again under the lock, because a server may have started since
+        for left in folder.path.glob(f"{_STAGING}*"):  # left by a killed restore
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=folder.path, prefix=_STAGING) as staging:
             into = _into_postgres if folder.address else _into_folder
@@ -206,7 +206,7 @@ def _into_folder(
 ) -> None:
     database = staging / folder.database.name
     with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")  # everything is flushed at the end
+        connection.execute("PRAGMA synchronous = OFF")  # everything is flushed to disk at the end
         migrations.migrate(connection, archive.manifest.schema_version)
         connection.execute("BEGIN")
         archive.copy_rows(SqliteTx(connection), progress)
@@ -219,10 +219,10 @@ def _into_folder(
     with contextlib.closing(SqliteDatabase(database).open()) as opened:
         opened.write_now(complete)
     _store_files(folder, archive, settings, staging, progress)
-    for ending in ("-wal", "-shm"):  # left by a removed database: they would corrupt this one
+    for ending in ("-wal", "-shm"):  # left by a removed database, these files would corrupt the new one
         Path(f"{folder.database}{ending}").unlink(missing_ok=True)
     if hasattr(os, "sync"):  # not on Windows
-        os.sync()  # everything must be on the disk before the database gets its name
+        os.sync()  # flush everything before the database gets its name
     os.replace(database, folder.database)
 
 
@@ -257,7 +257,9 @@ def _into_postgres(
 
 
 def _store_secret(tx: Tx, manifest: Manifest, settings: Settings) -> None:
-    """Store which secret hashes the keys. Raises `BackupError` if all keys would become unknown."""
+    """Store the secret with which the keys are hashed, or its hash. Raises `BackupError` if the settings' secret would
+    make all keys unknown.
+    """
     own, shared = manifest.own_secret, settings.secret
     if manifest.secret_hash is not None:
         account_records.set_meta(tx, "secret", manifest.secret_hash)
@@ -281,7 +283,7 @@ _TEXTS: Final = """
 
 
 def _index_texts(tx: Tx, index: Index) -> None:
-    """Index all texts for search: each database has a separate index, which is not in backups."""
+    """Index all texts for search, because backups do not contain the index, which differs between databases."""
     after = -(2**63)
     while found := tx.all(_TEXTS, after=after, limit=TEXTS_AT_ONCE):
         for row in found:
@@ -294,7 +296,7 @@ def _index_texts(tx: Tx, index: Index) -> None:
 def _store_files(
     folder: DataFolder, archive: CheckedArchive, settings: Settings, staging: Path, progress: Progress
 ) -> None:
-    """Store the parts that are not in the database: contents and MCP servers."""
+    """Store the parts that are not in the database: contents of files, and MCP servers."""
     asyncio.run(_store_contents(archive, settings, staging, progress))
     if archive.servers:
         OwnServers(folder).restore(archive.servers)
@@ -318,9 +320,8 @@ async def _store_contents(archive: CheckedArchive, settings: Settings, staging: 
 
 @contextlib.asynccontextmanager
 async def _claimed(address: str, blobs: Blobs) -> AsyncIterator[None]:
-    """Mark the bucket during the restore. Raises `BackupError` if its prefix already has contents.
-
-    If two services used one prefix, each would remove the other's contents.
+    """Mark the bucket during the restore. Raises `BackupError` if the bucket already has contents under the prefix. If
+    two services used the same prefix, each would remove the other's contents.
     """
     from agentsvc_nb.service.store.s3 import Bucket
 

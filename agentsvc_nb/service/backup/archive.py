@@ -1,4 +1,4 @@
-"""The archive of a backup, a tar file with these members, in this order:
+"""Read and write the archive of a backup, a tar file with these members, in this order:
 
     manifest.json             format, schema, engine and time, and the columns of each table
     mcp.json                  the MCP servers that the user added, without their keys; left out if there are none
@@ -38,15 +38,15 @@ MANIFEST: Final = "manifest.json"
 SERVERS: Final = "mcp.json"
 END: Final = "end.json"
 LEFT_OUT: Final = frozenset({"meta", "process", "session"})
-"""Tables that are in no backup: running processes, sign-ins, and facts about one database."""
+"""Tables that backups leave out: running processes, sign-ins, and facts about one database."""
 ORDERED: Final = frozenset({"job", "run", "tool_call"})
 """Tables whose rows are listed by their `rowid`."""
 OF_ONE_DATABASE: Final = frozenset({"queue_job"})
-"""Columns that are in no backup: they refer to PostgreSQL's queue, which starts empty."""
+"""Columns that backups leave out, because they refer to PostgreSQL's queue, which starts empty."""
 CHUNK_BYTES: Final = 1_000_000
 """The most bytes of rows in one member, except for a single larger row."""
 JSON_BYTES: Final = 1_000_000
-"""The most bytes that are read of a manifest or other JSON member."""
+"""The maximum size of a manifest or other JSON member."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -56,14 +56,14 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class BackupError(Exception):
-    """A backup can't be made or restored. The message says why."""
+    """A backup can't be written or restored. The message says why."""
 
 
 class Manifest(BaseModel):
     """The first member.
 
-    API keys are hashed with a secret. The secret of a data folder is in its database, so the backup contains it
-    (`own_secret`). Of AGENTSVC_SECRET it contains only a hash.
+    API keys are hashed with a secret. A data folder's secret is stored in its database, so the backup contains the
+    secret (`own_secret`). For AGENTSVC_SECRET, the backup contains only a hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -79,7 +79,7 @@ class Manifest(BaseModel):
 
 
 class End(BaseModel):
-    """The last member. `missing` counts contents that rows refer to, but that were lost or altered."""
+    """The last member. `missing` is the number of contents that rows refer to, but that were lost or altered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -97,7 +97,7 @@ class Column(NamedTuple):
 
 
 def tables_of(schema: int) -> dict[str, list[Column]]:
-    """Return the tables of a backup with this schema, which are the same for both engines."""
+    """Return the tables of a backup with this schema. They are the same for both engines."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrations.migrate(connection, schema)
         named = connection.execute(
@@ -154,7 +154,7 @@ class ArchiveWriter:
                 self.add(f"rows/{table}/{number}.jsonl", bytes(chunk))
 
     async def add_contents(self, blobs: Blobs, named: set[str], progress: Progress) -> None:
-        """Add the contents with these hashes. Only count those that are missing or altered."""
+        """Add the contents with these hashes. Missing or altered contents are only counted."""
         for done, sha256 in enumerate(sorted(named), 1):
             with contextlib.suppress(ContentAltered):
                 async with blobs.file(sha256) as path:
@@ -180,7 +180,7 @@ class ArchiveWriter:
 
 
 class CheckedArchive:
-    """An archive whose every member was read and checked."""
+    """An archive of which every member was read and checked."""
 
     def __init__(self, file: Path, progress: Progress) -> None:
         """Check the archive. Raises `BackupError` if it is incomplete, altered, or has unknown members."""
@@ -241,17 +241,17 @@ class CheckedArchive:
                 raise BackupError(f"The backup is damaged: it contains {error}.") from None
 
     def contents(self, progress: Progress) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield the hash of each content, and the content."""
+        """Yield each content with its hash."""
         for name, content in self._members(progress):
             if name.startswith("contents/"):
                 yield name.removeprefix("contents/"), content
 
     def _members(self, progress: Progress) -> Iterator[tuple[str, IO[bytes]]]:
-        """Yield the name and the content of each member, which is a plain file."""
+        """Yield the name and the content of each member. All members must be regular files."""
         total, place = self._file.stat().st_size, -1
         with tarfile.open(self._file, "r:") as tar:
             while member := tar.next():
-                # Refuse a member that points back, or the archive would be read forever.
+                # Refuse a member that is not after the previous one, because the archive would be read forever.
                 is_plain = member.isreg() and not member.issparse() and member.size >= 0 and member.offset > place
                 content = tar.extractfile(member) if is_plain else None
                 if content is None:
@@ -264,7 +264,7 @@ class CheckedArchive:
     def _rows(
         self, table: str, content: IO[bytes], note: Callable[[bytes], None] | None = None
     ) -> Iterator[Sequence[Any]]:
-        """Yield the rows of a member. Call `note` with the text of each."""
+        """Yield the rows of a member. Call `note` with the text of each row."""
         columns = self._tables[table]
         for line in content:
             if note is not None:
@@ -279,7 +279,7 @@ class CheckedArchive:
 
 
 def _fits(column: Column, value: Any) -> bool:
-    """Return whether a column accepts the value. A hash must be valid, because it becomes a path."""
+    """Return whether a column accepts the value. A hash must be valid, because it becomes part of a path."""
     if value is None:
         return not column.required
     if type(value) not in column.types or (type(value) is int and not -(2**63) <= value < 2**63):
@@ -297,7 +297,7 @@ def _hash_of(content: IO[bytes]) -> str:
 def _known_tables(manifest: Manifest) -> dict[str, list[Column]]:
     """Return the columns of each table in the order of the archive.
 
-    Raises `BackupError` for tables that its schema does not have.
+    Raises `BackupError` for tables that are not in the archive's schema.
     """
     schema, newest = manifest.schema_version, len(migrations.steps())
     if schema > newest:

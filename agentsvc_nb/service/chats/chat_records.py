@@ -20,7 +20,7 @@ _READ_CHARS: Final = _MESSAGE_CHARS + ADDED_CHARS
 class ChatRecord:
     """A chat.
 
-    `label` is the session that it belongs to, "" for the chat that tools share, or None for any other chat.
+    `label` is the session to which the chat belongs, "" for the chat that tools share, or None for any other chat.
     """
 
     id: str
@@ -45,7 +45,9 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True)
 class UsedChat:
-    """A chat with its last turn, if it has one: the run's id and `status`, and the start of its `message`."""
+    """A chat with its last turn, if it has a turn: the run's id and `status`, and the beginning of the run's
+    `message`.
+    """
 
     id: str
     project: str | None
@@ -67,7 +69,7 @@ def get(tx: Tx, chat: str, account: str) -> ChatRecord | None:
 
 
 def owner(tx: Tx, chat: str) -> str:
-    """Return the account of a chat that exists."""
+    """Return the account of an existing chat."""
     return str(returned(tx, _sql["owner"], id=chat)["account"])
 
 
@@ -103,7 +105,7 @@ def projects(tx: Tx, account: str) -> list[ProjectRecord]:
 
 
 def recent(tx: Tx, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """Return the chats used before `before` (ms; None for all), last used first."""
+    """Return the chats that were last used before `before` (ms; None for all), the most recently used first."""
     rows = tx.all(_sql["recent"], account=account, before=before, limit=limit, chars=_READ_CHARS)
     return [UsedChat(**{**row, "message": _beginning(row)}) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Use cases of chats: find the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and show it."""
+"""Use cases of chats: find the chat of a request (docs/api/runs.md, docs/api/tools-and-jobs.md), and show a chat."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEW: Final = "new"
 
 @dataclass(frozen=True, slots=True)
 class ChatSelector:
-    """The fields of a request that name its chat: the chat's id (or `new`), or a project and session."""
+    """The fields of a request that name its chat: the chat's id (or `new`), or a project and a session."""
 
     chat: str | None = None
     project: str | None = None
@@ -44,7 +44,7 @@ def check(where: ChatSelector, *, new_allowed: bool = False) -> None:
 def check_known(tx: Tx, where: ChatSelector, account: str) -> None:
     """Check that the project and chat exist and that the chat accepts starts.
 
-    Call it before you look up the Idempotency-Key (docs/api/conventions.md).
+    Call this before you look up the Idempotency-Key (docs/api/conventions.md).
 
     Raises `project_not_found`, `invalid_chat`, `chat_not_found`, `chat_project_mismatch`, `chat_id_retired`.
     """
@@ -74,7 +74,7 @@ async def get(context: UseCaseContext, account: str, chat: str) -> ChatRecord:
 
 
 async def check_into(context: UseCaseContext, account: str, where: ChatSelector) -> None:
-    """Check that files can be put into the chat, which may be retired, or into the session's chat.
+    """Check that files can be put into the chat (even if it is retired) or into the session's chat.
 
     Raises `invalid_chat`, `chat_not_found`, `project_not_found`, `chat_project_mismatch`.
     """
@@ -89,21 +89,22 @@ async def check_into(context: UseCaseContext, account: str, where: ChatSelector)
 async def retire(context: UseCaseContext, account: str, chat: str) -> None:
     """Retire the chat, so that it accepts no more starts. Safe to repeat.
 
-    Active runs continue and its contents remain readable. Raises `invalid_chat` or `chat_not_found`.
+    The chat's active runs continue, and its contents remain readable. Raises `invalid_chat` or `chat_not_found`.
     """
     now = context.now
     await context.write(lambda tx: chat_records.retire(tx, of_account(tx, chat, account).id, account, now))
 
 
 async def recent(context: UseCaseContext, account: str, before: int | None, limit: int) -> list[UsedChat]:
-    """Return at most `limit` chats used before `before` (ms; None for all), last used first."""
+    """Return at most `limit` chats that were last used before `before` (ms; None for all), the most recently used
+    first.
+    """
     return await context.read_long(lambda tx: chat_records.recent(tx, account, before, limit))
 
 
 def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool) -> ChatRecord:
-    """Return the chat to work in, and create it if necessary. Call `check_known` first.
-
-    If `where` names neither chat nor session, use the chat that tools share if `shared` is True, otherwise a new one.
+    """Return the chat to work in, and create it if necessary. Call `check_known` first. If `where` names neither chat
+    nor session, use the chat that tools share if `shared` is True, otherwise a new chat.
     """
     if where.chat is not None and where.chat != NEW:
         return of_account(tx, where.chat, account)
@@ -117,7 +118,7 @@ def resolve(tx: Tx, where: ChatSelector, account: str, now: int, *, shared: bool
 
 
 def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
-    """Return the chat of an earlier submit with the same fields, or None.
+    """Return the chat that an earlier request with the same fields used, or None.
 
     Raises what `check` and `check_known` raise.
     """
@@ -131,7 +132,9 @@ def known(tx: Tx, where: ChatSelector, account: str) -> ChatRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A run for a page. `message` is the start of its message. `text` is its output, or its text so far."""
+    """A run as a page shows it. `message` is the beginning of the run's message. `text` is the run's output, or its
+    text so far.
+    """
 
     run: RunRecord
     message: str
@@ -147,7 +150,7 @@ class TurnView:
     raise_to: int | None = None
     """A higher limit to offer for an active run that is near its limit, in cents."""
     note: str = ""
-    """A warning about the answer: it comes from a model that did not use tools."""
+    """A warning that the answer comes from a model that did not use tools."""
 
     @property
     def active(self) -> bool:
@@ -163,7 +166,8 @@ class TurnView:
 class ChatPage:
     """A chat with one page of its turns, jobs and files.
 
-    `earlier` is the last run of the page before, or None. `more_files` says whether there are further files.
+    `earlier` is the last run of the page with earlier turns, or None. `more_files` says whether there are further
+    files.
     """
 
     chat: ChatRecord
@@ -175,7 +179,9 @@ class ChatPage:
 
     @property
     def asking(self) -> bool:
-        """Whether a call waits for approval. Then the page must not reload itself: the user may be typing a reason."""
+        """Whether a call waits for approval. If so, the page must not reload itself, because the user may be typing a
+        reason.
+        """
         return any(turn.waiting for turn in self.turns)
 
     @property
@@ -198,7 +204,7 @@ async def view(context: UseCaseContext, account: str, chat: str, last: str | Non
 
     def use(tx: Tx) -> ChatPage:
         record = of_account(tx, chat, account)
-        # Read one more than is shown: it says whether there is an earlier page, and where that ends.
+        # Read one turn more than is shown: it tells whether there is an earlier page, and where that page ends.
         latest = run_records.of_chat(tx, chat, last, _TURNS + 1)
         found = file_records.page(tx, chat, files_after, _FILES + 1)
         return ChatPage(
@@ -242,7 +248,7 @@ def text_so_far(events: Iterable[Event]) -> str:
 
 
 async def find_turn(context: UseCaseContext, account: str, chat: str, run_id: str) -> tuple[RunRecord, bool]:
-    """Return a run of the chat, and whether it is on the page of the latest turns.
+    """Return a run of the chat, and whether the run is on the page of the latest turns.
 
     Raises `run_not_found`, and what `of_account` raises.
     """

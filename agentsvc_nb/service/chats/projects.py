@@ -76,7 +76,7 @@ async def every(context: UseCaseContext, account: str) -> list[Project]:
 
 
 async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project | None:
-    """Return the project of a chat, or None if it has none."""
+    """Return the project of a chat, or None if the chat has no project."""
 
     def use(tx: Tx) -> Project | None:
         record = _of_chat(tx, account, chat)
@@ -86,7 +86,7 @@ async def of_chat(context: UseCaseContext, account: str, chat: str) -> Project |
 
 
 async def change_of_chat(context: UseCaseContext, account: str, chat: str, change: Callable[[str], str]) -> bool:
-    """Replace the instructions of the chat's project by the result of `change`.
+    """Replace the instructions of the chat's project with the result of `change`.
 
     Return False if the chat has no project. Raises what `change` raises.
     """

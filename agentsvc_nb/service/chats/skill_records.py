@@ -15,7 +15,7 @@ _sql: Final = load("chats/skills")
 
 
 def put(tx: Tx, project: str, skill: Skill) -> None:
-    """Add a skill to the project, in place of the one with the same name."""
+    """Add a skill to the project. It replaces a skill of the same name."""
     texts = {"description": skill.description, "paths": json.dumps([*skill.files]), "files": json.dumps(skill.files)}
     tx.run(_sql["put"], project=project, name=skill.name, **texts)
 

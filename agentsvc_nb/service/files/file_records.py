@@ -1,4 +1,4 @@
-"""Workspace files and staged uploads as rows; the bytes are blobs."""
+"""Rows of workspace files and staged uploads. Their bytes are stored as blobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITH_CONTENTS: Final = ("file", "file_version", "media", "upload")
 class Content:
     """A stored blob with its name, type and size.
 
-    `reading` is the text that search indexes, at most 1 MB. It is None while the text is not yet read.
+    `reading` is the text that search indexes, at most 1 MB. It is None until the text has been read.
     """
 
     file_name: str
@@ -37,7 +37,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The origin of a file: an upload or a run's output (`kind`), and the typed output that it belongs to."""
+    """The origin of a file: an upload or a run's output (`kind`), and the typed output to which the file belongs."""
 
     kind: str
     run_id: str | None = None
@@ -62,14 +62,14 @@ class FileRecord:
     output_id: str | None
     output_type: str | None
     unreadable: str
-    """Why the service could not read its text, or a part of it. Empty if it could."""
+    """Why the service could not read the file's text, or a part of it. Empty if it could."""
     version: int
     changed_by: str | None
     """The run that made this version. `run_id` may be a later run that wrote the same content."""
 
     @property
     def names(self) -> list[str]:
-        """The names that search finds: the file's own, and the one that a user gave it."""
+        """The names by which search finds the file: its own name, and the name that a user gave it."""
         return [self.file_name, *([self.name] if self.name else [])]
 
     def facts(self) -> dict[str, Any]:
@@ -88,13 +88,17 @@ class FileRecord:
 
     @property
     def previous_version(self) -> int | None:
-        """The version that its run found. None if the run created the file. This version if the run changed nothing."""
+        """The version from before the run. None if the run created the file. This version if the run changed
+        nothing.
+        """
         if self.changed_by != self.run_id:
             return self.version
         return self.version - 1 or None
 
     def public(self, *, earlier: bool = False, removed: bool = False) -> WorkspaceFile:
-        """Return the wire form. With `earlier`, its URL names the version, because it was replaced or removed."""
+        """Return the wire form. With `earlier`, the URL names the version, because the version was replaced or
+        removed.
+        """
         output = TypedOutput(id=self.output_id, type=self.output_type or "") if self.output_id else None
         query = urlencode({"chat_id": self.chat, "path": self.path} | ({"version": self.version} if earlier else {}))
         return WorkspaceFile(
@@ -117,7 +121,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class UploadRecord:
-    """A staged upload's row. Its blob is `sha256`. Times are in ms."""
+    """A staged upload's row. `sha256` names its blob. Times are in ms."""
 
     id: str
     account: str
@@ -129,15 +133,15 @@ class UploadRecord:
     expires_at: int
 
     def public(self, chat: str | None = None) -> StagedFile:
-        """Return the wire form. `chat` is the chat that the service also put the file into."""
+        """Return the wire form. `chat` is the chat into which the service also put the file."""
         return public(StagedFile, self, chat=chat)
 
 
 def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
-    """Write a file's row in place of the one at that path, and keep the name that a user gave it.
+    """Write a file's row. It replaces the row at that path, but keeps the name that a user gave the file.
 
-    Different content makes a new version, and the old row remains as the earlier one. All writes of one run make one
-    version, so an attempt that repeats a step adds none.
+    Different content creates a new version, and the old row remains as the earlier version. All writes of one run
+    create one version, so an attempt that repeats a step adds no version.
     """
     there = get(tx, chat, path)
     version, name, kind, changed_by = 1, None, author.kind, author.run_id
@@ -150,7 +154,7 @@ def put(tx: Tx, chat: str, path: str, content: Content, author: Author, now: int
             kind, changed_by = "upload" if there.kind == "upload" else kind, there.changed_by
         elif author.run_id is None or not author.run_id == there.run_id == there.changed_by:
             tx.run(_sql["keep_version"], chat=chat, path=path, removed=0)
-            # Keep a version with this content: a client may retry a restore of the oldest one.
+            # Keep a version with this content, because a client may retry a restore of the oldest version.
             oldest = version - FILE_VERSIONS_MAX
             tx.run(_sql["drop_versions"], chat=chat, path=path, up_to=oldest, sha256=content.sha256)
             version += 1
@@ -210,7 +214,7 @@ def get(tx: Tx, chat: str, path: str) -> FileRecord | None:
 
 
 def among(tx: Tx, chat: str, paths: Sequence[str]) -> dict[str, FileRecord]:
-    """Return the chat's files at these paths. Meant for a few paths."""
+    """Return the chat's files at these paths. Use this for a few paths only."""
     these, params = listed(paths)
     rows = tx.all(f"{_sql['among']} {these}", chat=chat, **params)
     return {row["path"]: record(FileRecord, row) for row in rows}
@@ -231,7 +235,7 @@ def of_run(tx: Tx, chat: str, run_id: str, limit: int) -> list[FileRecord]:
 
 
 def every(tx: Tx, after: tuple[str, str], limit: int) -> list[FileRecord]:
-    """Return the files of all chats after the place `after`, in the order of (chat, path)."""
+    """Return the files of all chats after the position `after`, in the order of (chat, path)."""
     chat, path = after
     return [record(FileRecord, row) for row in tx.all(_sql["every"], chat=chat, path=path, limit=limit)]
 
@@ -266,7 +270,7 @@ def expire_uploads(tx: Tx, before: int, limit: int) -> int:
 
 
 def wait(tx: Tx, chat: str, path: str) -> None:
-    """Note that the file's text is not yet read."""
+    """Record that the file's text is not yet read."""
     tx.run(_sql["wait"], chat=chat, path=path)
 
 
@@ -280,13 +284,15 @@ def accounts_waiting(tx: Tx) -> list[str]:
 
 
 def longest_waiting(tx: Tx, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's next file to read, and the number of tries so far. Files with tries come last."""
+    """Return the account's next file to read, and the number of attempts so far. Files that were attempted before come
+    last.
+    """
     row = tx.one(_sql["longest_waiting"], account=account)
     return None if row is None else (record(FileRecord, row), row["tries"])
 
 
 def count_try(tx: Tx, chat: str, path: str) -> int:
-    """Count a try to read a waiting file. Return the number of tries."""
+    """Count an attempt to read a waiting file. Return the number of attempts."""
     row = tx.one(_sql["count_try"], chat=chat, path=path)
     return 0 if row is None else row["tries"]
 
@@ -297,7 +303,9 @@ def set_unreadable(tx: Tx, chat: str, path: str, reason: str) -> None:
 
 
 def waiting_in(tx: Tx, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files whose text is not yet read or tried. With `run_id`, only those that the run wrote."""
+    """Return the chat's files whose text nothing has tried to read yet. With `run_id`, only files that the run
+    wrote.
+    """
     return [record(FileRecord, row) for row in tx.all(_sql["waiting_in"], chat=chat, run_id=run_id)]
 
 

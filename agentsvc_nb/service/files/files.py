@@ -35,9 +35,9 @@ T = TypeVar("T")
 
 UPLOADS = "uploads/"
 MADE_MAX: Final = 100
-"""The maximum number of a run's files that its result names."""
+"""The maximum number of files that a run's result lists."""
 COPIED_CHARS: Final = 20_000
-"""The text of a copied file is indexed in the background if it is longer than this."""
+"""The text of a copied file is indexed in the background if it has more characters than this."""
 _UPLOADED = Author("upload")
 _PROTECTED: Final = (
     "{path} contains the user's rules for agents, and only the user can change it. Nothing was written. "
@@ -50,7 +50,7 @@ async def upload(
 ) -> tuple[list[UploadRecord], str | None]:
     """Stage files for a later start, for `upload_ttl_seconds`.
 
-    If `where` names a chat or session, also put them into that chat and return its id.
+    If `where` names a chat or session, also put the files into that chat and return the chat's id.
     """
     now, ttl_ms = context.now, int(context.settings.upload_ttl_seconds * 1000)
     into = where.chat is not None or where.session is not None
@@ -100,8 +100,8 @@ def _staged(tx: Tx, account: str, upload_id: str, now: int) -> UploadRecord:
 async def save(context: UseCaseContext, chat: str, path: str, content: Content, author: Author) -> FileRecord:
     """Write a file that a run or job made, in a new transaction (`write`).
 
-    Raises `WorkFailure("file_protected")` for an uploaded file with rules for agents, and for the path of such an
-    upload.
+    Raises `WorkFailure("file_protected")` for an uploaded file with rules for agents, and for a path in `uploads/` with
+    the name of such a file.
     """
     now = context.now
 
@@ -118,7 +118,7 @@ async def save(context: UseCaseContext, chat: str, path: str, content: Content, 
 
 
 def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied: bool = False) -> None:
-    """Start to read the written contents that have no text yet. With `copied`, start in any case."""
+    """Start reading the written contents whose text is not yet read. With `copied`, start in any case."""
     if copied or any(content.reading is None for content in written):
         context.workers.wake_readings()
 
@@ -126,19 +126,19 @@ def wake_readings(context: UseCaseContext, written: Iterable[Content], *, copied
 def write(tx: Tx, index: Index, chat: str, path: str, content: Content, author: Author, now: int) -> FileRecord:
     """Write a file into a chat and index its names and words, in one transaction.
 
-    Call `wake_readings` after the commit if the file is not yet read.
+    Call `wake_readings` after the commit if the file's text is not yet read.
     """
     record = file_records.put(tx, chat, path, content, author, now)
     if not search_query.is_scratch(path):
         index.put(tx, chat, path, record.names, content.reading or IndexedText())
-        # The file may replace one that still waits to be read.
+        # The file may replace a file that still waits to be read.
         note = file_records.wait if content.reading is None else file_records.stop_waiting
         note(tx, chat, path)
     return record
 
 
 def copy_chat(tx: Tx, index: Index, account: str, source: str, chat: str, now: int) -> None:
-    """Copy the uploads and outputs of the chat `source` into a new chat, without scratch and `logs/`.
+    """Copy the uploads and outputs of the chat `source` into a new chat, without scratch files and `logs/`.
 
     Raises what `chats.of_account` raises, and `too_many_attachments`.
     """
@@ -182,7 +182,9 @@ async def page(context: UseCaseContext, account: str, chat: str, after: str, lim
 
 
 async def get(context: UseCaseContext, account: str, chat: str, path: str, version: int | None = None) -> FileRecord:
-    """Return the file at `path`, or its `version`. Raises `file_not_found`, and what `chats.of_account` raises."""
+    """Return the file at `path`, or the given `version` of it. Raises `file_not_found`, and what `chats.of_account`
+    raises.
+    """
 
     def use(tx: Tx) -> FileRecord:
         if version is None:
@@ -224,7 +226,7 @@ def put_version(tx: Tx, index: Index, version: FileRecord, run_id: str | None, n
     Call `workers.wake_readings` after the commit.
     """
     content = Content(version.file_name, version.media_type, version.size_bytes, version.sha256, reading=None)
-    # Keep the kind: a file of a run must not become the user's, whose files can give the run rules.
+    # Keep the kind: a run's file must not become a user's file, because users' files can give a run rules.
     author = Author(version.kind, run_id, version.output_id, version.output_type)
     return write(tx, index, version.chat, version.path, content, author, now)
 
@@ -237,7 +239,7 @@ def remove(tx: Tx, index: Index, chat: str, path: str) -> None:
 
 
 async def rename(context: UseCaseContext, account: str, chat: str, path: str, name: str | None) -> FileRecord:
-    """Set the name that the file is shown with. None restores the original name. Raises what `get` raises."""
+    """Set the name that users see for the file. None restores the original name. Raises what `get` raises."""
 
     def use(tx: Tx) -> FileRecord:
         _file_of(tx, account, chat, path)
@@ -251,18 +253,18 @@ async def rename(context: UseCaseContext, account: str, chat: str, path: str, na
 
 
 async def list_all(context: UseCaseContext, chat: str) -> list[FileRecord]:
-    """Return every file of the chat, including scratch."""
+    """Return every file of the chat, including scratch files."""
     return await context.read(lambda tx: file_records.all(tx, chat))
 
 
 async def find(context: UseCaseContext, chat: str, paths: Sequence[str]) -> list[FileRecord]:
-    """Return the files with these paths, without those that are missing."""
+    """Return the files with these paths. Leave out missing files."""
     found = await context.read(lambda tx: [file_records.get(tx, chat, path) for path in paths])
     return [record for record in found if record is not None]
 
 
 async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]) -> dict[str, int]:
-    """Return by path when the content before the current one was last written (ms).
+    """Return, by path, the time (ms) at which the content before the current one was last written.
 
     Only files with earlier versions are included.
     """
@@ -275,7 +277,7 @@ async def last_replaced(context: UseCaseContext, chat: str, paths: Sequence[str]
 
 
 async def changed_by(context: UseCaseContext, run_ids: Sequence[str]) -> dict[str, list[FileChange]]:
-    """Return by run the versions of files that it made and that still exist."""
+    """Return, by run, the file versions that the run created and that still exist."""
     return await context.read(lambda tx: {run_id: file_records.changed_by(tx, run_id) for run_id in run_ids})
 
 
@@ -285,7 +287,7 @@ async def of_run(context: UseCaseContext, chat: str, run_id: str) -> list[FileRe
 
 
 async def text(context: UseCaseContext, chat: str, path: str) -> str:
-    """Return the file's text as it was indexed, or ""."""
+    """Return the file's text as it was indexed, or "" if it has none."""
     return await context.read(lambda tx: context.index.text(tx, chat, path))
 
 
@@ -335,12 +337,16 @@ async def accounts_waiting(context: UseCaseContext) -> list[str]:
 
 
 async def next_waiting(context: UseCaseContext, account: str) -> tuple[FileRecord, int] | None:
-    """Return the account's file that has waited longest, and the number of tries so far. Files with tries come last."""
+    """Return the account's file that has waited longest, and the number of attempts so far. Files that were attempted
+    before come last.
+    """
     return await context.read_single(lambda tx: file_records.longest_waiting(tx, account))
 
 
 async def waiting_in(context: UseCaseContext, chat: str, run_id: str | None) -> list[FileRecord]:
-    """Return the chat's files that wait and were not tried yet. With `run_id`, only those that the run wrote."""
+    """Return the chat's waiting files that nothing has tried to read yet. With `run_id`, only files that the run
+    wrote.
+    """
     return await context.read_single(lambda tx: file_records.waiting_in(tx, chat, run_id))
 
 
@@ -358,7 +364,9 @@ async def finish_reading(context: UseCaseContext, file: FileRecord, found: Index
 
 
 async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -> bool:
-    """Count a failed try to read a file. On the last try, store the `reason` in the file and return True."""
+    """Count a failed attempt to read a file. After the last attempt, store the `reason` in the file's row and return
+    True.
+    """
 
     def use(tx: Tx) -> bool:
         current = file_records.get(tx, file.chat, file.path)
@@ -371,7 +379,7 @@ async def fail_reading(context: UseCaseContext, file: FileRecord, reason: str) -
     return await context.write(use)
 
 
-# Search, and the upgrade of an index that an older version wrote.
+# Search files, and upgrade an index that an older version wrote.
 
 Place = tuple[str, str]
 """The chat and path of a file."""
@@ -389,7 +397,7 @@ async def index_older_files(context: UseCaseContext) -> None:
     last: Place | None = ("", "")
 
     def next_files(tx: Tx, after: Place) -> Place | None:
-        """Index the files after the place `after`. Return the last file's place, or None at the end."""
+        """Index the next files after the position `after`. Return the last file's position, or None at the end."""
         found = file_records.every(tx, after, INDEX_BATCH)
         for record in found:
             if not search_query.is_scratch(record.path):
@@ -409,7 +417,8 @@ async def search(
 ) -> FileSearch:
     """Search by name and content (docs/api/files.md "Search").
 
-    Matches by name come first, then by content, best first. Return at most 50, and one for each typed output.
+    Matches by name come first, then matches by content, best first. Return at most 50 files, and only one for each
+    typed output.
 
     Raises `ReadTooLong` after `seconds` of CPU time, and what `chats.of_account` raises.
     """
@@ -451,7 +460,7 @@ async def find_matches(
 
 
 def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iterator[SearchHit]:
-    """Yield the chat's files that match, best first. Lazy, because there may be very many.
+    """Yield the chat's files that match, best first. Lazy, because there may be very many files.
 
     Raises `ReadTooLong` for too many words, because each needs a separate look-up.
     """
@@ -467,11 +476,11 @@ def _matches(tx: Tx, index: Index, chat: str, query: search_query.Query) -> Iter
 
 
 def _matching_files(tx: Tx, chat: str, paths: Iterator[str]) -> Iterator[FileRecord]:
-    """Yield the files at these paths. Each statement reads as many files as a search result has."""
+    """Yield the files at these paths. Each statement reads as many files as a search returns at most."""
     for batch in _batches(paths, SEARCH_MAX_RESULTS):
         tx.check_time()  # a search may skip very many files of one output
         found = file_records.among(tx, chat, batch)
-        yield from (found[path] for path in batch)  # each path has a file, because one transaction writes both
+        yield from (found[path] for path in batch)  # index and file rows have the same paths
 
 
 def _batches(values: Iterator[T], size: int) -> Iterator[list[T]]:

@@ -23,7 +23,7 @@ from agentsvc_nb.wire.limits import PAGE_MAX, QUERY_MAX_CHARS
 
 
 async def files_upload(context: RequestContext) -> Response:
-    """Stage files. With `chat_id` or `session`, also put them into that chat."""
+    """Stage files. With `chat_id` or `session`, also put the files into that chat."""
     where = bodies.chat_of_body({**context.request.query_params, "chat": context.request.query_params.get("chat_id")})
     storage = context.services.storage
     contents = [await storage.describe(name, blob) for name, blob in (await _received(context, where)).files]
@@ -44,7 +44,8 @@ async def _received(context: RequestContext, where: chats.ChatSelector) -> Multi
         if not form.files:
             raise ApiError("invalid_multipart", "The request contains no file. Send files in the field `files`.")
         await chats.check_into(context.use_case, context.key.account, where)
-        # Keep the blobs last, when no check can fail any more: `discard` removes only blobs that are not kept.
+        # Keep the blobs last, when no check can fail any more, because `discard` removes only blobs that are not yet
+        # kept.
         await form.keep()
     except BaseException:
         form.discard()
@@ -95,6 +96,8 @@ async def files_rename(context: RequestContext) -> Response:
 
 
 async def file_response(context: RequestContext, record: FileRecord, disposition: str = "attachment") -> Response:
-    """Return the file's bytes, whole or a range. Raises `range_not_satisfiable`, and `BlobsUnavailable`."""
+    """Return a response with all bytes of the file, or a range. Raises `range_not_satisfiable`, and
+    `BlobsUnavailable`.
+    """
     headers = {"ETag": f'"{record.sha256}"', "X-Content-Type-Options": "nosniff"}
     return await contents.response(context, record, disposition, headers)
