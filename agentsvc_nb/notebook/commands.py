@@ -67,14 +67,14 @@ from agentsvc_nb.notebook.widgets.outputs import WidgetWithFallback, fallback, s
 
 
 def attach(session: Session, run_id: str, screen: Screen, *, timeout: float | None = None) -> CellAnswer:
-    """Follow a run that already started, from its first event. Returns and raises like `RunFollower.follow`."""
+    """Follow a run that has already started, from its first event. Returns and raises like `RunFollower.follow`."""
     return follower.attach(session, the_run(session, run_id), screen, timeout=timeout)
 
 
 def resume(session: Session, run_id: str, screen: Screen, *, max_cents: float | None = None) -> CellAnswer:
     """Continue a failed run, and follow it. Returns and raises like `RunFollower.follow`.
 
-    Raises `AskError` when it can't be resumed.
+    Raises `AskError` when the run can't be resumed.
     """
     run_id = the_run(session, run_id)
     with errors_as_cells(session):
@@ -116,7 +116,7 @@ def Gallery(pattern: str = "*", *, chat: str | None = None) -> WidgetWithFallbac
 
 
 def files_browse(session: Session, chat: str | None = None, *, widgets: bool) -> WidgetWithFallback | ResultTable:
-    """Return the file browser of this notebook's chat or of another; without `widgets`, a table of the files.
+    """Return the file browser of this notebook's chat, or of another `chat`. Without `widgets`, return a table.
 
     Raises `AskError` when the service fails, or knows no such chat.
     """
@@ -131,7 +131,7 @@ def files_browse(session: Session, chat: str | None = None, *, widgets: bool) ->
 def files_gallery(
     session: Session, pattern: str = "*", chat: str | None = None, *, widgets: bool
 ) -> WidgetWithFallback | Preview:
-    """Return the gallery of this notebook's chat or of another; without `widgets`, a static one.
+    """Return the gallery of this notebook's chat, or of another `chat`. Without `widgets`, return a static gallery.
 
     Raises `AskError` when no picture fits the glob, or the service fails.
     """
@@ -144,9 +144,9 @@ def files_gallery(
 
 
 def page(session: Session, *, widgets: bool) -> WidgetWithFallback | PrintedText:
-    """Return the page of this notebook's chat; for the embedded service, a link that signs the browser in.
+    """Return the page of this notebook's chat: for the embedded service, a link that signs the browser in.
 
-    The link is a secret, so it is in a widget, which the notebook does not save. Without `widgets`, return only the
+    That link is a secret, so it is in a widget, which the notebook does not save. Without `widgets`, return only the
     page's address. Raises `AskError` when the service cannot be reached.
     """
     with errors_as_cells(session):

@@ -26,8 +26,8 @@ from agentsvc_nb.wire.text import label
 
 LOCAL: Final = "local"
 KNOCK_SECONDS: Final = 3.0
+"""How long to wait for any response from a new address."""
 RULE_CHARS: Final = 1_000
-"""How long to wait for any response of a new address."""
 REPORTS: Final = 100
 """The maximum number of reports that `%feedback` lists."""
 
@@ -47,7 +47,7 @@ def connect(
 
     address = _service_address(url)
     try:
-        knock(address, KNOCK_SECONDS)  # without a key, because it may be the wrong address
+        knock(address, KNOCK_SECONDS)  # send no key, because the address may be wrong
     except APIConnectionError as error:
         raise AskError(
             f"No service responds at {address}; the connection was not changed. {error.message}",
@@ -85,9 +85,9 @@ def _service_address(url: str) -> str:
 
 
 def status(session: Session, chosen: str = "") -> PrintedText:
-    """Describe the service, the origin of the key, the model, the chat and the journal in use.
+    """Describe the service, the source of its key, the model, the chat and the journal in use.
 
-    Shows no secret. If this notebook has used the service before, asks it for its models and today's usage; sends
+    Shows no secret. If this notebook has used the service before, requests its models and today's usage, but sends
     nothing else. `chosen` is the notebook's default model.
     """
     lines = [f"service  {_service(session)}", f"model    {_model(session, chosen)}"]
@@ -106,8 +106,8 @@ def status(session: Session, chosen: str = "") -> PrintedText:
 
 
 def _is_at_hand(session: Session) -> bool:
-    """Return True if this notebook has asked the service before, and can ask it without starting it."""
-    from agentsvc_nb import embedded  # here, because it takes a moment to load
+    """Return True if this notebook has used the service before, and the service need not be started."""
+    from agentsvc_nb import embedded  # imported here, because it takes a moment to load
 
     return session.in_use and (
         session.base_url != EMBEDDED or embedded.status(data_folder(session.environ)) is not None
@@ -125,12 +125,12 @@ def _only_reads(session: Session, chosen: str) -> list[str]:
 
 
 def _today(session: Session) -> list[str]:
-    """Return the part of today's budget that the account has used; nothing without a budget."""
+    """Return the part of today's budget that the account has used; return nothing if there is no budget."""
     try:
         today = session.client().usage.today(timeout=KNOCK_SECONDS, max_retries=0)
     except (StefanBrainError, AskError):
         return []
-    if today.limit_cents is None:  # without a budget each answer says its cost, and that the offline agent is free
+    if today.limit_cents is None:  # without a budget, each answer shows its cost, or that the offline agent is free
         return []
     held = f", {today.held_cents:,.2f} reserved for active work" if today.held_cents else ""
     return [f"today    {today.billed_cents:,.2f} of {today.limit_cents:,.2f} cents billed{held}"]
@@ -141,7 +141,7 @@ def _service(session: Session) -> str:
         return f"{undecided} {undecided.hint}"
     if session.base_url == EMBEDDED:
         known = "SERVICE_API_KEY is set, for another service" if session.keys.given else "no SERVICE_API_KEY"
-        from agentsvc_nb import embedded  # here, because it takes a moment to load
+        from agentsvc_nb import embedded  # imported here, because it takes a moment to load
 
         ready = embedded.status(data_folder(session.environ))
         where = f"at {ready.base_url}" if ready else "not running; the next question starts it"
@@ -167,7 +167,7 @@ def _model(session: Session, chosen: str) -> str:
 
 
 def chat(session: Session, chat_id: str | None = None) -> PrintedText:
-    """Ask in this chat from now on; without an id, show the current one.
+    """Ask in this chat from now on. Without an id, show the current chat.
 
     Raises `AskError` for an invalid id, a chat that this account does not have, or a failing service.
     """
@@ -176,15 +176,16 @@ def chat(session: Session, chat_id: str | None = None) -> PrintedText:
     if not ids.is_chat(chat_id):
         raise AskError(f"{label(chat_id, 80)!r} is not a chat id; nothing was sent.", "Use a `chat_...` id or a UUID.")
     with errors_as_cells(session):
-        next(iter(session.client().files.list(chat_id)), None)  # raises if there is no such chat
+        next(iter(session.client().files.list(chat_id)), None)  # raises an error if there is no such chat
     session.move(chat_id)
     return status(session)
 
 
 def project(session: Session, named: str | None = None, *, create: bool = False) -> PrintedText:
-    """Ask in the project of this id or name from now on; without one, in no project.
+    """Ask in the project with this id or name from now on. Without an id or name, ask in no project.
 
-    Raises `AskError` when none has the name (unless it is to `create` one), or several have; or the service fails.
+    Raises `AskError` when no project has the name (unless `create` is set), when several have it, or when the service
+    fails.
     """
     session.turn_to(None if named is None else _find(session, named, create))
     return status(session)
@@ -203,7 +204,7 @@ def rules(session: Session) -> QuotedText:
 
 
 def rules_remove(session: Session, number: str) -> QuotedText:
-    """Remove the rule of this number from those of this notebook's project, and list the others.
+    """Remove the rule with this number from the rules of this notebook's project, and list the others.
 
     Raises `AskError` for an unknown rule, without a project, or when the service fails.
     """
@@ -231,7 +232,7 @@ def _project(session: Session) -> Project:
 
 
 def _rules(found: Project) -> list[tuple[int, str]]:
-    """Return the lines of a project's instructions that have words, each with its number."""
+    """Return the lines of a project's instructions that contain words, each with its number."""
     return [(number, line) for number, line in enumerate(found.instructions.splitlines(), 1) if line.strip()]
 
 
@@ -271,10 +272,10 @@ def feedback_bundle(found: Sequence[FeedbackReport]) -> Bundle:
 
 
 def feedback_send(session: Session, summary: str, *, error: object = None, about_error: bool = False) -> PrintedText:
-    """Send a report; it is never sent a second time.
+    """Send a report. Never sent twice.
 
-    With `about_error`, it is about the call that failed with `error`, or else about the last failed call of this
-    notebook's client; the content of the request is never sent. Raises `AskError` when the report is empty, no call
+    With `about_error`, the report is about the call that failed with `error`, or else about the last failed call of
+    this notebook's client. The content of that call is never sent. Raises `AskError` when the report is empty, no call
     has failed, or the service fails.
     """
     if not summary.strip():
@@ -305,7 +306,7 @@ def feedback_send(session: Session, summary: str, *, error: object = None, about
 
 
 def _failed_call(error: object) -> tuple[str | None, str | None, str | None] | None:
-    """Return endpoint, error code and request id of the call that failed with a cell's error; None if none did."""
+    """Return endpoint, error code and request id of the failed call behind a cell's error; None if there is none."""
     error = error.error if isinstance(error, AskError) else error
     if isinstance(error, StefanBrainError):
         place = f"{error.method} {error.path}".strip()[:FEEDBACK_FIELD_CHARS]

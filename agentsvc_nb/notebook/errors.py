@@ -1,6 +1,6 @@
-"""The exceptions of a failed cell, shown in two or three lines without a traceback; limits and budgets in words.
+"""The exceptions of a failed cell, shown in two or three lines without a traceback; sentences about limits and budgets.
 
-Loaded with the magics: the client is imported for type checkers only.
+This module is loaded with the magics, so it imports the client only for type checkers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def budget_display(error: StefanBrainError, now: datetime | None = None) -> str:
-    """Return the limit that an error reports, as a sentence; empty if it reports none."""
+    """Return the limit that an error reports, as a sentence; empty if the error reports none."""
     body: Any = error.body if isinstance(error.body, dict) else {}
     detail: Any = body.get("error") if isinstance(body.get("error"), dict) else {}
     used, resets_at = "", error.reset_at
@@ -82,8 +82,8 @@ class AskError(_ShownBriefly, Exception):
     """The request was invalid, or the service refused it.
 
     Attributes:
-        refused: the service refused it, so nothing was started.
-        unsent: the service was not reached.
+        refused: whether the service refused the request, so that nothing was started.
+        unsent: whether the service was not reached.
         error: the client's exception, if there was one.
     """
 
@@ -97,14 +97,14 @@ class RunFailed(_ShownBriefly, Exception):
 
 
 class RunStopped(_ShownBriefly, KeyboardInterrupt):
-    """The run was stopped with the cell. A KeyboardInterrupt, so that nothing swallows it and Run All stops."""
+    """The run was stopped with the cell. This is a KeyboardInterrupt, so that no code swallows it and Run All stops."""
 
 
 _HINTS: Final = {
     "invalid_model": "List this service's models with `%agentsvc model`.",
     "model_unavailable": "See the reason and other models with `%agentsvc model`.",
 }
-"""What to do in a notebook, by error code; for other codes the client's hint fits."""
+"""What to do in a notebook, by error code. For other codes, the client's hint is used."""
 
 
 def to_ask_error(error: StefanBrainError, service: str) -> AskError:

@@ -40,14 +40,14 @@ def first_code(text: str) -> str | None:
 
 
 RECORDS: Final = "records"
-"""The property that holds a list of records, because the root of a schema that is sent must be an object."""
+"""The property that holds a list of records, because the root of a schema must be an object when sent."""
 
 
 class AnswerShape:
     """The shape of an answer: a pydantic model, a dataclass, `list[Model]`, or a JSON Schema as a dict.
 
     `given` is the value of the variable `name`; error messages mention that name. Raises `AskError` for any other
-    value, and for a schema that no answer can have.
+    value, and for a schema that no answer can satisfy.
     """
 
     def __init__(self, name: str, given: Any) -> None:
@@ -121,7 +121,7 @@ def _column(field: dict[str, Any]) -> str:
 
 
 class CellAnswer(WorkResult):
-    """The answer of a run. `again` is True if the cell shows an earlier run instead of asking anew.
+    """The answer of a run. `again` is True if the cell shows an earlier run instead of asking again.
 
     Example: `answer.text`, `answer.df`, `answer.data["price"]`, `answer.files[0].path`, `answer.run.usage`
     """
@@ -152,7 +152,7 @@ class CellAnswer(WorkResult):
 
     @property
     def data(self) -> Any:
-        """The structured data of the answer. None if the question had no schema or the run returned no data.
+        """The structured data of the answer, or None if the question had no schema or the run returned no data.
 
         The value is a dict, an instance of the model, or a DataFrame for a list of records. Raises `StefanBrainError`
         when the answer fits the schema but fails the model's validators.
@@ -164,9 +164,9 @@ class CellAnswer(WorkResult):
 
     @functools.cached_property
     def tables(self) -> list[pd.DataFrame]:
-        """The tables that the run computed, as DataFrames; `[]` if there are none. The first access fetches them.
+        """The tables that the run computed, as DataFrames; `[]` if there are none. The first access fetches the tables.
 
-        Raises `StefanBrainError` when the service cannot send them.
+        Raises `StefanBrainError` when the service cannot send the tables.
         """
         return self._fetch_tables() if table_files(self.files) else []
 
@@ -219,7 +219,7 @@ class CellAnswer(WorkResult):
 
     @property
     def _contents(self) -> str:
-        """Describe the contents without sending a request. The size of a table is known only after it was fetched."""
+        """Describe the contents without sending a request. The size of a table is known once it is fetched."""
         count = len(table_files(self.files))
         sizes = [f"table {len(table)} x {table.shape[1]}" for table in self.__dict__.get("tables", [])]
         parts = [f"{len(self.text):,} character{'s' * (len(self.text) != 1)}"]

@@ -105,7 +105,7 @@ class BackgroundResult(DisplayedResult, Generic[K]):
         raise NotImplementedError
 
     def tell(self, told: set[str]) -> None:
-        """Print once what blocks the work. `wait` calls this repeatedly; `told` holds the ids already printed."""
+        """Print once what blocks the work. `wait` calls this repeatedly; `told` has the ids printed so far."""
 
     def left_alone(self, error: BaseException) -> None:
         """Hook: show the error of work that failed in the future's thread."""
@@ -152,7 +152,7 @@ class Background(BackgroundResult[CellAnswer]):
         print_new_calls([*self._follower.view.asked.values()], told)
 
     def cancel(self) -> None:
-        """Cancel the run on the service. A run that still waits for its turn never starts. Safe to repeat."""
+        """Cancel the run on the service. A run that still waits in the queue never starts. Safe to repeat."""
         self._follower.cancel()
 
     @property
@@ -222,11 +222,11 @@ def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, 
         here: return only when the run has ended, for hosts that drop updates of an output after its cell has ended.
 
     Raises:
-        AskError: the service did not answer before the start. The result's `wait` raises later errors; with `here`,
-            this function raises them.
+        AskError: the service did not respond before the start. The result's `wait` raises later errors; with `here`,
+        this function raises those, too.
     """
     request = request if request.key else prepare(session, request)
-    # Queue behind the run that holds the chat instead of failing: the cell has ended, so nobody would ask again.
+    # Wait for the run that holds the chat instead of failing: the cell has ended, so nobody would retry.
     follower = RunFollower(session, replace(request, wait=True), screen, background=True, fails_cell=here)
     follower.record()
     where = str(request.address)
@@ -243,8 +243,8 @@ def ask_in_background(session: Session, request: AskRequest, screen: Screen, *, 
 def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Background:
     """Prepare a question of a chat widget. The caller starts it with `start` or `run_here`.
 
-    It never shows an earlier run instead. It does not enter the execution history, so it does not affect which cells
-    show their runs again. Raises `AskError` without a connection.
+    The question never shows an earlier run instead. It is not in the execution history, so it does not affect which
+    cells show their runs again. Raises `AskError` without a connection.
     """
     follower = RunFollower(session, address(session, request), screen, background=True, fails_cell=False)
     follower.record()
@@ -252,5 +252,5 @@ def prepare_ask(session: Session, request: AskRequest, screen: Screen) -> Backgr
 
 
 def prepare_attach(session: Session, run_id: str, screen: Screen) -> Background:
-    """Prepare to follow a run that already started, as `prepare_ask` does for a question."""
+    """Prepare to follow a run that has already started, as `prepare_ask` does for a question."""
     return Background(RunFollower(session, AskRequest(shown=run_id), screen, fails_cell=False))

@@ -1,4 +1,4 @@
-"""`%%ask --each`: ask a question of each row of a DataFrame. It shows one progress bar, then a table of the answers."""
+"""`%%ask --each`: ask a question about each row of a DataFrame. Shows one progress bar, then a table of the answers."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def ask_each(
     Raises:
         AskError: the batch did not start.
         RunFailed: every row failed (not with `raise_error=False`); its `answer` is the DataFrame.
-        RunStopped: the user interrupted the cell. Its `answer` has the rows so far; running the cell again continues
-            there.
+        RunStopped: the user interrupted the cell. Its `answer` has the rows so far; run the cell again to continue with
+        the other rows.
     """
     shape = request.shape
     if shape is not None and shape.records:
@@ -136,7 +136,7 @@ def ask_each(
         halted = RunStopped(str(stopped))
         halted.answer = stopped.partial
         raise halted from None
-    if _spent(1, bar.models, bar.own) == FREE:  # the column must agree with the line below the table
+    if _spent(1, bar.models, bar.own) == FREE:  # the column must match the line below the table
         set_columns = out.assign if hasattr(out, "assign") else out.with_columns
         out = set_columns(cents=out["cents"] * 0)
     bundle, answered = _table(session, request, name, frame, out, bar)
@@ -152,9 +152,10 @@ def ask_each(
 
 
 def _files_version(session: Session, chat: str | None) -> str:
-    """Return a text that changes with the chat's files, except files that only cells below put or made.
+    """Return a text that changes with the chat's files, except files that were put or created only by cells below.
 
-    After a restart, the chat already has the files of all cells. If all counted, the rows would be asked again.
+    After a restart, the chat already has the files of all cells. If all of these counted, the rows would be asked
+    again.
     """
     turns = session.journal.turns(session.base_url, chat) if chat else []
     attached: dict[str, set[str]] = {turn["idempotency_key"]: {*turn["attachments"].split()} for turn in turns}
@@ -172,7 +173,7 @@ def _files_version(session: Session, chat: str | None) -> str:
 
 
 def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
-    """Return a progress bar with the rows done, their cost, and the estimated time left."""
+    """Return a progress bar with the number of finished rows, their cost, and the estimated time left."""
     amount = percent(progress.done, progress.total)
     spent = _spent(progress.cents, progress.models, own)
     if progress.cents_expected is not None and spent != FREE:
@@ -189,7 +190,7 @@ def progress_bundle(progress: MapProgress, own: bool = False) -> Bundle:
 
 
 def _spent(cents: float, models: Sequence[str], own: bool) -> str:
-    """Return the price of rows that these models answered; free if none of the models charges."""
+    """Return the price of rows that these models answered; it is `free` if none of the models charges."""
     return price(round(cents * CENT), models[0] if len(models) == 1 else None, own)
 
 

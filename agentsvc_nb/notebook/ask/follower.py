@@ -131,7 +131,7 @@ class RunFollower:
                 self._staged, session.staged = session.staged, {}
 
     def record_turn(self, address: str) -> None:
-        """Add the turn to the execution history, so that its cell asks anew when it is run again in this kernel."""
+        """Add the turn to the execution history, so that its cell asks again when the cell is rerun in this kernel."""
         request = self.request
         self.session.execution_history.add(TurnRecord(request.place, address, request.key, request.fingerprint))
 
@@ -178,9 +178,7 @@ class RunFollower:
         return answer
 
     def cancel(self) -> None:
-        """Cancel the run on the service. If its start has no response yet, cancel it when the response arrives. Returns
-        at once.
-        """
+        """Cancel the run on the service, if necessary once its start has a response. Returns at once."""
         self.view.stopping = True
         if self.desk is not None:
             self.desk.close()
@@ -196,7 +194,7 @@ class RunFollower:
             if self._until(self.request.timeout):
                 return "ended"
             if self.view.waiting:
-                self.cancel()  # a run that has not started must not start unwatched
+                self.cancel()  # if the run has not started, it must not start while nobody follows it
             self._leave_stream()
             return "late"
         except KeyboardInterrupt:
@@ -211,7 +209,7 @@ class RunFollower:
         if self.desk is not None:
             self.desk.close()
         try:
-            # Wait first: a moment passes before it is known whether the kernel is closing.
+            # Wait first: only after a moment is it known whether the kernel is closing.
             if self._until(SHUTDOWN_SECONDS):
                 return "stopped"
             if not self.session.closing():
@@ -262,7 +260,7 @@ class RunFollower:
         session.known.asked[run.run_id] = self.view.asked
         if self.desk is not None:
             session.known.kernel[run.run_id] = self.desk.calls
-        if not request.key:  # a run that is only followed
+        if not request.key:  # a run that this cell did not start
             return
         if not request.shown:
             session.journal.opened(request.key, run)
@@ -288,17 +286,17 @@ class RunFollower:
                 self._stream = stream
                 self._opened.set()
                 self._items.put(stream.run)
-                if not self._left:  # the cell may have ended before the start was answered
+                if not self._left:  # the cell may have ended before the start got a response
                     for event in stream:
                         self._items.put(event)
             self._items.put(None)
-        except BaseException as error:  # the thread that follows raises it
+        except BaseException as error:  # the thread that follows the run raises this error
             self._items.put(error)
         finally:
             self._opened.set()
 
     def _open(self) -> EventStream:
-        """Start the run, or attach to the run that is shown. If the request says so, wait for its turn first.
+        """Start the run, or attach to the run that is shown. If the request says so, first wait until the chat is free.
 
         Raises `AskError` if the user gives up the question.
         """
@@ -346,10 +344,10 @@ class RunFollower:
             raise
 
     def _cancel(self) -> None:
-        # The run has no id until the start is answered. If we did not wait, it would continue unwatched.
+        # The run has no id until the start gets a response. If we did not wait, the run would continue unwatched.
         self._opened.wait()
         if self._stream is not None:
-            with contextlib.suppress(Exception):  # the run's own events tell whether it stopped
+            with contextlib.suppress(Exception):  # the run's events tell whether the run stopped
                 self.client.runs.cancel(self._stream.run.run_id)
 
     # -- the end -----------------------------------------------------------------------------------------------------
@@ -371,7 +369,7 @@ class RunFollower:
         """Return the exception of a cell whose run did not start before the timeout or an interrupt."""
         timeout = self.request.timeout
         if end == "left":
-            self._undo(refused=True)  # the start is cancelled: its key must not show the run again
+            self._undo(refused=True)  # the start is cancelled, so a cell with its key must not show the run again
             return RunStopped(
                 "The cell was stopped before its run started. If the service received the request, it cancels the run."
             )
@@ -420,7 +418,7 @@ class RunFollower:
         return RunFailed(f"{misfit} {which}", hint) if misfit else None
 
     def _misfit(self, run: Run) -> str:
-        """Return why the answer's data does not fit the shape that `--schema` names; empty if it fits."""
+        """Return why the answer's data does not fit the shape that `--schema` names; empty if the data fits."""
         if run.status != "completed" or self.request.shape is None:
             return ""
         try:
@@ -432,7 +430,7 @@ class RunFollower:
     def _leave(self, *ends: str, pictured: bool = True, told_below: bool = False) -> CellAnswer:
         """Write the final output and return it as an answer. `ends` are extra lines; `pictured` fetches thumbnails.
 
-        With `told_below`, the output omits why the run ended, because the exception below it says that.
+        With `told_below`, the output omits why the run ended, because the exception below the output says it.
         """
         view, request = self.view, self.request
         if view.run is not None:
@@ -485,8 +483,8 @@ def output_of(
 def lost(error: AskError | StefanBrainError, what: str, again: str, service: str) -> AskError:
     """Return the exception of a cell that lost the service before `what` (a run or job) ended.
 
-    `again` is the magic that follows `what` later. The caller keeps the partial output and adds the message and hint of
-    this exception to it.
+    `again` is the magic that follows `what` later. The caller keeps the partial output and adds this exception's
+    message and hint to the output.
     """
     failure = error if isinstance(error, AskError) else to_ask_error(error, service)
     how = "The connection to the service was lost" if gone(error) else "The service stopped responding"

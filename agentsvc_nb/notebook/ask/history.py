@@ -39,7 +39,7 @@ _COLUMNS: Final = ("run", "state", "started", "seconds", "cost", "asked")
 
 
 def runs(session: Session, *, everywhere: bool = False) -> ResultTable:
-    """List this notebook's runs from the journal, oldest first. Read the state of active ones from the service.
+    """List this notebook's runs from the journal, oldest first. Read the state of active runs from the service.
 
     With `everywhere`, list the runs of all notebooks on this machine. Raises `AskError` when the service cannot be
     reached.
@@ -93,7 +93,7 @@ def _table(session: Session, found: Sequence[Mapping[str, Any]]) -> ResultTable:
 
 
 def the_run(session: Session, given: str) -> str:
-    """Return the id of a run, given its id, at least the first 8 characters of it, or `last`.
+    """Return the id of the run that is `given` by its id, by at least the first 8 characters of its id, or as `last`.
 
     Raises `AskError` unless exactly one run fits.
     """
@@ -140,7 +140,7 @@ def undo(
 
 
 def raise_limit(session: Session, given: str, max_cents: float) -> PrintedText:
-    """Raise the limit of an active run. Raises `AskError` when the run is unknown or ended, or the service fails."""
+    """Raise the limit of an active run. Raises `AskError` for an unknown or ended run, or when the service fails."""
     run_id = the_run(session, given)
     with errors_as_cells(session):
         run = session.client().runs.raise_limit(run_id, max_cents)
@@ -188,7 +188,7 @@ def sent(session: Session, given: str) -> QuotedText:
 
 
 def wait(session: Session, run_ids: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
-    """Wait until these runs have ended, by default all active ones of this notebook, and return their table.
+    """Wait until these runs (by default all active runs of this notebook) have ended, and return their table.
 
     Prints only tool calls that wait for approval.
 
@@ -262,7 +262,7 @@ def standing_approvals(session: Session) -> Preview:
 
 
 def revoke(session: Session, approval: str) -> PrintedText:
-    """Revoke a standing approval. Raises `AskError` when there is none, or the service fails."""
+    """Revoke a standing approval. Raises `AskError` when it does not exist, or the service fails."""
     with errors_as_cells(session):
         session.client().runs.revoke_approval(approval)
     return PrintedText(
@@ -272,10 +272,10 @@ def revoke(session: Session, approval: str) -> PrintedText:
 
 def approvals(session: Session, *, everywhere: bool = False) -> ResultTable:
     """List the tool calls that wait for approval: code for this kernel first, then calls of this notebook's runs. With
-    `everywhere`, list those of all runs of this machine.
+    `everywhere`, list the calls of all runs of this machine.
 
-    The journal has no runs of `%%ask --each`, so the list has only those that this kernel started. Raises `AskError`
-    when the service cannot be reached.
+    The journal has no runs of `%%ask --each`, so of these the list has only the runs that this kernel started. Raises
+    `AskError` when the service cannot be reached.
     """
     found = _waiting(session, everywhere)
     own = _for_kernel(session)
@@ -304,7 +304,7 @@ def approve(
         given: a call id or its beginning, or a run (as in `the_run`, except `last`) with exactly one waiting call.
         refuse: refuse the call instead of approving it.
         reason: why the call is refused. The agent gets the reason.
-        changed: the input to use instead of the agent's. The agent gets the change.
+        changed: the input to use instead of the agent's. The agent is informed of the change.
         further: also approve these further calls of the tool.
 
     Raises `AskError` when no call or several calls fit, when the call no longer waits, or the service fails.
@@ -355,7 +355,7 @@ def _the_call(session: Session, given: str) -> WaitingCall:
         # A call id does not contain its run, so search all runs of this machine.
         found = [c for c in _waiting(session, True) if len(given) >= _CALL_ID_CHARS and c.call_id.startswith(given)]
         what = f"call {label(given, 64)}"
-    elif given == LAST:  # running the notebook again would approve a call that nobody has seen
+    elif given == LAST:  # otherwise, running the notebook again would approve a call that nobody has seen
         raise AskError(
             "`last` is not allowed here, because it could approve a call that you have not seen; nothing was sent.",
             _LISTS,

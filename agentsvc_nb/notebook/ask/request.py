@@ -43,7 +43,7 @@ class AskRequest:
     Attributes:
         typed: the cell as typed, before values replaced its `{{names}}`.
         wait: wait while the chat is busy, instead of failing.
-        fresh: ask anew, even if an earlier run could be shown or an unanswered start could be repeated.
+        fresh: ask again, even if an earlier run could be shown or a start without a response could be repeated.
         reuse: show an earlier run again when the cell runs in this kernel for the first time.
         timeout: in seconds.
         shape: the shape of the answer's data (`--schema`).
@@ -118,7 +118,7 @@ class AskRequest:
             "session": self.address.session,
             "project": self.address.project,
             "files": [file.sent for file in self.files],
-            # Omit staged files that the cell attaches as well: the chat would have them twice.
+            # Omit staged files that the cell also attaches, because the chat would have them twice.
             "file_ids": [file.id for file in staged if (file.file_name, file.sha256) not in self.attached],
             "output_config": self.shape.schema if self.shape else None,
             "model": self.model,
@@ -137,11 +137,11 @@ def address(session: Session, request: AskRequest) -> AskRequest:
 def prepare(session: Session, request: AskRequest) -> AskRequest:
     """Return the request with its chat and key, or with the earlier run to show instead. Starts no run.
 
-    An earlier run is shown only if this kernel has not run such a cell yet, and nothing that its answer depends on has
-    changed. Raises `AskError` when the service fails.
+    An earlier run is shown only if this kernel has not run such a cell yet, and if nothing that the answer depends on
+    has changed. Raises `AskError` when the service fails.
     """
     client, request = session.client(), address(session, request)
-    if not session.notebook:  # outside a notebook no cell is run again after a restart, so no run is shown again
+    if not session.notebook:  # outside a notebook, cells are not rerun after a restart, so no run is shown again
         return request
     with errors_as_cells(session):
         chat = session.known_chat(request.address)
@@ -171,8 +171,8 @@ def _fingerprint(session: Session, request: AskRequest) -> str:
     """Return the SHA-256 of everything that the answer depends on, except uploads not made by cells (see
     `_earlier_starts`).
 
-    The account is not part of it, because we store nothing that is derived from the API key. If the run belongs to
-    another account, the service answers 404, and the question is asked.
+    The account is not part of the hash, because we store nothing that is derived from the API key. If the run belongs
+    to another account, the service returns 404, and the question is asked.
     """
     put = session.staged_uploads if request.new_chat else session.put_before(request.address)
     whole: list[object] = [
@@ -191,8 +191,8 @@ def _fingerprint(session: Session, request: AskRequest) -> str:
     history = session.execution_history
     if not request.new_chat:
         return _digest([*whole, history.before(request.place, str(request.address))])
-    # No turn comes before one in a new chat. Cells with the same question, and the turns of a loop, still need runs of
-    # their own.
+    # A turn in a new chat has no turn before it. But cells with the same question, and the turns of a loop, need
+    # separate runs.
     return next(print_ for n in count() if not history.asked(print_ := _digest([*whole, n]), request.place))
 
 
@@ -204,8 +204,8 @@ def _earlier_starts(session: Session, request: AskRequest, chat: str | None) -> 
     """Return earlier starts of the question that had the same uploads before them, newest first.
 
     Ignores uploads that questions or `%files put` of a cell made: the fingerprint includes those of cells above, and
-    those of cells below do not matter here. Compares content, because the service renames one of two attachments with
-    the same name.
+    those of cells below do not matter here. Compares contents instead of names, because the service renames one of two
+    attachments with the same name.
     """
     made = session.journal.put_by(session.notebook or "", session.base_url) | {file.sha256 for file in request.files}
     made |= session.journal.attachments(session.base_url, chat) if chat else set()

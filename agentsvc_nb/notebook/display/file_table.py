@@ -1,4 +1,4 @@
-"""The table of files. Thumbnails are small data URIs that we check by content and that the browser never fetches."""
+"""The table of files. Thumbnails are small data URIs. We check their content, and the browser fetches nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _as_uri(data: bytes, edge: int, how: Mapping[str, Any]) -> str | None:
         return None
     try:
         made = _webp(data, edge, how)
-    except Exception:  # Pillow raises many types of errors on hostile bytes, and a missing thumbnail is not a failure
+    except Exception:  # Pillow raises many types of errors for hostile bytes, and a missing thumbnail is not a failure
         return None
     return "data:image/webp;base64," + base64.b64encode(made).decode("ascii")
 
@@ -73,10 +73,10 @@ _PICTURE: Final = "max-width:100%;background:#fff"
 
 
 def files_bundle(files: Sequence[WorkspaceFile], fetch: Fetch | None = None, caption: str = "Files") -> Bundle:
-    """Return an output that lists files. With `fetch`, pictures are side by side (at most 12, 300 kB in all), other
-    files as chips.
+    """Return an output that lists files. With `fetch`, pictures are shown side by side (at most 12, 300 kB in all), and
+    other files as chips.
 
-    Omits the schema file of a table, because the table is shown itself.
+    Omits the schema file of a table, because the table is shown.
     """
     files = [file for file in files if not _is_schema(file)]
     shown = files[:ROWS]
@@ -172,7 +172,7 @@ def records_bundle(columns: Collection[str], rows: Sequence[Mapping[str, Any]]) 
 
 
 def kind_of(file: FileFacts | StagedFile) -> str:
-    """Return the kind of file in everyday words."""
+    """Return the kind of a file in everyday words."""
     return called(file.media_type, file.file_name)
 
 
@@ -191,7 +191,7 @@ def _thumbnails(files: Sequence[WorkspaceFile], fetch: Fetch) -> dict[str, str]:
 
 
 def _thumbnail(file: WorkspaceFile, fetch: Fetch) -> str | None:
-    if _is_chart(file):  # the answer shows it
+    if _is_chart(file):  # the answer already shows this picture
         return None
     if not file.media_type.startswith("image/") or not 0 < file.size_bytes <= SOURCE_BYTES:
         return None

@@ -35,7 +35,7 @@ def settled(text: str) -> int:
     """
     ends = [match.end() for match in _LINE_END.finditer(text)]
     if ends and text.endswith("\r"):
-        ends.pop()  # the \n of a \r\n may follow
+        ends.pop()  # the \n of \r\n may still follow
     if not ends:
         return 0
     start = _last_block(text[: ends[-1]])
@@ -47,7 +47,7 @@ def _last_block(complete: str) -> int:
     tokens = _block_parser().parse(complete)
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     lines = _LINE_END.split(complete)[:-1]
-    # From the line of an unclosed formula on, any text may still become part of the formula.
+    # Any text from the line of an unclosed formula onward may still become part of the formula.
     return max((start for start in starts if start <= unclosed(lines)), default=0)
 
 
@@ -60,7 +60,7 @@ def _block_parser() -> MarkdownIt:
 
 
 CODE_CHARS: Final = 8_000
-"""A longer block of code gets no colours, because the notebook stores its HTML."""
+"""A longer block of code is not coloured, because the notebook stores the HTML."""
 LINE_CHARS: Final = 400
 """The maximum length of a line of our own text."""
 HEADER_CHARS: Final = 16
@@ -127,7 +127,7 @@ class _Renderer(SafeRenderer):
     def bullet_list_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
-        """Open a list. In an answer that suggests questions, a list that consists of code only becomes chips."""
+        """Open a list. In an answer that suggests questions, a list whose items are only code becomes chips."""
         if "suggests" in env:
             later = range(idx + 1, len(tokens))
             end = next(at for at in later if tokens[at].level == tokens[idx].level and tokens[at].nesting < 0)
@@ -152,7 +152,7 @@ class _Renderer(SafeRenderer):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         if env.get("chips"):
-            # A click asks the whole text, but the backticks around column names are not shown.
+            # A click asks the whole text. The backticks around column names are not shown.
             shown = _NAME.sub(rf"{_TICK}<em>\1</em>{_TICK}", html.escape(tokens[idx].content))
             return f'<code class="asvc-ask" style="{_ASK}">{shown}</code>'
         return super().code_inline(tokens, idx, options, env)
@@ -193,7 +193,7 @@ def to_html(
 
     Pass `coloured=False` for text that is sent repeatedly, because coloured code makes much HTML.
 
-    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) links to that line of the file. With
+    With a run's `app_url`, the source of a quoted passage (`— file, line 12`) is a link to the line in the file. With
     `suggests`, lists of suggested questions become chips. The `numbers` in the text are underlined.
     """
     known: dict[str, Any] = {"numbers": numbers}
@@ -211,9 +211,9 @@ def line_html(line: str) -> str:
 
 
 def numbers_html(basis: AnswerBasis | None) -> str:
-    """Return a line that counts an answer's numbers and unfolds their sources; empty for an answer without numbers.
+    """Return a line that counts an answer's numbers and unfolds to their sources; empty for an answer without numbers.
 
-    The keyboard reaches all sources with one Tab.
+    Keyboard users reach all sources with one Tab.
     """
     line = summary(basis)
     return folded(line, list_sources(basis)) if basis and line else ""

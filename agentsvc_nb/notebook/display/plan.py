@@ -1,4 +1,4 @@
-"""The plan that an agent shows in a longer run: one list whose steps are ticked off."""
+"""The plan that an agent shows in a longer run, as a list of steps that are ticked off."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ def progress_html(name: str, state: str, amounts: str = "", percent: str = "") -
 
     Args:
         name: the name of the work, also for screen readers.
-        state: the current activity; screen readers announce changes.
-        amounts: values that change constantly, such as seconds.
+        state: the current activity, whose changes screen readers announce.
+        amounts: values that change often, such as seconds.
         percent: the progress, such as `42 %`; if empty, the bar only moves.
     """
     value = f' value="{percent[:-2]}"' if percent else ""

@@ -1,6 +1,6 @@
 """Render runs as static mime bundles: safe HTML and plain text, without scripts or remote content.
 
-A run has a status line, an answer and steps.
+A run is rendered as a status line, an answer and steps.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ FREE: Final = "free"
 
 
 def price(microcents: int, model: str | None, own: bool) -> str:
-    """Return `cost`, or `free` if nobody pays: for the offline agent on the embedded service (`own`), and for recorded
-    conversations.
+    """Return `cost`, or `free` if nobody pays, as for the offline agent on the embedded service (`own`) and for
+    recorded conversations.
     """
     free = (own and model == "offline") or (model or "").startswith("scripted:")
     return FREE if free else cost(microcents)
@@ -91,7 +91,7 @@ _DOT: Final = (
 )
 _FAILURE: Final = "margin:6px 0;padding:4px 10px;border-left:3px solid var(--jp-error-color1,#d32f2f)"
 _UNANSWERED: Final = ("asked_back", "nothing", "cannot")
-"""The bases of texts that do not answer the question, but say why and what else to ask."""
+"""The bases of texts that do not answer the question, but say why not and what else to ask."""
 
 
 def mark(status: str) -> str:
@@ -149,7 +149,7 @@ def _doing(view: RunView) -> list[str]:
 
 
 def status_bundle(view: RunView, advice: str = "") -> Bundle:
-    """Return the status line of a run, with a line of our own below it."""
+    """Return the status line of a run, with our own line (`advice`) below it."""
     pieces, below = facts(view), [advice] if advice else []
     return {
         "text/plain": "\n".join([" · ".join(pieces), *below]),
@@ -160,8 +160,8 @@ def status_bundle(view: RunView, advice: str = "") -> Bundle:
 def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answered: bool = True) -> str:
     """Return a status line as HTML that screen readers announce: a dot in the colour of the state, then the pieces.
 
-    Only screen readers get the word for success. The line unfolds the HTML `unfolded`. Without `answered` the dot is
-    grey.
+    Only screen readers get the word for success. The line unfolds to the HTML `unfolded`. Without `answered`, the dot
+    is grey.
     """
     symbol, _, word = mark(status).partition(" ")
     heard, shown = (f"{symbol} {word}", pieces) if symbol == "✓" else (symbol, [word, *pieces])
@@ -174,7 +174,7 @@ def status_html(status: str, pieces: Sequence[str], unfolded: str = "", *, answe
 
 
 def _ended_status(view: RunView, run: Run) -> str:
-    """Return the status line of an ended run. It unfolds the tokens, the run's id and the chat."""
+    """Return the status line of an ended run. It unfolds to the tokens, the run's id and the chat."""
     used, (_, *pieces) = run.usage, facts(view)
     chat = f" · chat <code>{escape(run.chat)}</code>" if run.chat else ""
     tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} tokens out"
@@ -188,8 +188,8 @@ def headed(lines: Iterable[str]) -> str:
 
 
 def text_bundle(text: str, settled: bool = True) -> Bundle:
-    """Return a part of an answer that is still being written. Unless `settled`, code has no colours: the text is sent
-    again soon.
+    """Return a part of an answer that is still being written. Code is coloured only if `settled`, because other text is
+    soon sent again.
     """
     return {"text/plain": plain(text), "text/html": to_html(text, coloured=settled)}
 
@@ -259,7 +259,7 @@ def undone_bundle(answer: Bundle) -> Bundle:
 
 
 def standin_bundle(line: str) -> Bundle:
-    """Return a line that replaces a widget in a saved notebook. Our style sheets hide it above a live widget."""
+    """Return a line that replaces a widget in a saved notebook. Our style sheets hide the line above a live widget."""
     return {**note_bundle(line), "text/html": f'<div role="note">{line_html(line)}</div>'}
 
 
@@ -278,7 +278,7 @@ def _body_html(view: RunView) -> str:
 
 
 def _answered(view: RunView) -> bool:
-    """Return True if the text answers the question; otherwise it says why not, and what else to ask."""
+    """Return True if the text answers the question, instead of saying why not and what else to ask."""
     return view.run is None or view.run.basis is None or view.run.basis.basis not in _UNANSWERED
 
 

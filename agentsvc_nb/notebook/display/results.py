@@ -72,12 +72,12 @@ JOBS: Final[Mapping[str, Any]] = {
 
 def code(text: object, limit: int = 200) -> Cell:
     """Return a table cell in the style of code, for text that users type, such as an id."""
-    # JupyterLab breaks code at any character; `inherit` follows the cell instead.
+    # JupyterLab breaks code at any character; `inherit` breaks it as the cell does.
     return Cell(label(text, limit), f'<code style="white-space:inherit">{escape(text, limit)}</code>')
 
 
 class PrintedText(str):
-    """Text that a magic prints, escaped for terminals. With `-o`, the variable holds it as well. Text in backticks is
+    """Text that a magic prints, escaped for terminals. With `-o`, the variable has the same text. Text in backticks is
     bold.
     """
 
@@ -88,13 +88,13 @@ class PrintedText(str):
 
 
 class QuotedText(PrintedText):
-    """Printed text that quotes others. It prints backticks unchanged, because they belong to the quotes."""
+    """Printed text that quotes other text. Backticks are printed unchanged, because they belong to the quotes."""
 
     __slots__ = ()
 
 
 class Preview(Showing):
-    """A static output as a value, such as the preview of a file."""
+    """A value that is a static output, such as the preview of a file."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -107,7 +107,8 @@ class Preview(Showing):
 
 
 class ResultTable(Preview):
-    """A table as the value of a cell. `table.df` is the DataFrame with all rows, `table["path"]` one of its columns.
+    """A table as the value of a cell. `table.df` is the DataFrame with all rows, and `table["path"]` is one of its
+    columns.
 
     `-o name` stores the DataFrame itself.
     """
@@ -136,7 +137,7 @@ class DisplayedResult(Showing):
         self._hidden: Callable[[], bool] = lambda: False
 
     def hide_while(self, shown: Callable[[], bool]) -> None:
-        """Display nothing while `shown()` is true, that is, while the cell that made and displayed the value runs."""
+        """Display nothing while `shown()` is true: while the cell that created and displayed the value runs."""
         self._hidden = shown
 
     @property

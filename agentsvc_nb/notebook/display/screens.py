@@ -31,11 +31,11 @@ PAUSE_SECONDS: Final = 0.5
 MESSAGE_BYTES: Final = 700
 """The overhead of a message in bytes: headers, ids, signature."""
 BYTES_PER_CHAR: Final = 45
-"""The byte budget per character of text; it keeps the cost linear even for one endless paragraph."""
+"""The byte budget per character of text, which keeps the cost linear even for one endless paragraph."""
 FREE_BYTES: Final = 20_000
 """The part of the byte budget that does not depend on the length of the text."""
 LONG_SECONDS: Final = 10.0
-"""The seconds after which the status line also advises readers who load the page again."""
+"""The seconds after which the status line also has advice for readers who reload the page."""
 RELOADED: Final = (
     "If you reloaded the page, run this cell again to follow this run. In another cell, use `%runs attach last`."
 )
@@ -59,7 +59,7 @@ class SavedOutput(Output, Protocol):
     """The output area of a cell in a notebook that may be saved."""
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Append an output that replaces a widget when the saved notebook is opened again."""
+        """Append an output that replaces a widget when the saved notebook is reopened."""
         ...
 
 
@@ -88,7 +88,8 @@ class LiveScreen:
     """A ticking status line, and below it the settled blocks and the open tail of the answer.
 
     Args:
-        reloads: returns how often the page was loaded again. A new page has no outputs, so all of them are shown anew.
+        reloads: returns how often the page was reloaded. A reloaded page has no outputs, so all outputs are shown
+            again.
     """
 
     def __init__(
@@ -107,7 +108,8 @@ class LiveScreen:
         # Display ids of the outputs; empty until the output exists.
         self._status = self._tail = self._panel = ""
         self._kernel: dict[int, str] = {}
-        # Their contents: the text of the settled blocks, all text, the waiting calls, the calls for the kernel.
+        # Contents of the outputs: the text of the settled blocks, all text, the waiting calls, the calls for the
+        # kernel.
         self._frozen = self._shown = ""
         self._asked: list[str] = []
         self._plan: Sequence[PlanStep] = ()
@@ -120,7 +122,7 @@ class LiveScreen:
 
     def draw(self, view: RunView) -> None:
         now, text, reloads = self._clock(), plain(view.said), self._reloads()
-        # After `run.resumed`, some settled blocks or the whole tail were withdrawn.
+        # After `run.resumed`, some settled blocks or the whole tail may have been withdrawn.
         withdrawn = not text.startswith(self._frozen) or (self._tail and text == self._frozen)
         if withdrawn or reloads != self._reloaded:
             self._reloaded = reloads
@@ -149,26 +151,26 @@ class LiveScreen:
     def _draw_status(self, view: RunView, now: float) -> None:
         pieces = facts(view)
         words, age = pieces[0] + "".join(pieces[2:]), now - self._last_status[1]
-        # A run of many minutes ticks more slowly: each tick is a message on the kernel's channel.
+        # In a run of many minutes, update less often, because each update is a message on the kernel's channel.
         every = STATUS_SECONDS * (1 if view.elapsed < 60 else 2 if view.elapsed < 300 else 5)
         if age >= (STATUS_SECONDS / 4 if words != self._last_status[0] else every):
             self._last_status = (words, now)
             self._status = self._put(status_bundle(view, self._advice(view)), self._status)
 
     def _draw_plan(self, view: RunView) -> None:
-        """Show the agent's plan in a separate output, which changes as steps are done."""
+        """Show the agent's plan in a separate output, which is updated as steps are done."""
         if view.plan != self._plan:
             self._plan = view.plan
             self._plan_list = self._put(plan_bundle(view.plan), self._plan_list)
 
     def _advice(self, view: RunView) -> str:
-        """Return the run's notice, or in a long run advice for readers of the notebook saved during the run."""
+        """Return the run's notice. In a long run without one, return advice for readers of the saved notebook."""
         if view.notice:
             return label(view.notice, 300)
         return RELOADED if view.elapsed >= LONG_SECONDS and view.run_id and not view.ended else ""
 
     def _is_affordable(self, text: str, now: float) -> bool:
-        """Return True if drawing the text keeps within the byte budget, or the stream pauses and the reader waits."""
+        """Return True if drawing the text stays within the byte budget, or if the stream pauses and readers wait."""
         self._longest = max(self._longest, len(text))
         cost = 2 * MESSAGE_BYTES + 3 * (len(text) - len(self._frozen))
         within = self._sent + cost <= FREE_BYTES + BYTES_PER_CHAR * self._longest
@@ -187,7 +189,7 @@ class LiveScreen:
         self._shown = text
 
     def _draw_asked(self, view: RunView) -> None:
-        """Show waiting calls in a separate output that does not tick, because users copy ids from it."""
+        """Show waiting calls in a separate output that is not updated constantly, because users copy ids from it."""
         if self._asked != [*view.asked]:
             self._asked = [*view.asked]
             self._panel = self._put(asked_bundle(view), self._panel)
@@ -298,7 +300,7 @@ class TerminalScreen:
 
 
 class Bar:
-    """The output of a job: a progress line if the host is `live`, then the final output."""
+    """The output of a job: first a progress line, if the host is `live`, then the final output."""
 
     def __init__(self, output: Output, live: bool) -> None:
         self._output = output

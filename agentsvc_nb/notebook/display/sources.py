@@ -15,7 +15,7 @@ Read = Callable[[str], bytes | None]
 """Returns the beginning of the chat's file at a path; None if it cannot be read."""
 
 HEAD_BYTES: Final = 256_000
-"""The number of bytes read from a file. Passages further down are not shown."""
+"""The number of bytes that are read from a file. Passages after that are not shown."""
 SOURCES: Final = 8
 """The maximum number of passages below one answer."""
 AROUND: Final = 3
@@ -26,7 +26,7 @@ _PRE: Final = f'<pre style="{WRAPPED};margin:2px 0 6px 12px">'
 
 
 def sources_html(answer: str, read: Read) -> list[str]:
-    """Return HTML for each passage that an answer quotes as `— file, line 12`, without those that cannot be shown."""
+    """Return HTML for each passage that an answer quotes as `— file, line 12`, except passages that cannot be shown."""
     cited = list(dict.fromkeys((found[1], int(found[2])) for found in _CITED.finditer(answer)))[:SOURCES]
     files = {path: _lines(read(path)) for path in dict.fromkeys(path for path, _ in cited)}
     return [_source(path, number, files[path]) for path, number in cited if 0 < number <= len(files[path])]

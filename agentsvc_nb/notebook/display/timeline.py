@@ -1,4 +1,4 @@
-"""What a run did: its sources, steps and tool calls with times and file changes, folded below the answer."""
+"""The timeline of a run: its sources, steps and tool calls with times and file changes, folded below the answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNFOLDED_LINES: Final = 12
 
 
 def timeline_html(view: RunView, sources: Sequence[str] = (), *, planned: bool = True) -> str:
-    """Return the folded `sources` of a run's answer, and its steps and tool calls unless it is one step without calls.
+    """Return the folded `sources` of a run's answer, and its steps and tool calls, unless it has one step and no calls.
 
     With `planned`, the agent's plan is above the steps.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.kernel.calls import KernelCall
 
 MARKS: Final = 200
-"""The maximum number of marks kept; a run may have 1,500 steps."""
+"""The maximum number of marks that are kept, because a run may have 1,500 steps."""
 _GIVEN_CHARS: Final = 400
 
 
@@ -25,9 +25,9 @@ class ToolCall:
 
     Attributes:
         event: the id of the event that reported the call.
-        given: the beginning of its input as JSON.
-        at, until: when it started and ended, by the service's clock.
-        diff: its change of a file.
+        given: the beginning of the call's input as JSON.
+        at, until: when the call started and ended, by the service's clock.
+        diff: the call's change of a file.
         changed: whether a person changed the agent's input before approving the call. Then `given` is the changed
             input.
     """
@@ -86,9 +86,9 @@ class RunView:
     verdict: str = ""
     """The last decision on a waiting call, in words."""
     plans: list[tuple[int, Sequence[PlanStep]]] = field(default_factory=list)
-    """The plans that the agent has shown, with their event ids. The last plan counts."""
+    """The plans that the agent has shown, with their event ids. The last plan is the current one."""
     near: NearLimit | None = None
-    """Set while the run is near a limit that was not raised yet."""
+    """Set while the run is near a limit that has not been raised."""
     raised_to: float | None = None
     """The new limit in cents, after it was raised."""
     page: str = ""
@@ -100,7 +100,7 @@ class RunView:
     waiting: str = ""
     """The id of the run that holds the chat while this one waits for it."""
     kernel: Sequence[KernelCall] = ()
-    """The run's calls for the user's kernel, if the question offered it."""
+    """The run's calls for the user's kernel, if the question offered the kernel."""
     elapsed: float = 0.0
     """Seconds for which the run has been watched."""
     _said: list[tuple[int, str]] = field(default_factory=list)
@@ -140,7 +140,7 @@ class RunView:
 
     @property
     def record(self) -> Run:
-        """The run's final record; before its end, a record of the facts known so far."""
+        """The run's final record. Before the run has ended, a record of the facts known so far."""
         return self.run or Run(run_id=self.run_id, status=self.status, chat=self.chat or "")
 
     @property
@@ -206,7 +206,7 @@ class RunView:
         self._change(str(given.get("call_id", "")), failed=failed, until=event.created_at, diff=diff)
 
     def _change(self, call_id: str, **fields: Any) -> None:
-        """Change the fields of the call with this id if it has not ended."""
+        """Change the fields of the call with this id, if the call has not ended."""
         self.calls = [
             replace(call, **fields) if call.call_id == call_id and call.failed is None else call for call in self.calls
         ]
@@ -244,7 +244,7 @@ class RunView:
         call, reason = self.asked.get(str(given.get("call_id", ""))), str(given.get("reason") or "")
         said = "refused" if not given.get("approved") else "approved as changed" if "input" in given else "approved"
         tool = call.tool if call else "a call"
-        if isinstance(standing := given.get("standing"), dict):  # approved in advance, without asking
+        if isinstance(standing := given.get("standing"), dict):  # approved in advance, so the user is not asked
             tool, said = str(standing.get("tool")), "approved in advance (`%approve --standing`)"
         if "input" in given:
             self._change(str(given.get("call_id", "")), given=_beginning(given["input"]), changed=True)

@@ -24,7 +24,7 @@ _PICTURES: Final = (".png", ".jpg", ".gif", ".webp")
 
 
 def base_name(name: str) -> str:
-    """Return the name of a file from a page without folders; `file` if no valid file name remains.
+    """Return a file name that a page sent, without its folders; `file` if no valid file name remains.
 
     >>> base_name("C:\\\\data\\\\a.csv"), base_name("\\\\"), base_name("..")
     ('a.csv', 'file', 'file')
@@ -46,7 +46,7 @@ def dataframe_file(name: str, variables: Mapping[str, Any]) -> tuple[AttachedFil
     """
     value = _variable("--df", name, variables)
     content = uploads.encoded(value)
-    if content is None or content.name != "table.csv":  # the client gives this name to tables
+    if content is None or content.name != "table.csv":  # the name that the client gives to tables
         raise AskError(
             f"--df {name}: the variable is a {type(value).__name__}, not a DataFrame; nothing was sent.",
             "Convert it to a pandas DataFrame, or save it to a file and use --file.",
@@ -123,8 +123,8 @@ class AttachedFile:
 
 
 def attachments(patterns: Iterable[str | Path], *, folders: bool = False) -> tuple[AttachedFile, ...]:
-    """Return the files that paths or globs name, each once, with their SHA-256. With `folders`, include all files below
-    named folders.
+    """Return the files that paths or globs name, each once, with their SHA-256. With `folders`, include all files in
+    the named folders.
 
     Raises:
         AskError: a pattern matches no file, names a folder that is not allowed, or a file cannot be read.
@@ -169,7 +169,7 @@ def _digest(path: Path) -> str:
 
 
 def chat_with_files(session: Session) -> str | None:
-    """Return the notebook's chat if it exists and this account has it, so that other chats may begin with its files.
+    """Return the notebook's chat if this account has it, so that other chats can begin with the files of that chat.
 
     Raises the client's errors.
     """

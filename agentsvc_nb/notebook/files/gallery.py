@@ -32,8 +32,8 @@ _WORDS_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The facts about a picture: its thumbnail as a data URI (empty if it can't be shown), the text drawn on it, and
-    the path and SHA-256 of the picture that it was edited from.
+    """The facts about a picture: its thumbnail as a data URI (empty if the picture can't be shown), the text drawn on
+    it, and the path and SHA-256 of the picture from which it was edited.
     """
 
     thumb: str = ""
@@ -42,12 +42,12 @@ class Picture:
     source_id: str = ""
 
     def alt(self, file: WorkspaceFile) -> str:
-        """Return the alternative text: the text drawn on the picture, otherwise its name."""
+        """Return the alternative text: the text drawn on the picture, otherwise the file's name."""
         return self.words or label(file.name or file.file_name or file.path)
 
 
 class Pictures:
-    """Read pictures with `read`, which returns the bytes of a file or raises `AskError`. Caches their thumbnails."""
+    """Read pictures with `read`, which returns the bytes of a file or raises `AskError`. Caches the thumbnails."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -63,7 +63,7 @@ class Pictures:
                 yield file, picture
 
     def large(self, file: WorkspaceFile) -> str:
-        """Return a picture as a data URI of at most 1,200 pixels an edge; empty if it can't be shown.
+        """Return a picture as a data URI with edges of at most 1,200 pixels; empty if it can't be shown.
 
         Raises `AskError` when the service fails.
         """
@@ -71,8 +71,8 @@ class Pictures:
             return _uri(self._decode(decoder, "large", file), _LARGE_CHARS)
 
     def source(self, file: WorkspaceFile, among: Mapping[str, WorkspaceFile]) -> tuple[WorkspaceFile | None, str]:
-        """Return the picture that `file` was edited from, if it is `among` the files by path; otherwise None and a
-        sentence why not.
+        """Return the picture from which `file` was edited, if it is `among` the files by path; otherwise None and a
+        sentence that says why not.
 
         Raises `AskError` when the service fails.
         """
@@ -151,7 +151,8 @@ def static_gallery(session: Session, pattern: str = "*") -> Bundle:
 
 
 def gallery_bundle(pictures: Pictures, files: Iterable[WorkspaceFile], among: Mapping[str, WorkspaceFile]) -> Bundle:
-    """Return at most 12 thumbnails with their paths, within an output's size limit; further pictures by name only."""
+    """Return at most 12 thumbnails with paths, within an output's size limit, and only the names of further
+    pictures."""
     files = list(files)
     figures, left = list[str](), file_table.OUTPUT_BYTES
     for file, picture in pictures.thumbnails(files[: file_table.PER_OUTPUT]):

@@ -1,4 +1,5 @@
-"""The files of the notebook's chat: list, put, get, search with marked matches, and preview the beginning of one."""
+"""The files of the notebook's chat: list, put and get files, search them with marked matches, and preview the beginning
+of a file."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def chat_of(session: Session) -> str:
-    """Return the id of this notebook's chat. Raises `AskError` when it has none yet."""
+    """Return the id of this notebook's chat. Raises `AskError` when the notebook has no chat yet."""
     chat = session.known_chat(session.address())
     if not chat:
         raise AskError("This notebook has no chat yet, so there are no files.", "Ask a question with %%ask first.")
@@ -53,7 +54,7 @@ def listed(session: Session) -> list[WorkspaceFile]:
 
 
 def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[StagedFile]]:
-    """Return the files of this notebook's chat (none before it exists), and those staged for the next question.
+    """Return the files of this notebook's chat (if it exists), and the files staged for the next question.
 
     Raises `AskError` when the service fails.
     """
@@ -62,7 +63,7 @@ def listed_and_staged(session: Session) -> tuple[list[WorkspaceFile], list[Stage
 
 
 def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
-    """Return the error for a path that is not among the files; its hint has paths with the same file name."""
+    """Return the error for a path that is not among the files. Its hint lists paths with the same file name."""
     name = path.rpartition("/")[2]
     like = [label(file.path) for file in found if file.path.rpartition("/")[2] == name][:3]
     meant = f"Did you mean {' or '.join(like)}? " if like else ""
@@ -70,7 +71,7 @@ def missing(path: str, found: Iterable[WorkspaceFile]) -> AskError:
 
 
 def content(session: Session, file: WorkspaceFile) -> bytes:
-    """Return the content of a file of this notebook's chat. Raises `AskError` when it cannot be downloaded."""
+    """Return the content of a file of this notebook's chat. Raises `AskError` when the file cannot be downloaded."""
     with errors_as_cells(session):
         data = session.client().files.download(file, chat=chat_of(session))
     assert isinstance(data, bytes)
@@ -78,9 +79,9 @@ def content(session: Session, file: WorkspaceFile) -> bytes:
 
 
 def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
-    """Return a function that downloads files of a chat for their thumbnails; it returns None on an error.
+    """Return a function that downloads files of a chat for thumbnails. The function returns None on an error.
 
-    Returns None without a chat.
+    If there is no chat, return None.
     """
     if not chat:
         return None
@@ -96,7 +97,7 @@ def fetcher(client: AgentService, chat: str | None) -> Fetch | None:
 
 
 def reader(client: AgentService, chat: str | None) -> Read:
-    """Return a function that reads the beginning of a chat's file at a path; it returns None on an error."""
+    """Return a function that reads the beginning of the chat's file at a path, and returns None on an error."""
 
     def read(path: str) -> bytes | None:
         try:
@@ -113,7 +114,7 @@ REASONS_MAX: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """The result of `files_put`: names of the files sent, and of files already there (`same`).
+    """The result of `files_put`: the names of files that were sent, and of files that the chat already had (`same`).
 
     `staged`: the chat does not exist yet, so the next question attaches the files.
     """
@@ -130,14 +131,14 @@ class UploadResult:
 
 @dataclass(frozen=True, slots=True)
 class DownloadResult:
-    """The result of `files_get`: the path of the file, and whether it was already there with the same content."""
+    """The result of `files_get`: the path of the file, and whether a file with the same content was already there."""
 
     path: Path
     same: bool
 
 
 def files(session: Session) -> ResultTable:
-    """List the files of this notebook's chat, and those staged for the next ask.
+    """List the files of this notebook's chat, and the files staged for the next question.
 
     Raises `AskError` when the service fails.
     """
@@ -206,11 +207,11 @@ def _facts(file: WorkspaceFile) -> dict[str, Any]:
 
 def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool = True) -> UploadResult:
     """Upload files (paths, folders or globs) to this notebook's chat, except those that it already has with the same
-    name and content. With `by_cell`, cells that run later depend on these files; cells that ran earlier do not.
+    name and content. With `by_cell`, cells that run later depend on these files, but cells that ran earlier do not.
 
-    Before the chat's first question, up to ten files are staged and attached to it; more files create the chat. Raises
-    `AskError` when a pattern matches no file, two files have the same name, a file cannot be read, or the service
-    fails.
+    Before the chat's first question, up to ten files are staged and then attached to the question. More files create
+    the chat. Raises `AskError` when a pattern matches no file, two files have the same name, a file cannot be read, or
+    the service fails.
     """
     wanted = attachments(patterns, folders=True)
     _check_names(wanted)
@@ -218,7 +219,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
         raise AskError("The names of the files are missing; nothing was sent.", "For example: %files put data/*.csv")
     client = session.client()
     chat = session.known_chat(session.address())
-    # The kernel may run since yesterday: the service keeps a staged file for a day.
+    # The kernel may have been running since yesterday, but the service keeps a staged file for only a day.
     session.staged = {name: file for name, file in session.staged.items() if (file.expires_at or now()) >= now()}
     try:
         there = session.staged_uploads | (listed_uploads(client, chat) if chat else set())
@@ -226,7 +227,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
         _send(session, client, chat, fresh)
     except StefanBrainError as error:
         raise to_ask_error(error, session.base_url) from None
-    if by_cell:  # include files that were already there, because cells below depend on them
+    if by_cell:  # include files that the chat already had, because cells below depend on them
         session.record_put({file.path.name: file.sha256 for file in wanted})
     same = [file.path.name for file in wanted if file not in fresh]
     staged = session.known_chat(session.address()) is None
@@ -234,7 +235,7 @@ def files_put(session: Session, patterns: Iterable[str | Path], *, by_cell: bool
 
 
 def _check_names(wanted: Sequence[AttachedFile]) -> None:
-    """Raise `AskError` for two files with the same name: the later would replace the earlier."""
+    """Raise `AskError` for two files with the same name, because the second would replace the first."""
     first: dict[str, Path] = {}
     for file in wanted:
         if (other := first.setdefault(file.path.name, file.path)) is not file.path:
@@ -245,8 +246,8 @@ def _check_names(wanted: Sequence[AttachedFile]) -> None:
 
 
 def _send(session: Session, client: AgentService, chat: str | None, wanted: Sequence[AttachedFile]) -> None:
-    """Put files into the chat, or stage them for its first question. Create the chat now if there are too many for one
-    question.
+    """Put files into the chat, or stage them for its first question. Create the chat if a question can't take all
+    files.
     """
     address = session.address()
     staging = chat is None and len({*session.staged, *(file.path.name for file in wanted)}) <= limits.ATTACHMENTS_MAX
@@ -283,11 +284,11 @@ def files_matching(session: Session, wanted: Sequence[str]) -> list[str]:
 
 
 def files_get(session: Session, path: str, to: str | Path = ".", *, force: bool = False) -> DownloadResult:
-    """Download a file of this notebook's chat into a folder under its name. Creates a missing folder.
+    """Download a file of this notebook's chat into a folder, and keep the file's name. Creates a missing folder.
 
-    A `to` with the suffix of the file, such as `today.csv`, names the new file, unless it ends with a slash or is a
-    folder. Raises `AskError` for an unknown path, when the service fails, when the folder is not writable, or when
-    another file has that name (unless `force`).
+    If `to` has the file's extension, such as `today.csv`, it is the name of the new file, unless `to` ends with a slash
+    or is a folder. Raises `AskError` for an unknown path, when the service fails, when the folder is not writable, or
+    when another file has that name (unless `force`).
     """
     chat = chat_of(session)
     target = Path(to).expanduser()
@@ -375,7 +376,7 @@ def _passage_html(parts: list[SnippetPart]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Escape a part of a snippet and keep a blank at each end, because it separates words; `escape` strips it."""
+    """Escape a part of a snippet, but keep blanks at its ends, which separate words and which `escape` would strip."""
     edge = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
     return f"{edge[0]}{escape(text, PART_CHARS)}{edge[1] if text.strip() else ''}"
 
@@ -386,11 +387,11 @@ def _result_facts(result: SearchResult) -> dict[str, Any]:
 
 
 def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool = True) -> Preview:
-    """Return a preview of the beginning of a file, by the type that its bytes show (`previews`).
+    """Return a preview of the beginning of a file. The file's bytes determine its type (`previews`).
 
     Args:
         path: a path in the notebook's chat, or a listed file, which saves listing the chat again.
-        titled: whether it begins with the path, the size and the kind of the file.
+        titled: whether the preview begins with the path, the size and the kind of the file.
 
     Raises:
         AskError: the file does not exist, or cannot be downloaded.
@@ -403,7 +404,7 @@ def files_preview(session: Session, path: str | WorkspaceFile, *, titled: bool =
 
 
 def files_versions(session: Session, path: str) -> ResultTable:
-    """List the versions of a file of this notebook's chat, the current one first. The file may have been removed.
+    """List the versions of a file of this notebook's chat, the current version first. The file may have been removed.
 
     Raises `AskError` for an unknown file, or when the service fails.
     """
@@ -417,8 +418,8 @@ def files_versions(session: Session, path: str) -> ResultTable:
 
 
 def files_restore(session: Session, path: str, version: str | None = None) -> str:
-    """Restore an earlier version of a file: the given number, the one before the current, or the last of a removed
-    file. Returns a sentence about the restored version.
+    """Restore an earlier version of a file: the given version, or by default the version before the current one, or the
+    last version of a removed file. Returns a sentence about the restored version.
 
     Raises `AskError` for an unknown file or version, or when the service fails.
     """
@@ -452,18 +453,18 @@ def _versions_at(session: Session, path: str) -> list[WorkspaceFile]:
 
 
 def _restorable(found: Sequence[WorkspaceFile]) -> Sequence[WorkspaceFile]:
-    """Return the versions before the current one, or all of a removed file."""
+    """Return the versions before the current one, or all versions of a removed file."""
     return found if found[0].removed else found[1:]
 
 
 def versions(session: Session, file: WorkspaceFile) -> list[WorkspaceFile]:
-    """Return the versions of a file, the current one first. Raises `AskError` when the service fails."""
+    """Return the versions of a file, the current version first. Raises `AskError` when the service fails."""
     with errors_as_cells(session):
         return list(session.client().files.versions(file.path, chat=chat_of(session)))
 
 
 def _the_file(session: Session, path: str) -> WorkspaceFile:
-    """Return the file at a path, or the only one with that name."""
+    """Return the file at a path, or the only file with that name."""
     files = listed(session)
     fitting = _fitting(files, path)
     if len(fitting) != 1:
@@ -472,6 +473,6 @@ def _the_file(session: Session, path: str) -> WorkspaceFile:
 
 
 def _fitting(files: Sequence[WorkspaceFile], path: str) -> Sequence[WorkspaceFile]:
-    """Return the file at a path, or all with that name."""
+    """Return the file at a path, or all files with that name."""
     exact = [file for file in files if file.path == path]
     return exact or [file for file in files if path in (file.file_name, file.name)]
