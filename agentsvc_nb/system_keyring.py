@@ -14,8 +14,7 @@ class NoKeyring(Exception):
 
 
 class KeyringRefused(Exception):
-    """The keyring rejected a key. The message is only the error's type, because the error's text may contain the
-    key."""
+    """The keyring rejected a key. The message is only the error's type, because its text may contain the key."""
 
 
 def get(name: str) -> str | None:

@@ -1,6 +1,6 @@
 """The host of a cell: a live front end, a page of voila, a static host (nbclient), or a terminal.
 
-Also the session of the notebook, for public functions called without a magic (`here`).
+`here` returns the session of the notebook, for public functions that are called without a magic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def mode(shell: Any, live: bool | None = None) -> Mode:
     if live is None:
         if _VOILA in os.environ:
             return "page"
-        # Colab shows updates of outputs, but sends no cell ids.
+        # Colab shows updates of outputs although it sends no cell ids.
         live = bool(cell_id(shell)) or "google.colab" in sys.modules
     return "live" if live else "static"
 
@@ -68,7 +68,7 @@ def asker(shell: Any) -> Callable[[str], str] | None:
 
 
 def confirmer(shell: Any) -> Callable[[str], bool] | None:
-    """Return a prompt for a yes or no, where any other answer means no; None if the host has no input."""
+    """Return a prompt for a yes or no. Any answer other than yes means no. Return None if the host has no input."""
     return (lambda question: input(question).strip().lower() in ("y", "yes")) if asker(shell) else None
 
 
@@ -78,9 +78,7 @@ def cell_id(shell: Any) -> str:
 
 
 def page(shell: Any) -> str:
-    """Return the front end's connection that runs the cell, which changes when the page is loaded again. Empty if
-    unknown.
-    """
+    """Return the front end's connection that runs the cell, which changes when the page is reloaded; else ""."""
     return str(_request(shell).get("header", {}).get("session") or "")
 
 
@@ -91,14 +89,14 @@ def _request(shell: Any) -> Mapping[str, Any]:
 
 def place(shell: Any, body: str) -> Place:
     """Return the execution of the running cell; a cell without an id is identified by its content."""
-    from agentsvc_nb.notebook.state.journal import Place  # imports SQLite, which `%load_ext` must not
+    from agentsvc_nb.notebook.state.journal import Place  # imports SQLite, which `%load_ext` must not import
 
     cell = cell_id(shell) or hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
     return Place(cell, int(getattr(shell, "execution_count", 0) or 0), page(shell))
 
 
 def notebook(shell: Any) -> str | None:
-    """Return the path of the kernel's notebook, if its server or editor provides it."""
+    """Return the path of the kernel's notebook, if the notebook's server or editor provides it."""
     if not hasattr(shell, "kernel"):
         return None
     # Jupyter Server sets the first; VS Code puts the second into the user's namespace.
@@ -112,7 +110,7 @@ contexts: WeakKeyDictionary[Any, MagicsContext] = WeakKeyDictionary()
 def here() -> tuple[Session, bool]:
     """Return the session, and whether the host shows widgets.
 
-    If the magics are loaded, this is their session; otherwise, one per process and notebook.
+    If the magics are loaded, this is their session. Otherwise, there is one session per process and notebook.
     """
     from IPython.core.getipython import get_ipython
 
@@ -124,7 +122,7 @@ def here() -> tuple[Session, bool]:
 
 
 def kernel_offer_here() -> Any:
-    """Return what an agent may do in this kernel between cells, by `%config Ask`; None for nothing."""
+    """Return what an agent may do in this kernel between cells, as `%config Ask` says; None for nothing."""
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

@@ -151,8 +151,7 @@ def static_gallery(session: Session, pattern: str = "*") -> Bundle:
 
 
 def gallery_bundle(pictures: Pictures, files: Iterable[WorkspaceFile], among: Mapping[str, WorkspaceFile]) -> Bundle:
-    """Return at most 12 thumbnails with paths, within an output's size limit, and only the names of further
-    pictures."""
+    """Return at most 12 thumbnails with paths, within an output's size limit, and the names of further pictures."""
     files = list(files)
     figures, left = list[str](), file_table.OUTPUT_BYTES
     for file, picture in pictures.thumbnails(files[: file_table.PER_OUTPUT]):

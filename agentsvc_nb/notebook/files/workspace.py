@@ -1,5 +1,4 @@
-"""The files of the notebook's chat: list, put and get files, search them with marked matches, and preview the beginning
-of a file."""
+"""The files of the notebook's chat: list, put, get, search with marked matches, and preview the beginning of a file."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ _NAME_CHARS: Final = 255
 def read_input(body: str, variables: Mapping[str, Any]) -> dict[str, Any]:
     """Parse a cell's body as a tool's input: a JSON object, or lines of `key: value`.
 
-    In lines, dots nest (`outputs.count: 2`), a value that is JSON is parsed as JSON, and `#` begins a comment. Then
-    `{{names}}` are replaced by the values of variables.
+    In lines, dots separate nested keys (`outputs.count: 2`), a value that is JSON is parsed as JSON, and `#` begins a
+    comment. Then `{{names}}` are replaced by the values of variables.
 
     Raises:
-        AskError: the body is neither; nothing has been sent.
+        AskError: the body has neither form; nothing has been sent.
         template.TemplateError: a name is unknown, or its value cannot be inserted.
 
     >>> read_input("brief: Autumn sale\\noutputs.count: {{n}}", {"n": 2})
@@ -101,7 +101,7 @@ def _written_body(given: Any) -> str:
         if plain(lines) == lines and read_input(lines, {}) == read_input(json.dumps(given), {}):
             return lines
     except AskError:
-        pass  # for example a key that a line cannot hold
+        pass  # for example, for a key that a line cannot represent
     text = json.dumps(given, indent=2, ensure_ascii=False)
     return text if plain(text) == text else json.dumps(given, indent=2)
 
@@ -125,7 +125,7 @@ def _written_value(value: Any) -> str:
 
 
 def _escaped(value: Any) -> Any:
-    """Escape `{{name}}` in all texts, so that the service gets it unchanged."""
+    """Escape `{{name}}` in all texts, so that the service gets the texts unchanged."""
     if isinstance(value, dict):
         return {key: _escaped(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -136,14 +136,14 @@ def _escaped(value: Any) -> Any:
 def note_file_names(session: Session, tool: str, given: Mapping[str, Any]) -> None:
     """Add a note to the next output for each text that names a file of the notebook's folder: only the name is sent.
 
-    Looks the tool up only if there may be such a text. The path of a file in the chat is not one.
+    Requests the tool's schema only if there may be such a text. The path of a file in the chat is not such a text.
     """
     named = {path: value for path, value in _flattened(given) if isinstance(value, str) and _names_file(value)}
     if not named:
         return
     try:
         schema = session.client().tools.describe(tool).input_schema
-    except StefanBrainError:  # the following call reports the error
+    except StefanBrainError:  # the call that follows reports the error
         return
     for one in rows(field(schema, schema)):
         if one.path in named and one.words.startswith("string"):

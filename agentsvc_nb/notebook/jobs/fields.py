@@ -25,7 +25,7 @@ FILE_FORMAT: Final = "workspace-path"
 ABOUT_CHARS: Final = 600
 """The maximum length of a displayed description."""
 _LONG_CHARS: Final = 250
-"""A text that may be longer gets an input of several lines."""
+"""A text that may be longer than this gets an input of several lines."""
 _REFERENCES: Final = 50
 """The maximum number of references to follow; a longer chain counts as a cycle."""
 _LEVELS: Final = 4
@@ -48,8 +48,8 @@ _WORDS: Final = {"file": "path of a file", "flag": "boolean", "text": "string", 
 class Field:
     """A field of a schema. `root` is the whole document, which resolves references in `schema`.
 
-    `name` is its key in the containing object, empty for items of an array. For a value that may be null, the field is
-    that of the value, with `nullable`.
+    `name` is its key in the containing object, empty for items of an array. For a value that may be null, this is the
+    field of the value itself, with `nullable` set.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Field:
         return [field(part, self.root, name=name, required=name in required) for name, part in parts]
 
     def others(self) -> Field | None:
-        """The field of additional values if `additionalProperties` allows some, otherwise None."""
+        """The field of additional values if `additionalProperties` allows any, otherwise None."""
         part = self.schema.get("additionalProperties")
         return field(part, self.root, title="Value") if part is True or isinstance(part, Mapping) else None
 
@@ -146,7 +146,7 @@ def rows(of: Field, path: str = "", depth: int = 1) -> Iterator[FieldRow]:
 
 
 def beginning(of: Field, depth: int = 0) -> dict[str, Any]:
-    """Return a first input: defaults, and an example or `…` for required fields without one."""
+    """Return a first input: the defaults, and an example or `…` for required fields without a default."""
     found: dict[str, Any] = {}
     for one in of.properties():
         if one.default is not MISSING:

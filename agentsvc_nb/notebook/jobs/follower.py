@@ -25,11 +25,11 @@ from agentsvc_nb.wire.text import label
 from agentsvc_nb.wire.tools import Job, JobAccepted, ToolError
 
 LOOK_SECONDS: Final = 1.0
-"""The maximum seconds between two polls, even if the service recommends more: reading a job is free."""
+"""The maximum seconds between two polls, even if the service recommends more, because reading a job is free."""
 PICTURED_BYTES: Final = 1_000_000
 """When the output of several jobs has this many characters of HTML, further jobs have no thumbnails."""
 GONE: Final = ToolError(code="job_not_found", message="This account has no such job on the service.")
-"""The error of a job for which the service answers 404."""
+"""The error of a job for which the service returns 404."""
 
 
 class JobResult(WorkResult):
@@ -53,8 +53,8 @@ class JobScreen:
     """A display of the progress of jobs; this one shows nothing."""
 
     def begin(self, jobs: Sequence[Job], cancel: Callable[[str], object]) -> None:
-        """Show background jobs in the running cell. A Cancel button calls `cancel` with its job's id, which returns
-        quickly.
+        """Show background jobs in the running cell. A Cancel button calls `cancel`, which must return quickly, with its
+        job's id.
         """
 
     def draw(self, jobs: Sequence[Job], results: Mapping[str, JobResult], elapsed: float) -> None:
@@ -93,7 +93,8 @@ class JobFollower:
 
     Args:
         timeout: in seconds; None for no limit. The jobs continue after it.
-        whole: whether to read and show results with thumbnails of their files, or only how the jobs ended.
+        whole: whether to read the results and show them with thumbnails of their files, instead of showing only how the
+            jobs ended.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class JobFollower:
     def follow(self) -> list[JobResult]:
         """Poll and draw until all jobs have ended or the timeout elapses. Return a result for each job.
 
-        Raises `AskError` when the service fails or is gone; the output then keeps the known state.
+        Raises `AskError` when the service fails or is gone. The output then keeps the last known state.
         """
         try:
             if not self._poll(self._timeout):
@@ -142,7 +143,7 @@ class JobFollower:
             raise (self._lost(error) if gone else to_ask_error(error, self.session.base_url)) from None
 
     def stop(self) -> list[JobResult]:
-        """Cancel the jobs after an interrupt, and wait for their ends, unless the kernel is being restarted or closed.
+        """After an interrupt, cancel the jobs and wait until they end, unless the kernel is being restarted or closed.
 
         Return a result for each job.
         """
@@ -151,7 +152,7 @@ class JobFollower:
             # An interrupt may be the first sign of a restart, which is certain only a moment later
             # (`SHUTDOWN_SECONDS`).
             clock.sleep(SHUTDOWN_SECONDS)
-        except KeyboardInterrupt:  # a second one: the cell ends at once
+        except KeyboardInterrupt:  # a second interrupt: the cell ends at once
             patience = 0.0
         if not self.session.closing():
             self.cancel()
@@ -204,7 +205,7 @@ class JobFollower:
         return JobResult(job, notes, files)
 
     def _lost(self, error: AskError | StefanBrainError) -> AskError:
-        """Return the exception of a cell whose service is gone; the output keeps the progress of its jobs."""
+        """Return the exception of a cell whose service is gone. The cell's output keeps the progress of the jobs."""
         failure = runs.lost(error, self.name, self.again, self.session.base_url)
         self.screen.finish(self.shown(error_bundle(str(failure), failure.hint)))
         if len(self.jobs) == 1:
@@ -224,7 +225,7 @@ def submit(session: Session, tool: str, given: Mapping[str, Any]) -> Job:
             tool,
             dict(given),
             **session.target(address),
-            # With a key, the client may repeat the start after a lost response without creating a second job.
+            # With a key, the client may repeat the submit after a lost response without creating a second job.
             idempotency_key=secrets.token_urlsafe(24),
         )
     except StefanBrainError as error:
@@ -317,7 +318,7 @@ def refusal(session: Session, error: StefanBrainError, tool: str, *, jobs: bool)
     """Convert the service's refusal of a tool or job. The hint names the tools, or the command that describes one."""
     failure = to_ask_error(error, session.base_url)
     if error.code == "tool_not_found":
-        with contextlib.suppress(StefanBrainError):  # report the refusal even without the list
+        with contextlib.suppress(StefanBrainError):  # report the refusal even if the tools can't be listed
             tools = session.client().tools.list()
             names = sorted(label(tool.name, 64) for tool in tools if tool.asynchronous or not jobs)
             what = "tools for jobs" if jobs else "tools"
@@ -333,7 +334,7 @@ K = TypeVar("K")
 class BackgroundJobs(BackgroundResult[K]):
     """Several background jobs. `finish` turns their results into the value that `wait` returns.
 
-    Create it in the cell, which shows the jobs and starts the thread.
+    Create this object in the cell, which shows the jobs and starts the thread.
 
     Example: `later.wait()`, `await later`; without waiting `later.done()`, `later.status`, `later.cancel()`
     """

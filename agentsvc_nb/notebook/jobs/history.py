@@ -27,7 +27,7 @@ _ID_CHARS: Final = 8
 
 
 def jobs(session: Session) -> ResultTable:
-    """List this notebook's jobs, oldest first. Read the state of active ones from the service.
+    """List this notebook's jobs, oldest first. Read the state of active jobs from the service.
 
     Raises `AskError` when the service cannot be reached.
     """
@@ -41,9 +41,9 @@ def jobs(session: Session) -> ResultTable:
 def watch_in_background(
     session: Session, screen: JobScreen, wanted: Iterable[str] = (), *, timeout: float | None = None
 ) -> BackgroundJobs[ResultTable] | ResultTable:
-    """Watch jobs like `jobs_watch`, but return a future of the table at once.
+    """Watch jobs like `jobs_watch`, but at once return a future, whose result is the table.
 
-    Returns an empty table without jobs to watch. Raises `AskError` when a job is unknown.
+    If there are no jobs to watch, returns an empty table. Raises `AskError` when a job is unknown.
     """
     jobs = _chosen(session, wanted)
     if not jobs:
@@ -55,7 +55,7 @@ def watch_in_background(
 def jobs_watch(session: Session, bar: Bar, wanted: Iterable[str] = (), *, timeout: float | None = None) -> ResultTable:
     """Show a bar for each of these jobs until all have ended, and return their table.
 
-    Without `wanted`, watches all active jobs, and background jobs not watched since they started.
+    Without `wanted`, watches all active jobs, and background jobs that were not watched since they started.
 
     Raises:
         AskError: a job is unknown, or the service is gone; the output keeps the progress so far.
@@ -78,7 +78,7 @@ def _chosen(session: Session, wanted: Iterable[str]) -> list[Job]:
     """Return the given jobs. By default, return active jobs, and background jobs that ended since the last watch."""
     rows = [_the_job(session, given) for given in wanted]
     if not rows:
-        # Show jobs that ended in the background only once, not with each later watch.
+        # Show a job that ended in the background only once, not with each later watch.
         apart, session.apart = session.apart, set()
         rows = [row for row in remembered_jobs(session) if _active(session, row) or row["job_id"] in apart]
     return [Job(**{name: row[name] for name in ("job_id", "tool", "chat", "status")}) for row in rows]
@@ -102,7 +102,7 @@ def jobs_show(session: Session, given: str, bar: Bar) -> JobResult:
 
 
 def jobs_cancel(session: Session, *wanted: str) -> PrintedText:
-    """Cancel jobs; safe to repeat. Raises `AskError` when one is unknown, or the service fails."""
+    """Cancel jobs; safe to repeat. Raises `AskError` when a job is unknown, or the service fails."""
     lines = []
     for known in _chosen(session, wanted):
         with errors_as_cells(session):

@@ -17,7 +17,7 @@ from agentsvc_nb.wire.text import escape, excerpt, label, plain, worded
 from agentsvc_nb.wire.tools import Job, ToolResult
 
 BARS: Final = 20
-"""The maximum number of jobs shown in one output. It follows further jobs too, but only counts them."""
+"""The maximum number of jobs shown in one output. Further jobs are followed, too, but only counted in the output."""
 DATA_CHARS: Final = 8_000
 
 
@@ -28,7 +28,7 @@ def job_state(job: Job) -> str:
 
 
 def job_amounts(job: Job, elapsed: float) -> list[str]:
-    """Return a job's progress in percent and the time left if known, otherwise its seconds by the service's clock."""
+    """Return a job's progress in percent and the time left, if known; otherwise its duration by the service's clock."""
     seconds = seconds_of(job)
     if job.ended or job.progress is None:
         return [f"{elapsed if seconds is None else seconds:.1f} s"]
@@ -45,9 +45,9 @@ def job_amounts(job: Job, elapsed: float) -> list[str]:
 def job_bundle(
     job: Job, elapsed: float, notes: Sequence[str] = (), files: Bundle | None = None, *, why: bool = True
 ) -> Bundle:
-    """Return a job's progress bar, or its result once it has ended. `why`: say why it failed.
+    """Return a job's progress bar, or its result once it has ended. With `why`, say why the job failed.
 
-    The job's id is in the details of the status line. In plain text it is shown unless the job succeeded.
+    The job's id is in the details of the status line. In plain text, the id is shown unless the job succeeded.
     """
     pieces = [mark(str(job.status)), label(job.tool, 60)]
     if job.progress is not None and job.progress.message and not job.ended:

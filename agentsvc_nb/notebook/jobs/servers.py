@@ -1,4 +1,4 @@
-"""Add, list and remove MCP servers, whose tools runs of the embedded service may use (docs/mcp.md)."""
+"""Add, list and remove MCP servers. Runs of the embedded service may use their tools (docs/mcp.md)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def servers_add(
     key_as: str | None = None,
     ask_key: Callable[[str], str] | None = None,
 ) -> PrintedText:
-    """Store a server at a `url`, or one that a `command` starts. Runs use it from the next one on.
+    """Store a server at a `url`, or a server that a `command` starts. Later runs can use it.
 
-    Calls `ask_key(prompt)`, if given, for its key. Raises `AskError` for an invalid name or address, for a missing key,
-    and if the notebook uses another service than the embedded one.
+    Calls `ask_key(prompt)`, if given, for the server's key. Raises `AskError` for an invalid name or address, for a
+    missing key, and if the notebook uses a service other than the embedded one.
     """
     own = _own(session)
     try:
@@ -72,7 +72,7 @@ def servers_remove(session: Session, name: str) -> PrintedText:
 
 
 def servers(session: Session) -> Preview:
-    """List the added servers. Raises `AskError` if the notebook uses another service than the embedded one."""
+    """List the added servers. Raises `AskError` if the notebook uses a service other than the embedded one."""
     found = _own(session).read(keys=False)
     rows: list[Row] = [(code(one.name), one.place, "yes" if one.trusted else "") for one in found]
     notes = ["Add a server with `%agentsvc mcp add NAME URL`."] if not found else []

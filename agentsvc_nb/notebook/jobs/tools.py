@@ -1,4 +1,4 @@
-"""List tools, describe the input of one, and call one."""
+"""List tools, describe the input of a tool, and call a tool."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CELL_CHARS: Final = 4_000
 
 
 def tools(session: Session) -> ResultTable:
-    """List the service's tools: the magic that calls each, and whether it is configured.
+    """List the service's tools, each with the magic that calls it, and whether it is configured.
 
     Raises `AskError` when the service fails.
     """
@@ -130,7 +130,7 @@ def call(
     timeout: float | None = None,
     raise_error: bool = True,
 ) -> ToolAnswer | JobResult:
-    """Call a tool in this notebook's chat and show its answer. Follow a tool that becomes a job.
+    """Call a tool in this notebook's chat and show its answer. If the call becomes a job, follow the job.
 
     Raises:
         AskError: the service refused the call, or could not be reached.
@@ -170,7 +170,7 @@ def invoke(session: Session, tool: str, given: Mapping[str, Any]) -> ToolResult 
 
 
 def tool_answer(session: Session, result: ToolResult, *, why: bool = True) -> tuple[ToolAnswer, Bundle]:
-    """Return a tool's answer and its output. `why`: the output says why the tool failed."""
+    """Return a tool's answer and its output. With `why`, the output says why the tool failed."""
     pictured = {}
     if fetch := fetcher(session.client(), result.chat):
         for block in result.content[: file_table.PER_OUTPUT]:

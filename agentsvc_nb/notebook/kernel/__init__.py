@@ -1,6 +1,6 @@
 """Let the agent see and run code in the user's kernel, with the user's approval (docs/decisions/17).
 
-access     the shell: its variables, running a cell, whether it is idle, whether it hears buttons
+access     the shell: its variables, running a cell, whether it is idle, whether it receives clicks on buttons
 running    run code on the main thread and record its outcome
 variables  describe a variable in a few lines, and the rules for what may leave the kernel
 pages      the notebook's pages that have our extension: read its cells, change one

@@ -1,4 +1,4 @@
-"""The shell of the kernel that the agent may use: its variables, whether it is idle, and whether it hears buttons."""
+"""The shell of the kernel that the agent may use: its variables, whether it is idle, and whether it receives clicks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Final
 from agentsvc_nb import clock
 
 IDLE_SECONDS: Final = 1.0
-"""Seconds without a running cell before code runs between cells. The cells of a Run All follow each other sooner."""
+"""Seconds without a running cell before code runs between cells. In a Run All, the next cell starts sooner."""
 _CONFIRM_SECONDS: Final = 0.05
 
 
 class KernelAccess:
-    """A shell. `watch` starts to note when cells run. Any thread may use the other methods."""
+    """A shell. `watch` begins to record when cells run. Any thread may use the other methods."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self._busy = 1  # the cell that creates this object is running
+        self._busy = 1  # the cell that creates this object is still running
         self._rested = clock.monotonic()
         self._scheduled = False
         self._lock = threading.Lock()
@@ -41,16 +41,16 @@ class KernelAccess:
 
     @property
     def has_subshells(self) -> bool:
-        """Whether the kernel can hear buttons while a cell runs, if the front end supports it."""
+        """Whether the kernel can receive clicks on buttons while a cell runs, if the front end supports that."""
         return getattr(getattr(self.shell, "kernel", None), "shell_channel_thread", None) is not None
 
     @property
     def hears_buttons(self) -> bool:
-        """Whether the front end has a subshell. It creates one for the first widget that it shows."""
+        """Whether the front end has a subshell. The front end creates a subshell for the first widget that it shows."""
         return self.has_subshells and bool(self.shell.kernel.shell_channel_thread.manager.list_subshell())
 
     def when_idle(self, work: Callable[[], object]) -> None:
-        """Schedule `work` on the main thread if no cell has run for a second. Otherwise do nothing: call again later.
+        """Schedule `work` on the main thread if no cell has run for a second. Otherwise do nothing: try again later.
 
         At most one call is scheduled at a time; `work` must not raise.
         """
@@ -73,7 +73,7 @@ class KernelAccess:
                 with self._interruptible():
                     work()
         except KeyboardInterrupt:
-            pass  # the interrupt came between two calls, so no cell can fail
+            pass  # the interrupt came between two calls, so there is no cell that it could end
         finally:
             self._scheduled = False
 

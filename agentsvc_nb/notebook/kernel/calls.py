@@ -27,7 +27,7 @@ CODE_CHARS: Final = 20_000
 """The maximum length of requested code in characters. The user sees all of it."""
 ERROR_CHARS: Final = 6_000
 TOLD_CHARS: Final = 9_000
-"""The number of characters at the end of failed code's output that the agent gets."""
+"""If code fails, the agent gets this number of characters from the end of the output."""
 INVISIBLE: Final = (
     "The {} contains invisible characters ({}) and was not shown to the user. Remove them, or write them as"
     " escapes in string literals."
@@ -54,9 +54,9 @@ class KernelCall:
     """A call. Any thread may decide it, the main thread runs it, and the thread that reads the run's events awaits it.
 
     Attributes:
-        by_prompt: whether a prompt asks the user, so that buttons would not be heard.
+        by_prompt: whether a prompt asks the user. While it waits, the kernel would not receive clicks on buttons.
         edited: whether the user changed the code before approving it.
-        unable: why it did not run although nobody refused it. The agent gets this reason.
+        unable: why the code did not run although nobody refused the call. The agent gets this reason.
     """
 
     call_id: str
@@ -91,7 +91,7 @@ class KernelCall:
     heads: ClassVar[Mapping[State, str]] = _HEADS
 
     def decide(self, approved: bool, code: str | None = None, reason: str = "") -> bool:
-        """Approve, optionally with other code, or refuse. The first decision counts; return True if this was it."""
+        """Approve, optionally with other code, or refuse. Return True for the first decision, which counts."""
         with self._lock:
             if self.state != "asked":
                 return False
@@ -104,7 +104,7 @@ class KernelCall:
         return True
 
     def begin(self) -> bool:
-        """Start the call if it was approved and neither stopped nor run. Return whether it started."""
+        """Start the call if it was approved, and was neither stopped nor run. Return whether it was started."""
         with self._lock:
             if self.state != "approved":
                 return False
@@ -163,7 +163,7 @@ class KernelCall:
         return {"text/plain": "\n".join(text) + "\n", "text/html": "".join(body)}
 
     def asking_bundle(self) -> Bundle:
-        """Return the same output, with how to decide the call from another cell."""
+        """Return the same output, and say how to decide the call from another cell."""
         shown, call = self.bundle(), label(self.call_id[:CALL_BEGINNING], 64)
         how = self.how.format(call=call)
         return {"text/plain": f"{shown['text/plain']}{how}\n", "text/html": shown["text/html"] + line_html(how)}

@@ -1,4 +1,4 @@
-"""The interface to databases of the kernel, and helpers that all connections share. The docstrings are the contract."""
+"""The interface to databases of the kernel, and helpers that all connections share. Its docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STOPPED: Final = "The user stopped the query."
 _TOO_LONG: Final = f"The query was stopped after {QUERY_SECONDS:.0f} seconds. Query less data."
 
 Tables = Mapping[str, Sequence[tuple[str, str]]]
-"""The columns of each table, with their types. A table's name includes its schema unless that is the default."""
+"""The columns of each table, with their types. A table's name includes its schema unless that is the default schema."""
 
 
 class ApprovalNeeded(Exception):
@@ -71,7 +71,7 @@ class OfferedDatabase:
 
 
 def hides_table(table: str, rules: Rules) -> bool:
-    """Return True if the rules hide a table by its name or its schema's name."""
+    """Return True if the rules hide a table, by the table's name or the schema's name."""
     return any(map(rules.hides, {table, *table.split(".")}))
 
 
@@ -104,16 +104,14 @@ def stopped_in_time(stop: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def errors_told(*errors: type[Exception]) -> Iterator[None]:
-    """Turn database errors into `LookupError` with a sentence. If an interrupt ends a long query, the query raises no
-    second error.
-    """
+    """Turn database errors into `LookupError` with a sentence. An interrupt of a long query raises no second error."""
     begun = clock.monotonic()
     try:
         yield
     except KeyboardInterrupt:
         raise LookupError(_STOPPED) from None
     except errors as error:
-        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's error wraps the driver's
+        reason = str(getattr(error, "orig", None) or error)  # SQLAlchemy's error wraps the driver's error
         if clock.monotonic() - begun > QUERY_SECONDS:
             reason = _TOO_LONG
         elif "interrupted" in reason:

@@ -62,8 +62,8 @@ def database_tools(
     on_main_thread: Callable[[Callable[[], Any]], Any],
     after_approval: Callable[[str, str, Callable[[str], Any]], Any],
 ) -> list[ClientTool]:
-    """Return the functions to offer to the run. With `rules.rows` 0 the query function is left out, because even counts
-    would reveal values.
+    """Return the functions to offer to the run. If `rules.rows` is 0, the query function is left out, because even
+    counts would reveal values.
 
     Args:
         after_approval: shows a query and its reason to the user, and calls the function with the approved query.
@@ -97,9 +97,7 @@ def database_tools(
 
 
 def schema(database: Database, rules: Rules, table: str = "") -> Described:
-    """Return the tables that are not hidden, with their columns, or without columns if the description would be too
-    long.
-    """
+    """Return the tables that are not hidden, with their columns, unless these would make the description too long."""
     found = {name: columns for name, columns in database.tables().items() if not hides_table(name, rules)}
     if table:
         found = {name: columns for name, columns in found.items() if name.casefold() == table.casefold()}

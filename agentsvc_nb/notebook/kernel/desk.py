@@ -2,7 +2,7 @@
 serves them.
 
 The reading thread calls a tool and waits. On the main thread, `serve` inspects variables, asks the user and runs code.
-Code runs at most once: no kernel starts a call again that this or an earlier kernel started.
+Code runs at most once: no kernel starts a call that this or an earlier kernel has already started.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 KernelMode = Literal["off", "look", "ask"]
 BUTTONS_SECONDS: Final = 5.0
-"""Seconds that a front end may take to make its buttons work while a cell runs. After that, a prompt asks instead."""
+"""Seconds that a front end may take to make its buttons work while a cell runs. After that, a prompt asks."""
 _TICK_SECONDS: Final = 0.25
 _LOOK_SECONDS: Final = 5.0
 _NOBODY: Final = "Nobody can approve this call, because the notebook runs without a user. Continue without it."
@@ -66,7 +66,7 @@ class KernelOffer:
         between: whether calls are served between cells, because the question's cell has ended.
         buttons: whether calls are shown with buttons.
         database: the connection that the agent may query.
-        page: the notebook's page, which may be able to change cells.
+        page: the notebook's page, which may support changing cells.
     """
 
     access: KernelAccess
@@ -87,7 +87,7 @@ class KernelOffer:
 class KernelToolExecutor:
     """Answer the calls of one run for the user's kernel.
 
-    `run_id` and `chat` are set when the run has started; the chat's files take the pictures.
+    `run_id` and `chat` are set when the run has started. Pictures are stored in the chat's files.
     """
 
     offer: KernelOffer
@@ -115,7 +115,8 @@ class KernelToolExecutor:
             functions.append(self._code_function())
             if offer.page is not None and offer.page.is_there(while_busy=not offer.between):
                 functions += self._cell_functions(offer.page)
-        # Not declared as an effect to the service: the user approves each call here, and would be asked twice.
+        # Not declared to the service as a call with effects: the user approves each call here, and would be asked
+        # twice.
         tools = [ClientTool(function, effect=False) for function in functions]
         if offer.database is not None:
             from agentsvc_nb.notebook.kernel.databases import database_tools
@@ -229,7 +230,7 @@ class KernelToolExecutor:
                 call.give_up(_CLOSED)
 
     def _close_if_ended(self) -> None:
-        """Close if the run was cancelled elsewhere: nobody reads its events while a call waits."""
+        """Close if the run was cancelled elsewhere, because nobody reads the run's events while a call waits."""
         with suppress(StefanBrainError):
             if self.client.runs.get(self.run_id).ended:
                 self.close()
@@ -252,7 +253,7 @@ class KernelToolExecutor:
     # -- in the thread that follows the run ----------------------------------------------------------------------
 
     def tick(self, draw: Callable[[], object]) -> None:
-        """Serve waiting calls: at once if the cell has the main thread, otherwise as soon as no cell runs there.
+        """Serve waiting calls at once if the cell has the main thread, otherwise as soon as no cell runs there.
 
         Raises `KeyboardInterrupt` from a prompt.
         """
@@ -281,7 +282,7 @@ class KernelToolExecutor:
         )
 
     def close(self) -> None:
-        """Refuse waiting and later calls: nothing is inspected or started any more. Running code continues."""
+        """Refuse waiting and later calls, so that nothing more is inspected or started. Running code continues."""
         self._closed.set()
 
     # -- on the main thread --------------------------------------------------------------------------------------
@@ -339,16 +340,16 @@ def _answered(act: Callable[[], Any]) -> Any:
 def _settle(future: Future[Any], look: Callable[[], Any]) -> None:
     try:
         future.set_result(look())
-    except Exception as error:  # a user's class may raise anything
+    except Exception as error:  # a class of the user may raise any exception
         said = str(error.args[0]) if isinstance(error, LookupError) and error.args else type(error).__name__
         said = redacted(plain(said[: ERROR_CHARS + LOOKED_AHEAD]))[:ERROR_CHARS]
         future.set_exception(LookupError(said))
 
 
 def _decide_by_prompt(call: KernelCall) -> None:
-    """Ask until the user answers; an empty answer asks again. Without more input, refuse the call.
+    """Ask until the user answers; an empty answer asks again. If there is no more input, refuse the call.
 
-    Raises `KeyboardInterrupt`: then nothing is decided.
+    Raises `KeyboardInterrupt`; then nothing is decided.
     """
     try:
         while call.state == "asked":
@@ -357,7 +358,8 @@ def _decide_by_prompt(call: KernelCall) -> None:
             if said in ("y", "yes"):
                 call.decide(True)
             elif said in ("n", "no"):
-                # Ask on the same line: JupyterLab takes keys typed before its next prompt for commands, such as cut.
+                # Ask on the same line: JupyterLab treats keys that are typed before its next prompt as commands, such
+                # as cut.
                 call.decide(False, reason=label(why.strip(), REASON_CHARS))
             elif said in ("e", "edit") and call.on_main_thread:
                 print("Type the code to run instead. End it with a line that contains only a dot:")

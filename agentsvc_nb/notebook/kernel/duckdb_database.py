@@ -1,7 +1,7 @@
-"""A DuckDB connection of the kernel. DuckDB reports what a query reads, in an empty copy of the tables.
+"""A DuckDB connection of the kernel. In an empty copy of the tables, DuckDB reports what a query reads.
 
 The copy has no data, files, network or Python variables, and its settings are locked. A query that DuckDB can bind
-there names only tables of the connection. Its plan lists the columns that it reads. Then the query runs in a
+there names only tables of the connection. The query's plan lists the columns that it reads. Then the query runs in a
 transaction that can't write. The user's connection and its settings do not change.
 """
 
@@ -49,13 +49,13 @@ _SETTINGS: Final = """
     SET enable_external_access = false;
 """
 _COLUMNS_READ: Final = "unused_columns"
-"""The only optimizer that remains enabled: it drops exactly the columns that a query does not read."""
+"""The only optimizer that remains enabled. It drops exactly the columns that a query does not read."""
 _TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 _LEAVES_NAMES = "COLUMN_DATA_SCAN CTE_SCAN DELIM_SCAN DUMMY_SCAN EMPTY_RESULT EXPRESSION_SCAN REC_CTE_SCAN"
 _LEAVES: Final = frozenset(_LEAVES_NAMES.split())
 """Plan steps that read no table."""
 
-# DuckDB says which functions only compute, except for these.
+# DuckDB reports which functions only compute, except for these.
 _PURE_FUNCTIONS: Final = """
     SELECT lower(function_name) FROM duckdb_functions()
     WHERE function_type IN ('scalar', 'aggregate', 'window') GROUP BY 1
@@ -133,8 +133,8 @@ class DuckDb:
 
     @contextmanager
     def _read_only(self) -> Iterator[None]:
-        """Begin a transaction that can't write. It can't begin within the user's transaction, and trying would end that
-        one.
+        """Begin a transaction that can't write. It can't begin within the user's transaction, and an attempt would end
+        the user's transaction.
         """
         now = "SELECT txid_current()"
         if self._connection.sql(now).fetchall() == self._connection.sql(now).fetchall():
@@ -147,13 +147,14 @@ class DuckDb:
 
 
 def fetch(connection: Any, relation: Any) -> list[Any]:
-    """Fetch the rows in another thread, because the main thread hears Ctrl-C only while it runs Python."""
+    """Fetch the rows in another thread, because the main thread notices Ctrl-C only while it runs Python."""
     with ThreadPoolExecutor(1) as thread:
         rows: Future[list[Any]] = thread.submit(relation.fetchall)
         try:
             return rows.result()
         finally:
-            # After Ctrl-C: DuckDB forgets an interrupt that comes before its query begins, so one may not be enough.
+            # After Ctrl-C: DuckDB ignores an interrupt that comes before the query begins, so one interrupt may not be
+            # enough.
             while not wait([rows], 0.0).done:
                 connection.interrupt()
                 wait([rows], 0.05)
@@ -196,7 +197,7 @@ def _make_empty_copy(copy: Any, catalog: _Catalog, rules: Rules) -> list[str]:
         temporary = "TEMPORARY " if key[0] == "temp" else ""
         try:
             copy.execute(f"CREATE {temporary}TABLE {_quoted(*key)} ({declared})")
-        except duckdb.Error:  # a type of an extension
+        except duckdb.Error:  # a column type that an extension defines
             left_out.append(key[2])
     copy.execute(f"USE {_quoted(catalog.database, catalog.schema)}")
     if catalog.search_path:
@@ -230,7 +231,7 @@ def _check_node(node: dict[str, Any], rules: Rules) -> None:
     if "Table" in info:
         read = info.get("Projections") or []
         for column in [read] if isinstance(read, str) else read:
-            # A part of a STRUCT is shown as `column.part`.
+            # The plan shows a part of a STRUCT as `column.part`.
             if any(is_withheld(part, rules) for part in (column, *column.split("."))):
                 raise LookupError(_WITHHELD)
     elif "Function" in info:

@@ -1,4 +1,4 @@
-"""Show the agent's proposed change of a cell and report its outcome. The page writes it (docs/decisions/17)."""
+"""Show the agent's proposed change of a cell, and report its outcome. The page makes the change (docs/decisions/17)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WRONG: Final = {
     "gone": "The cell no longer exists in the notebook; nothing was written.",
     "locked": "The cell can't be edited; nothing was written.",
 }
-"""Reasons that a page gives if it wrote nothing."""
+"""Explanations of the reasons that a page gives if it wrote nothing."""
 _UNWRITTEN: Final = "The notebook page could not write the change; the cell was not changed."
 _WRITTEN: Final = "The cell was changed, but not run."
 _RESTORE: Final = f"Keep each {HIDDEN} of the cell in its place. It replaces a masked value."
@@ -69,7 +69,7 @@ def told(cell: Cell) -> dict[str, Any]:
 def changed(source: str, old: str, new: str) -> str:
     """Return the source with `old` replaced by `new`; an empty `old` means the whole source.
 
-    The agent saw the masked source. So this edits the masked source, then restores the masked values. Raises
+    The agent saw the masked source. So this function edits the masked source, then restores the masked values. Raises
     `LookupError` with a sentence.
 
     >>> changed("key = 'sk-aaaaaaaaaaaa'\\nprnt(key)", "prnt", "print")
@@ -87,7 +87,7 @@ def changed(source: str, old: str, new: str) -> str:
 
 
 def restored(text: str, source: str) -> str:
-    """Return a text in which the values that masking removes from `source` are back, in order. Raises `LookupError`."""
+    """Restore in `text`, in order, the values that masking removes from `source`. Raises `LookupError`."""
     shown = redacted(source)
     if shown == source:
         return text
@@ -106,13 +106,13 @@ def wrong(told: Mapping[str, Any]) -> str:
 def diff_bundle(before: str, after: str) -> Bundle:
     """Return the change with three lines of context as a safe output. Signs and colours both mark changes."""
     lines = difflib.unified_diff(reveal(before).splitlines(), reveal(after).splitlines(), lineterm="", n=3)
-    # Positions (`@@ -1,4 +1,4 @@`) are for programs. Show that lines are omitted between two of them.
+    # Positions (`@@ -1,4 +1,4 @@`) are for programs. Show instead that lines are omitted between two parts.
     shown = ["…" if line.startswith("@@") else line for line in lines][3:]
     return {"text/plain": "\n".join(f"    {line}" for line in shown), "text/html": _PRE.format(_lines_html(shown))}
 
 
 def copy_html(source: str) -> str:
-    """Return the whole cell, folded; one click in it selects all of it."""
+    """Return the whole cell, folded. One click in the cell selects its whole text."""
     shown = _PRE.format(html.escape(plain(source))).replace('style="', 'style="user-select:all;', 1)
     return f"<details><summary>Copy the whole cell</summary>{shown}</details>"
 

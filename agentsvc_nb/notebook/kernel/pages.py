@@ -28,7 +28,7 @@ Told = dict[str, Any]
 
 
 class PageGone(Exception):
-    """The page did not answer: it was closed, or cannot be heard while a cell runs."""
+    """The page did not answer: it was closed, or the kernel cannot receive its messages while a cell runs."""
 
 
 @dataclass(eq=False)
@@ -53,7 +53,7 @@ class Pages:
         self._lock = threading.Lock()
         self._announced = clock.monotonic()
         self.reloads = 0
-        """The number of pages that replaced others. A new page has no earlier outputs."""
+        """The number of pages that replaced other pages. A new page has no earlier outputs."""
         if self._manager is not None:
             self._manager.register_target(TARGET, self._on_open)
             self._announce()
@@ -68,12 +68,12 @@ class Pages:
             page.comm.close()
 
     def mark(self) -> Told:
-        """Return metadata for outputs of the running cell: their owner, for a page that is loaded again."""
+        """Return metadata that name the owner of the running cell's outputs, for a page that is reloaded."""
         if self._manager is None:
             return {}
         return {
             "cell": host.cell_id(self._shell),
-            "count": self._shell.displayhook.prompt_count,  # newer IPython increments its count before it runs a cell
+            "count": self._shell.displayhook.prompt_count,  # newer IPython increments it before a cell runs
             "subshells": self.have_subshells,
         }
 
@@ -87,7 +87,7 @@ class Pages:
 
     @property
     def have_subshells(self) -> bool:
-        """Whether the kernel can hear a page while a cell runs, if the page supports it."""
+        """Whether the kernel can receive messages of a page while a cell runs, if the page supports that."""
         return getattr(self._kernel, "shell_channel_thread", None) is not None
 
     def _announce(self) -> None:
@@ -128,7 +128,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell as the page has it; `count` is the execution number of a cell that has run."""
+    """A code cell in the state of the page. `count` is the execution number of a cell that has run."""
 
     id: str
     source: str
@@ -141,21 +141,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Page:
-    """A page, by its name when its cell ran. After a reload, it is the page that replaced it."""
+    """A page, by the name that it had when its cell ran. After a reload, this is the page that replaced it."""
 
     pages: Pages
     name: str
 
     def is_there(self, *, while_busy: bool) -> bool:
-        """Return True if the page has the extension, and with `while_busy` if it is heard while a cell runs. Wait for
-        the page if the magics were loaded just now.
+        """Return True if the page has the extension; with `while_busy`, only if the kernel can receive its messages
+        while a cell runs. If the magics were loaded just now, wait for the page.
         """
         while (page := self.pages._found(self.name)) is None and self.pages.may_come:
             clock.sleep(0.05)
         return page is not None and (page.subshell or not while_busy)
 
     def ask(self, do: str, **what: Any) -> Told:
-        """Send a request and wait for the answer. Not on the main thread. Raises `PageGone`."""
+        """Send a request and wait for the answer. Do not call this on the main thread. Raises `PageGone`."""
         try:
             return self.pages._send(self.name, do, what).result(ANSWER_SECONDS)
         except TimeoutError:
@@ -166,7 +166,7 @@ class Page:
         return [Cell(str(cell["id"]), str(cell["source"]), cell["count"]) for cell in self.ask("cells")["cells"]]
 
     def tell(self, do: str, then: Callable[[Told], object], **what: Any) -> None:
-        """Send a request; `then` gets the answer in any thread, or an empty answer without a page."""
+        """Send a request. `then` gets the answer in any thread, or an empty answer if there is no page."""
 
         def done(future: Future[Told]) -> None:
             then({} if future.exception() else future.result())

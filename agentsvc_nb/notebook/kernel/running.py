@@ -1,7 +1,7 @@
 """Run the agent's code as a cell on the main thread, and record its outcome.
 
-The code does not enter the history or `Out`. The recorder stores its output and sends none of it. `input`, `exit` and
-calls that end the kernel raise an error.
+The code does not enter the history or `Out`. The recorder stores the output and sends none of it to the front end.
+`input`, `exit` and calls that end the kernel raise an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentsvc_nb import clock
 from agentsvc_nb.notebook.kernel.variables import is_frame
 
 KEPT_CHARS: Final = 10_000
-"""The number of characters of printed text kept at the beginning, and again at the end."""
+"""The number of characters of printed text that are kept at the beginning, and again at the end."""
 PICTURES: Final = 8
 PICTURE_BYTES: Final = 3_000_000
 _SHOWN: Final = {"max_rows": 20, "max_cols": 20}
@@ -39,7 +39,7 @@ class Outcome:
     Attributes:
         text: the printed text and the returned value.
         table: the value of the last line, if it is a DataFrame, as HTML that pandas has escaped.
-        table_text: the same table as it is in `text`.
+        table_text: the same table as it appears in `text`.
     """
 
     pictures: list[bytes] = field(default_factory=list)
@@ -64,17 +64,17 @@ class Outcome:
 
 
 def run(shell: Any, code: str, outcome: Outcome, tick: Callable[[], object] = lambda: None) -> None:
-    """Run the code to its end, or to an interrupt, on the main thread. Call `tick` first, and repeatedly while the code
+    """Run the code on the main thread until it ends or is interrupted. Call `tick` first, and often while the code
     prints.
 
-    Raises nothing that the code raises.
+    Does not raise the exceptions of the code.
     """
     try:
         tick()  # inside the `try`, because the display invites users to stop the code
         with _captured(shell, _Recorder(shell, outcome, tick)):
             result = shell.run_cell(code, store_history=False)
         failed = result.error_before_exec or result.error_in_exec
-    except KeyboardInterrupt as error:  # the interrupt came where IPython catches none
+    except KeyboardInterrupt as error:  # the interrupt came where IPython does not catch it
         failed = error
     if isinstance(failed, KeyboardInterrupt):
         outcome.error = "KeyboardInterrupt: the user stopped the code."
@@ -86,7 +86,7 @@ def awaits(shell: Any, code: str) -> bool:
     """Return True if the code has an `await` outside functions, which would need the kernel's loop."""
     try:
         return bool(shell.should_run_async(code, transformed_cell=shell.transform_cell(code)))
-    except SyntaxError:  # running the code reports the error
+    except SyntaxError:  # running the code will report the error
         return False
 
 
@@ -132,7 +132,7 @@ class _Recorder:
         if isinstance(error, SyntaxError):
             lines = self._shell.SyntaxTB.structured_traceback(kind, error, [])
         elif isinstance(error, (UsageError, SystemExit)):
-            return  # its message is enough
+            return  # the message of the exception is enough
         else:
             lines = self._shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=1)
         self.outcome.error = "\n".join(lines)
@@ -145,7 +145,7 @@ class _Recorder:
 
 
 class _Writer(io.TextIOBase):
-    """Standard output and error while the code runs. Threads of the code that hold it may keep it forever."""
+    """Standard output and error while the code runs. Threads of the code may keep this object forever."""
 
     def __init__(self, recorder: _Recorder) -> None:
         self._recorder = recorder
@@ -189,7 +189,7 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
             (shell, "showsyntaxerror", recorder.traceback),
             (shell, "ask_exit", recorder.refuse_exit),
             (shell, "system", shell.system_piped),
-            (shell.displayhook, "exec_result", None),  # the outer cell's value goes here
+            (shell.displayhook, "exec_result", None),  # the outer cell's value is stored here
         ):
             stack.enter_context(_replaced(place, name, stands_in))
         # In a cell, IPython has already set `sys.displayhook`; between cells, this sets it.
@@ -204,11 +204,11 @@ def _captured(shell: Any, recorder: _Recorder) -> Iterator[None]:
 def _interrupt_again(ignored: Any) -> None:
     """Interrupt again if a finalizer has swallowed the interrupt.
 
-    The approval cards of the code are garbage by now, and each ipywidgets 8.1 widget has a finalizer. They swallowed
-    one stop in three.
+    The approval cards of the code are garbage by now, and each ipywidgets 8.1 widget has a finalizer. The finalizers
+    swallowed one interrupt in three.
     """
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        threading.Timer(0.01, _thread.interrupt_main).start()  # raised here, it would be swallowed again
+        threading.Timer(0.01, _thread.interrupt_main).start()  # an exception raised here would be swallowed again
     else:
         sys.__unraisablehook__(ignored)
 
@@ -224,4 +224,4 @@ def _replaced(place: Any, name: str, stands_in: Any) -> Iterator[None]:
         if is_own:
             setattr(place, name, before)
         else:
-            delattr(place, name)  # the class has the attribute
+            delattr(place, name)  # then the class still has the attribute

@@ -3,8 +3,8 @@
 - SQLite: its authorizer judges each table, column and function of a query, on the driver's connection. During a query
   we replace its authorizer and progress handler, so users must set theirs again.
 - PostgreSQL: the server plans the query in a read-only transaction before it runs. The server then holds a lock on each
-  table and view that the query names or reaches. We judge that list and the role's permissions. The server lists no
-  functions, so any word of the query that names a function counts as a call of it.
+  table and view that the query names or reaches. We judge the list of locks and the role's permissions. The server
+  lists no functions, so any word of the query that names a function counts as a call of it.
 - Other databases: the user approves each query.
 """
 
@@ -45,14 +45,14 @@ _NO_TRANSACTION: Final = "This connection uses AUTOCOMMIT, so a query can't be r
 
 
 def of(bind: Engine | Connection) -> Database:
-    """Return the database that an Engine or a Connection speaks to."""
+    """Return the database to which an Engine or a Connection connects."""
     if bind.dialect.name == "sqlite" and bind.dialect.driver == "pysqlite":
         return Sqlite(bind)
     return Postgres(bind) if bind.dialect.name == "postgresql" else AnyDatabase(bind)
 
 
 class AnyDatabase:
-    """A database that SQLAlchemy speaks to."""
+    """A database to which SQLAlchemy connects."""
 
     def __init__(self, bind: Engine | Connection) -> None:
         self.bind = bind
@@ -95,7 +95,7 @@ class AnyDatabase:
         """Prepare the transaction of a query."""
 
     def check(self, connection: Connection, sql: str, rules: Rules, approved: bool) -> None:
-        """Raise `ApprovalNeeded` or `LookupError` for a query that must not run as it is."""
+        """Raise `ApprovalNeeded` or `LookupError` for a query that must not run unchanged or without approval."""
         if not approved:
             raise ApprovalNeeded(f"agentsvc can't limit what a query reads in {self.product}.")
 
@@ -104,7 +104,7 @@ class AnyDatabase:
         """Begin a transaction, or a savepoint within the user's, and roll it back at the end."""
         with self._connected() as connection:
             driver = _driver_of(connection)
-            asked = getattr(driver, "get_autocommit", None)  # most drivers have a flag, MySQL's a function
+            asked = getattr(driver, "get_autocommit", None)  # MySQL's driver has a function, most have a flag
             if bool(asked()) if asked is not None else getattr(driver, "autocommit", None) is True:
                 raise LookupError(_NO_TRANSACTION)
             transaction = connection.begin_nested() if connection.in_transaction() else connection.begin()
@@ -136,7 +136,7 @@ _INNOCUOUS_FUNCTIONS: Final = f"""
     HAVING min(builtin) AND (min((flags & {_INNOCUOUS}) <> 0) OR lower(name) LIKE 'json%')
 """
 _OPERATORS: Final = frozenset({"->", "->>", "bm25", "highlight", "match", "snippet"})
-"""Harmless functions of JSON and full-text search, which are not marked innocuous in each version."""
+"""Harmless functions of JSON and full-text search, which some versions do not mark as innocuous."""
 _ENDLESS: Final = frozenset({"printf", "format"})
 """`printf('%.*c', 900000000, 'x')` takes ten seconds despite the limits: nothing stops SQLite within a function."""
 _SQLITE_TABLES: Final = r"""
@@ -146,10 +146,10 @@ _SQLITE_COLUMNS: Final = "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE 
 _MODULES: Final = "SELECT name FROM pragma_module_list"
 _JSON_TABLES: Final = ("json_each", "json_tree")
 _LIMITS: Final = {sqlite3.SQLITE_LIMIT_LENGTH: 100_000, sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500}
-"""`replace`, `instr`, GLOB and LIKE take as long as both texts multiplied: at these lengths a fraction of a second."""
+"""`replace`, `instr`, GLOB and LIKE take as long as both texts multiplied: at these lengths, a fraction of a second."""
 _TOO_LARGE: Final = "A value exceeds 100,000 bytes, the limit for values that a query reads or creates."
 _STEPS: Final = 100
-"""The number of SQLite's steps after which it asks whether to continue. A step with long texts takes long."""
+"""The number of steps after which SQLite asks whether to continue. A step with long texts takes long."""
 _JOINS: Final = re.compile(r"\b(?:natural|using)\b", re.IGNORECASE)
 _WRITE_ON: Final = (
     "Write the join with ON. NATURAL and USING are not allowed, because the user does not share some columns."
@@ -174,7 +174,7 @@ class Sqlite(AnyDatabase):
 
     @contextmanager
     def _own(self) -> Iterator[sqlite3.Connection]:
-        """Yield the driver's connection. SQLAlchemy begins no transaction for it, so none must be rolled back."""
+        """Yield the driver's connection. SQLAlchemy begins no transaction for it, so there is nothing to roll back."""
         with self._connected() as connection:
             yield _driver_of(connection)
 
@@ -210,7 +210,7 @@ class _SqliteJudge:
         self._known = tables | self._shadows | {name.casefold() for (name,) in _rows(own, _MODULES)}
         named = {name for (name,) in _rows(own, _INNOCUOUS_FUNCTIONS)} | _OPERATORS
         self._functions = {name for name in named - _ENDLESS if not name.startswith("sqlite_")}
-        for name in _JSON_TABLES:  # SQLite creates the entry now; the authorizer would take that for a write later
+        for name in _JSON_TABLES:  # SQLite creates the entry now; later, the authorizer would mistake that for a write
             _rows(own, f"SELECT 1 FROM {name}('[]')")
 
     def selected(self, sql: str, rows: int) -> Selected:
@@ -240,7 +240,7 @@ class _SqliteJudge:
                 return sqlite3.SQLITE_OK
             self._doubt = f"The query uses the function {label(part or '', 80)}."
             return sqlite3.SQLITE_DENY
-        if action == sqlite3.SQLITE_PRAGMA and name == "data_version" and part is None:  # full-text search does this
+        if action == sqlite3.SQLITE_PRAGMA and name == "data_version" and part is None:  # full-text search does so
             return sqlite3.SQLITE_OK
         self._refusal = ONE_SELECT
         return sqlite3.SQLITE_DENY
@@ -283,7 +283,7 @@ def _selected(own: sqlite3.Connection, sql: str, rows: int) -> Selected:
 
 @contextmanager
 def _writing_nothing(own: sqlite3.Connection) -> Iterator[None]:
-    """Make SQLite refuse writes, and call Python now and then, so that Python hears interrupts."""
+    """Make SQLite refuse writes, and regularly call Python, so that Python notices interrupts."""
     [(before,)] = _rows(own, "PRAGMA query_only")
     limits = {limit: own.setlimit(limit, most) for limit, most in _LIMITS.items()}
     own.execute("PRAGMA query_only = ON")
@@ -386,7 +386,7 @@ def _check_role(connection: Connection) -> None:
 
 
 def _functions_to_ask_for(connection: Connection) -> set[str]:
-    """Return the names of functions that do more than compute, and of all that PostgreSQL does not define."""
+    """Return the names of functions that do more than compute, and of all functions that PostgreSQL does not define."""
     return {
         name
         for name, built_in, computes in connection.exec_driver_sql(_PG_FUNCTIONS)
@@ -410,7 +410,7 @@ def _locked(connection: Connection) -> set[int]:
 
 
 def _check_relations(connection: Connection, before: set[int], rules: Rules, approved: bool) -> None:
-    """Judge the relations that the server has locked. It may read those that the user's transaction had locked."""
+    """Judge the relations that the server has locked, including those that the user's transaction locked `before`."""
     listed = ", ".join(map(str, _locked(connection)))
     for relation, schema, table, column, readable in list(
         connection.exec_driver_sql(_RELATIONS.format(listed)) if listed else ()
@@ -437,7 +437,7 @@ def _is_system(schema: str) -> bool:
 
 
 def _check_plan(plan: Any, guarded: set[str]) -> None:
-    """Judge the relations that catalog views scan, because the locks of these may be older than the query."""
+    """Judge the relations that catalog views scan, because the locks of these relations may be older than the query."""
     for node in plan_nodes(plan):
         schema, table, function = (str(node.get(each, "")) for each in ("Schema", "Relation Name", "Function Name"))
         if table and _is_system(schema):

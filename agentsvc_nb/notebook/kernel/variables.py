@@ -1,6 +1,6 @@
 """Describe variables of the kernel in a few lines, without values that `redaction` and the rules withhold.
 
-This calls no user code, only methods of pandas, polars and NumPy. Objects of other classes show only their class.
+This module calls no user code, only methods of pandas, polars and NumPy. Of other objects, only the class is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS: Final = 50
 VALUE_CHARS: Final = 200
 TEXT_CHARS: Final = 2_000
 LOOKED_AHEAD: Final = 2_000
-"""The number of characters after the shown part that we search for secrets, because one may begin before the cut."""
+"""The number of characters after the cut that we also search for secrets, because a secret may begin before it."""
 BYTES: Final = 16_000
 """The maximum size of one description in bytes."""
 MASKED: Final = "[masked because of its name]"
@@ -148,7 +148,7 @@ def _table(value: Any, rules: Rules, rows: int) -> Described:
 
 
 def _row(head: Any, names: list[Any], at: int, kept: list[int]) -> list[Any]:
-    """Return the values of a row, without those that a column name, row name or preceding value marks as secret."""
+    """Return the values of a row, without values that a column name, row name or preceding value marks as secret."""
     cell = head.iat.__getitem__ if hasattr(head, "iat") else lambda place: head.item(*place)
     if hasattr(head, "index") and labels_secret(head.index[at]):
         return [MASKED] * len(kept)
@@ -171,7 +171,7 @@ def _mapping(value: dict[Any, Any], rules: Rules, rows: int) -> Described:
 
 
 def _first(values: Iterable[Any], rows: int, pairs: bool = False) -> Described:
-    """Return the first values. With `pairs`, each second value may belong to the name before it."""
+    """Return the first values. With `pairs`, each second value may be a secret that the value before it names."""
     told: list[Any] = []
     name: Any = None
     for at, value in enumerate(values):
@@ -189,7 +189,7 @@ def _callable(value: Any) -> Described:
 
 
 def said(value: Any, limit: int = VALUE_CHARS) -> Any:
-    """Return a value as JSON, masked and cut, or only the class of an object of another class."""
+    """Return a value as JSON, masked and cut. Of an object of another class, return only the class."""
     if _is(value, "numpy", "generic"):
         value = value.item()
     if isinstance(value, bool | type(None)):
@@ -202,7 +202,7 @@ def said(value: Any, limit: int = VALUE_CHARS) -> Any:
         return f"<{type(value).__name__}>"
     try:
         whole = str(value)
-    except ValueError:  # an integer has more digits than Python writes
+    except ValueError:  # an integer that has more digits than Python writes
         return f"<{type(value).__name__}>"
     text = redacted(plain(whole[: limit + LOOKED_AHEAD]))
     if isinstance(value, int | float) and text == whole:
