@@ -40,7 +40,7 @@ def test_a_model_is_offered_them_and_what_they_changed_is_read_anew() -> None:
             assert server.calls() == ["look x", "stamp x", "look x"]
             assert "small (small_read, small_look, " in it.server.asked[0]["messages"][0]["content"]
             offered = {tool["function"]["name"]: tool["function"] for tool in it.server.asked[1]["tools"]}
-            assert offered["small_look"]["description"].startswith("(of the server small) Reads")
+            assert offered["small_look"]["description"].startswith("(of the MCP server small) Reads")
             assert offered["small_look"]["parameters"]["properties"] == {"text": {"type": "string"}}
             results = [message["content"] for message in it.last() if message["role"] == "tool"]
             assert results[1:] == ["look is done", "stamp is done", "look is done"]
