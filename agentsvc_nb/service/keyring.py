@@ -1,4 +1,4 @@
-"""Create keys without the server, directly in the database: for the command line, and for the embedded account.
+"""Create keys directly in the database, without the server: for the command line, and for the embedded account.
 
 See docs/api/accounts.md, docs/api/embedded.md.
 """
@@ -32,7 +32,8 @@ def create_key(
     budget_cents: int | None = None,
     member: bool = False,
 ) -> str:
-    """Create a key and return its secret. It is valid at once, even for a running server. No scopes: full access.
+    """Create a key and return its secret. The key is valid at once, even for a running server. A key without scopes has
+    full access.
 
     Raises `ApiError("invalid_scope")`, and `SchemaTooNew` for a folder that a newer version wrote.
     """
@@ -55,25 +56,27 @@ def create_key(
 
 
 def ensure_own_key(folder: DataFolder) -> None:
-    """Write a new full-access key to `folder.key`, unless the file has a known key. A service may be running.
+    """Write a new full-access key to `folder.key`, unless the file already has a known key. This is safe while a
+    service runs.
 
     Raises `StoreBusy`, `sqlite3.Error` and `OSError`.
     """
 
     def ensure(tx: Tx) -> None:
-        # Check again in the transaction: if several processes find the key invalid, only one must create another.
+        # Check again in the transaction: if several processes find the key invalid, only one of them must create a new
+        # key.
         check_secret(tx, folder)
         if not _is_known(tx, folder):
             _, secret = accounts.create_key(tx, _Now(), name="embedded", shared_secret=folder.secret)
             write_private(folder.key, secret + "\n")
 
     with open_beside(folder) as database:
-        if not database.read(lambda tx: _is_known(tx, folder)):  # usually enough, and a read waits for no lock
+        if not database.read(lambda tx: _is_known(tx, folder)):  # usually suffices, and reads wait for no lock
             database.write_now(ensure)
 
 
 def check_secret(tx: Tx, folder: DataFolder) -> None:
-    """Raise `StoreUnusable` unless keys are hashed with the same secret as by the database's other processes."""
+    """Raise `StoreUnusable` unless this process hashes keys with the same secret as the database's other processes."""
     if folder.address is None:
         return
     if folder.secret is None:
@@ -89,20 +92,24 @@ def check_secret(tx: Tx, folder: DataFolder) -> None:
 
 
 def _is_known(tx: Tx, folder: DataFolder) -> bool:
-    """Return False if the key file is missing or its key is unknown. A suspended key or account is known."""
+    """Return False if the key file is missing or its key is unknown. The key of a suspended account, or a suspended
+    key, is also known.
+    """
     try:
         accounts.find_key(tx, folder.own_key(), folder.secret)
     except OSError:
         return False
     except ApiError as failure:
-        # The operator suspended the key or account on purpose. A new key would undo that, or not help.
+        # The operator suspended the key or the account on purpose. A new key would undo a suspended key, and not help a
+        # suspended account.
         return failure.row.code != "unauthorized"
     return True
 
 
 @contextlib.contextmanager
 def open_beside(folder: DataFolder) -> Iterator[DatabaseEngine]:
-    """Open the database, whether or not a server runs. A running server sees writes at once (docs/api/accounts.md).
+    """Open the database, whether or not a server runs. A running server sees these writes at once
+    (docs/api/accounts.md).
 
     Raises `FolderFault`, `StoreAway` and `StoreUnusable`.
     """

@@ -9,9 +9,8 @@ from agentsvc_nb.service.ports import Row, Tx
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """A page of an account's work: at most `limit` items of this chat, with this status, before the id `after`.
-
-    `after` None starts at the newest.
+    """Selects a page of an account's runs or jobs: at most `limit` items of this chat, with this status, older than the
+    id `after`. With `after` None, the page starts at the newest item.
     """
 
     account: str
@@ -22,7 +21,7 @@ class ListQuery:
 
 
 def page(tx: Tx, sql: str, query: ListQuery) -> tuple[list[Row], bool]:
-    """Return the rows of a page, and whether there are more."""
+    """Return the rows of a page, and whether there are further rows."""
     found = tx.all(
         sql,
         account=query.account,

@@ -1,6 +1,6 @@
 """Logs of the service: one line per record on stderr, as `name=value` or JSON, with hidden secrets and trace ids.
 
-Events that anybody can cause are only counted. A large log file is put aside.
+Frequent events that anybody can cause are counted, not logged one by one. A large log file is renamed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from agentsvc_nb.service.telemetry import tracing
 _SECRET: Final = re.compile(r"(svc_sk_|svc_oat_|token=)[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:+-]+")
 _ids: Final = random.Random()
-"""Request ids are not secrets, and the system's random numbers would take a twentieth of a read's time."""
+"""A fast generator is enough, because request ids are not secrets. The system's random numbers would take a twentieth
+of a read request's time.
+"""
 
 
 def new_request_id() -> str:
-    """Return a new id for the request's log line and answer: `req_` and 24 hexadecimal digits."""
+    """Return a new id for the request's log line and response: `req_` and 24 hexadecimal digits."""
     return f"req_{_ids.getrandbits(96):024x}"
 
 
@@ -38,7 +40,7 @@ def fields(**known: object) -> dict[str, Any]:
 class JsonLine(logging.Formatter):
     """A JSON object: `time`, `level`, `logger`, `message`, and the record's fields.
 
-    In a trace also `trace_id` and `span_id`. After a failure also `error` with the traceback.
+    It also has `trace_id` and `span_id` within a trace, and `error` with the traceback after a failure.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -59,13 +61,13 @@ class JsonLine(logging.Formatter):
         return json.dumps(known, default=str)
 
     def _failure(self, failed: Any) -> str:
-        """Return the traceback. For a full disk, which causes thousands of failures, return only its message."""
+        """Return the traceback. For a full disk, which causes thousands of failures, return only the message."""
         fault = failed[1] and disk_fault(failed[1])
         return f"{fault} ({failed[1]})" if fault else self.formatException(failed)
 
 
 class OneLine(JsonLine):
-    """`time=... level=warning logger=... message="..."` and so on, quoted where needed."""
+    """A line `time=... level=warning logger=... message="..."` and so on. Values are quoted where necessary."""
 
     def _line(self, known: dict[str, Any]) -> str:
         always = {"message", "error"}
@@ -73,7 +75,7 @@ class OneLine(JsonLine):
 
 
 FORMATTERS: Final = {"text": OneLine, "json": JsonLine}
-"""The formatters by the setting `log_format`."""
+"""The formatters, by value of the setting `log_format`."""
 
 
 def _value(value: object) -> str:
@@ -82,7 +84,7 @@ def _value(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote the text, with line ends, terminal control and bidirectional characters escaped."""
+    """Quote the text. Escape line ends, terminal controls and bidirectional characters."""
     quoted = json.dumps(text, ensure_ascii=False)
     return quoted if quoted.isprintable() else "".join(map(_printable, quoted))
 
@@ -95,7 +97,7 @@ TALLY_SECONDS: Final = 10.0
 
 
 class Tally:
-    """Logs the first event of a kind at once, and the number of later ones every `seconds`."""
+    """Logs the first event of a kind at once, and then every `seconds` the number of further events."""
 
     def __init__(self, log: logging.Logger, seconds: float = TALLY_SECONDS) -> None:
         self._log, self._seconds = log, seconds
@@ -120,7 +122,9 @@ class Tally:
 
 
 class RotatingHandler(logging.StreamHandler[Any]):
-    """Logs to stderr. If stderr is the folder's log and the log is large, put it aside and continue in an empty one."""
+    """Logs to stderr. If stderr is the folder's log and the log is large, put the log aside and continue in an empty
+    log.
+    """
 
     def __init__(self, folder: DataFolder) -> None:
         super().__init__()
@@ -132,14 +136,14 @@ class RotatingHandler(logging.StreamHandler[Any]):
             file = os.fstat(2)
             if file.st_size > LOG_MAX_BYTES and os.path.samestat(file, self._folder.log.stat()):
                 self._folder.put_log_aside()
-                os.lseek(2, 0, os.SEEK_SET)  # Windows does not append
+                os.lseek(2, 0, os.SEEK_SET)  # on Windows, writes do not append by themselves
 
 
 def log_to_stderr(folder: DataFolder, format: str = "text") -> None:
     """Log this package's records from INFO and other libraries' from WARNING."""
-    logging.raiseExceptions = False  # nobody could read an error of a log that can't be written
+    logging.raiseExceptions = False  # if the log can't be written, nobody could read the error
     handler = RotatingHandler(folder)
     handler.setFormatter(FORMATTERS[format]())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("agentsvc_nb").setLevel(logging.INFO)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # its warnings are about requests that anybody can send
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns about requests that anybody can send

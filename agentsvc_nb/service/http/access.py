@@ -1,4 +1,6 @@
-"""Credentials of requests: require a key or session, cache known keys, and check both again while a request is open."""
+"""Credentials of requests: require a key or session, cache known keys, and check a request's credential again while the
+request is open.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +86,9 @@ def credential_of(scope: Scope) -> Credential | None:
 class KnownKeys:
     """Finds the keys of requests, with a cache.
 
-    Any write to the database empties the cache, also a write of another process. So a key that the command line
-    creates, suspends or revokes takes effect at once. Refusals are not cached. Nothing is cached if the database can't
-    report writes.
+    Any write to the database empties the cache, including writes of other processes. So when the command line creates,
+    suspends or revokes a key, this takes effect at once. Refusals are not cached. Nothing is cached if the database
+    can't report writes quickly.
     """
 
     def __init__(self, database: Database, shared_secret: str | None = None) -> None:
@@ -97,7 +99,8 @@ class KnownKeys:
         self._found: dict[str, tuple[KeyRecord, AccountRecord]] = {}
 
     async def find(self, secret: str) -> tuple[KeyRecord, AccountRecord]:
-        # Once per turn of the event loop: a check for each of many readers costs a tenth of their time.
+        # Check once per turn of the event loop, because with many readers a check for each would cost a tenth of the
+        # time.
         if not self._checked:
             version = self._database.version()
             if version != self._version:
@@ -108,7 +111,7 @@ class KnownKeys:
         version = self._version
         found = self._found.get(secret)
         if found is None:
-            # Key and account may be of different moments: a transaction would cost two more round trips.
+            # Key and account may be read at different moments, because a transaction would cost two more round trips.
             found = await self._database.read_soon(
                 lambda tx: accounts.find_key(tx, secret, self._shared_secret), single=True
             )
@@ -129,7 +132,7 @@ async def require_session(request: Request, names: OwnNames, use_case: UseCaseCo
     """Return the request's session.
 
     Raises `foreign_origin` when another site's page sent the request, and `unauthorized` without a session. An API key
-    does not count.
+    is not accepted here.
     """
     if not _of_own_page(request, names):
         raise ApiError("foreign_origin")
@@ -149,7 +152,7 @@ async def has_session(request: Request, names: OwnNames, use_case: UseCaseContex
 
 
 def _of_own_page(request: Request, names: OwnNames) -> bool:
-    # `SameSite` ignores ports: a page on another port of this machine sends the cookie as well (docs/team.md).
+    # `SameSite` ignores ports, so a page on another port of this machine sends the cookie as well (docs/team.md).
     return all(map(names.has_origin, request.headers.getlist("origin")))
 
 
@@ -178,6 +181,8 @@ def take_session_back(request: Request, response: Response) -> None:
 
 
 def _cookie_name(request: Request) -> str:
-    """Return the cookie's name with the port: cookies ignore ports, and a host may run several services."""
+    """Return the cookie's name, which contains the port, because cookies ignore ports and a host may run several
+    services.
+    """
     server = request.scope.get("server")
     return f"{_COOKIE}_{server[1]}" if server else _COOKIE

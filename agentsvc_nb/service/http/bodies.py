@@ -104,7 +104,7 @@ def nonce(context: RequestContext) -> str | None:
 def last_event_id(context: RequestContext) -> int | None:
     """Return the cursor of a resumed stream from `Last-Event-ID` (docs/api/events.md "The stream").
 
-    Return 0, the start, for an empty header, and None without one. Raises `invalid_last_event_id`.
+    Return 0 (the start) for an empty header, and None without the header. Raises `invalid_last_event_id`.
     """
     value = context.request.headers.get("last-event-id")
     if value is None:
@@ -117,7 +117,7 @@ def last_event_id(context: RequestContext) -> int | None:
 
 
 def accepts(context: RequestContext, media_type: str) -> bool:
-    """Return whether the Accept header names this media type. Wildcards don't count."""
+    """Return whether the Accept header names this media type. Wildcards are ignored."""
     offered = context.request.headers.get("accept", "").lower().split(",")
     return any(one.partition(";")[0].strip() == media_type for one in offered)
 
@@ -129,7 +129,7 @@ def _is_integer(value: str) -> bool:
 
 Document = dict[str, Any]
 LARGE_BYTES: Final = 64_000
-"""The service reads a larger body in a thread, and limits how many of them are in memory."""
+"""The service reads larger bodies in a thread, and limits the number of larger bodies in memory."""
 _FORM_FIELDS_MAX: Final = 50
 B = TypeVar("B", bound=BaseModel)
 P = ParamSpec("P")
@@ -145,7 +145,7 @@ async def read_object(
 ) -> Document:
     """Return the JSON object of the body, without keys whose value is null (docs/api/conventions.md "Values").
 
-    If the body is `optional`, return an empty object for none.
+    If the body is `optional`, return an empty object for an empty body.
 
     Raises `too_large` (by default `attachment_too_large`) for more than `most` bytes, as declared or as read, and what
     `parse_object` raises.
@@ -155,7 +155,7 @@ async def read_object(
         f"The JSON body must not exceed {most:,} bytes on this route. Send files as multipart/form-data.",
     )
     declared = _declared_bytes(context)
-    if declared > most:  # before reading any of it
+    if declared > most:  # refuse the body before reading any of it
         raise too_large
     received = bytearray()
     async with contextlib.AsyncExitStack() as turn:
@@ -179,7 +179,7 @@ def _declared_bytes(context: RequestContext) -> int:
 
 
 async def read_form_fields(request: Request) -> dict[str, str]:
-    """Return the fields of a page's form, stripped and without empty ones.
+    """Return the fields of a page's form, stripped of blanks. Leave out empty fields.
 
     Raises `attachment_too_large` and `invalid_query`.
     """
@@ -199,7 +199,7 @@ async def read_form_fields(request: Request) -> dict[str, str]:
 async def read_payload(
     context: RequestContext, payload: SpooledTemporaryFile[bytes] | None, most_values: int
 ) -> Document:
-    """Return the JSON object of a form's payload. Raises as `parse_object`."""
+    """Return the JSON object of a form's payload. Raises the errors of `parse_object`."""
     if payload is None:
         return await parse_object(context, bytearray(), most_values)
     size = payload.tell()
@@ -213,7 +213,9 @@ async def read_payload(
 
 
 async def parse_object(context: RequestContext, data: bytearray, most_values: int) -> Document:
-    """Parse a JSON object without its null values, in a thread if it is large. Empty `data`. Raises `invalid_json`."""
+    """Parse a JSON object and drop its null values, in a thread if it is large. Clear `data` to free memory. Raises
+    `invalid_json`.
+    """
     try:
         if len(data) <= LARGE_BYTES:
             return json_reading.read_object(data, most_values)
@@ -237,7 +239,9 @@ async def checked(context: RequestContext, model: type[B], document: Document, c
 
 
 def check(model: type[B], document: Document, code: str) -> B:
-    """Return the document as `model` (`port.validate`). Raises `ApiError(code)` with the invalid field."""
+    """Validate the document as `model` (`port.validate`) and return the instance. Raises `ApiError(code)` with the
+    invalid field.
+    """
     try:
         return port.validate(model, document)
     except ValidationError as error:
@@ -246,7 +250,7 @@ def check(model: type[B], document: Document, code: str) -> B:
 
 
 def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelector:
-    """Return the `chat`, `project` and `session` of a body.
+    """Return the chat that a body's `chat`, `project` and `session` select.
 
     Raises `invalid_chat`, `invalid_project`, and `invalid_json` for an invalid session.
     """
@@ -259,7 +263,7 @@ def chat_of_body(document: Document, *, new_allowed: bool = False) -> ChatSelect
 
 
 def new_key(document: Document) -> NewKey:
-    """Return the key to create. Check the terms first, then the scopes, then other fields.
+    """Return the properties of the key to create. Check the terms first, then the scopes, then other fields.
 
     Raises the error of the first check that fails.
     """

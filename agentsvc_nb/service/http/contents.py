@@ -26,7 +26,7 @@ Range = tuple[int, int]
 
 
 class ContentResponse(GeneratorResponse):
-    """Sends the pieces of the content. It breaks off if the store fails."""
+    """Sends the pieces of the content. It cuts the response off if the store fails."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -38,7 +38,7 @@ class ContentResponse(GeneratorResponse):
 async def response(
     context: RequestContext, record: FileRecord, disposition: str, headers: Mapping[str, str]
 ) -> Response:
-    """Return the response that Starlette's `FileResponse` would give, once the store has begun to answer.
+    """Return the same response as Starlette's `FileResponse` would, once the blob store has begun to send the content.
 
     Raises `range_not_satisfiable`, and `BlobsUnavailable`.
     """
@@ -70,8 +70,8 @@ async def response(
 def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
     """Return the requested ranges that a file of `size` bytes has, in order and without overlaps (RFC 9110 §14.2).
 
-    Return none, for the whole file, without a valid `Range` header, with too many ranges, and when `If-Range` names
-    another version. Raises `range_not_satisfiable` if the file has none of the ranges.
+    Return no ranges (which means the whole file) without a valid `Range` header, with too many ranges, and when
+    `If-Range` names another version. Raises `range_not_satisfiable` if the file has none of the ranges.
     """
     unit, _, value = request.headers.get("range", "").partition("=")
     parts = [_RANGE.fullmatch(part) for part in value.split(",")]
@@ -96,7 +96,7 @@ def _ranges(request: Request, size: int, etag: str) -> Sequence[Range]:
 
 
 async def _pieces(blobs: Blobs, sha256: str, parts: Sequence[bytes | Range]) -> AsyncGenerator[bytes]:
-    """Return the body. Raise errors of its first range at once. Raises `BlobsUnavailable`."""
+    """Return the pieces of the body. Raise errors of the first range at once. Raises `BlobsUnavailable`."""
     first = next(part for part in parts if not isinstance(part, bytes))
     try:
         begun = await blobs.read(sha256, *first)

@@ -32,12 +32,12 @@ LARGE_BODIES: Final = 4
 
 @dataclass(frozen=True)
 class Services:
-    """The objects that handlers and pages use, one for the whole service."""
+    """The objects that handlers and pages use. There is one instance for the whole service."""
 
     instance: str
     names: OwnNames
     use_case: UseCaseContext
-    """The context without a check before writes. Handlers use `RequestContext.use_case`."""
+    """The use case context without an access check before writes. Handlers use `RequestContext.use_case`."""
     storage: Storage
     keys: KnownKeys
     access: Access
@@ -46,7 +46,7 @@ class Services:
     blobs: Blobs
     tools: Mapping[str, Tool]
     run_tools: Mapping[str, Tool]
-    """The tools of runs: `tools`, and the tools for the chat's files."""
+    """The tools that runs get: `tools`, and the tools for the chat's files."""
     taken_names: frozenset[str]
     """Names that a client tool must not have."""
     runs: RunRunner
@@ -54,16 +54,17 @@ class Services:
     models: Mapping[str, Agent]
     """The agents of the offered models, by id."""
     database_check: DatabaseCheck | None
-    """None for PostgreSQL."""
+    """The check for damage; None for PostgreSQL."""
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_BODIES))
-    """Acquire this before you receive a large body, so that a waiting request takes no memory."""
+    """Acquire this before you receive a large body, so that waiting requests take no memory."""
     body_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Acquire this before a thread reads or checks a large body. Several at once would starve the event loop."""
+    """Acquire this before a thread reads or checks a large body. Several such threads at once would starve the event
+    loop.
+    """
     sign_in_token: str = field(default="", repr=False)
     fresh_keys: dict[str, CreatedKey] = field(default_factory=dict, repr=False)
-    """Keys that a settings page has created and not shown yet, by the session's digest.
-
-    Nothing else has their secrets.
+    """Keys that users created on the settings page and have not seen yet, by the session's digest. Their secrets are
+    nowhere else.
     """
 
     @property
@@ -73,7 +74,9 @@ class Services:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request that passed authentication. `received_at` is in ms. An open route has neither key nor session."""
+    """A request that passed authentication. `received_at` is in ms. On a route without authentication there is neither
+    key nor session.
+    """
 
     request: Request
     services: Services
@@ -95,7 +98,7 @@ class RequestContext:
 
     @property
     def use_case(self) -> UseCaseContext:
-        """The use case context of this request. It refuses writes once the request has lost access."""
+        """The use case context of this request. It refuses writes once the request's credential is no longer valid."""
         return self.services.use_case.checked(self._check)
 
     @property
@@ -112,7 +115,9 @@ class RequestContext:
         return value
 
     async def _check(self) -> None:
-        """Raise `ApiError` if the request has lost access since its receipt. Its body may have taken minutes."""
+        """Raise `ApiError` if the request's credential has become invalid since its receipt, because receiving the body
+        may have taken minutes.
+        """
         if self.now - self.received_at > CHECK_SECONDS * 1000:
             await self.services.access.check(self.request)
 

@@ -15,9 +15,8 @@ from agentsvc_nb.wire import proof
 
 
 async def service_health(context: RequestContext) -> Response:
-    """Return the service's instance and, for a nonce, its proof.
-
-    Clients of an embedded service check it before they send anything (docs/api/embedded.md).
+    """Return the service's instance and, if the request has a nonce, the proof for it. Clients of an embedded service
+    check the proof before they send anything else (docs/api/embedded.md).
     """
     said = {
         "object": "health",
@@ -34,9 +33,9 @@ async def service_health(context: RequestContext) -> Response:
 def _proof(context: RequestContext, nonce: str) -> str | None:
     """Return the proof for a nonce, or None without a key file.
 
-    Read the key each time, because it may have been replaced, and the client reads the same file.
+    Read the key file each time, because the key may have been replaced, and the client reads the same file.
     """
-    # The address of the socket, because the client chooses `Host`
+    # Use the socket's address, because the client chooses `Host`
     server = context.request.scope.get("server") or ("", 0)
     try:
         key = DataFolder(context.services.settings.data).own_key()
@@ -47,7 +46,7 @@ def _proof(context: RequestContext, nonce: str) -> str | None:
 
 
 async def service_openapi(context: RequestContext) -> Response:
-    """Return the OpenAPI document. Build it at the first request, in a thread, because that takes long."""
+    """Return the OpenAPI document. Build it at the first request, in a thread, because building takes long."""
     return Response(await asyncio.to_thread(_document), media_type=JSON)
 
 

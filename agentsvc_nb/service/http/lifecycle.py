@@ -1,4 +1,4 @@
-"""Outermost middleware for request ids, the request log, time-outs, access checks and draining of refused uploads."""
+"""The outermost middleware: request ids, the request log, time-outs, access checks, and draining of refused uploads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LAST_WORDS: Final = b": this key's access has ended\n\n"
 class RequestLifecycleMiddleware:
     """ASGI middleware.
 
-    `open` is the number of open requests. `last_seen` is the (monotonic) time when a request last ended.
+    `open` is the number of open requests. `last_seen` is the monotonic time at which a request last ended.
     """
 
     def __init__(
@@ -83,14 +83,13 @@ class RequestLifecycleMiddleware:
             self.last_seen = clock.monotonic()
 
     async def emptied(self) -> None:
-        """Wait until no request is open, at most `DISCARD_SECONDS`, the time to drain a refused upload."""
+        """Wait until no request is open, but at most `DISCARD_SECONDS`, which suffice to drain a refused upload."""
         if tasks := [exchange.task for exchange in self._exchanges]:
             await asyncio.wait(tasks, timeout=DISCARD_SECONDS)
 
     async def _check_open(self) -> None:
-        """While requests are open, end those that time out, have lost access, or whose client reads nothing.
-
-        One task serves all requests. A task for each would cost a read a twentieth of its time.
+        """While requests are open, end those that time out, whose credential is no longer valid, or whose client reads
+        nothing. One task serves all requests, because a task for each would lengthen a read request by a twentieth.
         """
         while self._exchanges:
             await asyncio.sleep(min(CHECK_SECONDS, self._gateway_seconds))
@@ -102,13 +101,13 @@ class RequestLifecycleMiddleware:
                     continue
                 if credential not in refusals:
                     refusals[credential] = await self._access.refusal(credential)
-                # The exchange may have ended during the check of its credential.
+                # The exchange may have ended while its credential was checked.
                 if (error := refusals[credential]) and exchange in self._exchanges:
                     exchange.end(error)
 
 
 def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
-    """Return the fault of the head of a request, or None."""
+    """Return the error in the headers of a request, or None."""
     size, hosts = len(scope["raw_path"]) + len(scope["query_string"]), []
     for name, value in scope["headers"]:
         size += len(name) + len(value) + HEADER_BYTES
@@ -124,7 +123,7 @@ def _head_fault(scope: Scope, names: OwnNames) -> ApiError | None:
 
 
 def _route_of(scope: Scope) -> str:
-    """Return the path of the route that answers, with its parameters as `{name}`. Empty without a route."""
+    """Return the path template of the matching route, with its parameters as `{name}`. Empty without a route."""
     path: str = scope["route"].path if "route" in scope else ""
     return path
 
@@ -132,8 +131,8 @@ def _route_of(scope: Scope) -> str:
 def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> None:
     """Log a finished request and complete its span. `status` is None if the client disconnected first.
 
-    Successful reads are not logged. Anybody can send requests without a key in a loop, so their refusals are only
-    counted and their spans dropped.
+    Successful reads are not logged. Anybody can send requests without a key in a loop, so the service only counts these
+    refusals and drops their spans.
     """
     method, state, route = scope["method"], scope["state"], _route_of(scope)
     if "caller" in state:
@@ -145,7 +144,7 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
             span.end(str(status))
     else:
         span.drop()
-    # An MCP request is a POST that may be a read. Its endpoint notes that.
+    # An MCP request is a POST even if it only reads. The MCP endpoint marks such requests.
     if (method in ("GET", "HEAD", "OPTIONS") or state.get("read")) and status is not None and status < 400:
         return
     known = {
@@ -163,9 +162,8 @@ def _report(scope: Scope, status: int | None, seconds: float, span: Span) -> Non
 
 
 class _Exchange:
-    """A request and its response, with the time-out and the draining of its body.
-
-    `status` is None before the answer. `received_at` is monotonic.
+    """A request and its response, with time-out and draining of the request's body. `status` is None before the
+    response begins. `received_at` is monotonic.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, use_case: UseCaseContext) -> None:
@@ -182,27 +180,27 @@ class _Exchange:
         scope.setdefault("state", {})["request_id"] = self._request_id
         self._answer_headers: list[tuple[bytes, bytes]] = []
         self._replacement: asyncio.Task[None] | None = None
-        """Sends the error that replaces the application's answer."""
+        """The task that sends the error in place of the application's response."""
         self._cut = self._whole = self._awaiting_body = False
         self._send_began: float | None = None
-        self._arrears = 0.0  # seconds by which the body is behind the slowest allowed pace
+        self._arrears = 0.0  # seconds by which the body is behind the slowest pace allowed
         self.headers = headers = dict(scope["headers"])
         self._unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
-        # With `Expect: 100-continue` the client waits before it sends its body; a refused body need not be drained.
+        # With `Expect: 100-continue` the client waits before it sends the body, so a refused body need not be drained.
         self._sending = headers.get(b"expect", b"").lower() != b"100-continue"
 
     async def run(self, app: ASGIApp) -> None:
-        """Let the application answer the request."""
+        """Let the application respond to the request."""
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
             if self._cut and not self.task.uncancel():
-                # An answer with a Content-Length can only break off, together with its connection.
+                # A response with a Content-Length can only be cut off, together with its connection.
                 headers = Headers(raw=self._answer_headers)
                 if "content-length" not in headers:
                     streams = headers.get("content-type", "").startswith("text/event-stream")
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(CHECK_SECONDS):  # a client that reads nothing would block this
+                        async with asyncio.timeout(CHECK_SECONDS):  # sending would block if the client reads nothing
                             await self._send({"type": "http.response.body", "body": _LAST_WORDS if streams else b""})
             elif self.status is None:  # the service stops and no longer waits for this request
                 answer = refusal(ApiError("brain_unavailable", "The service stopped during the request."))
@@ -213,13 +211,12 @@ class _Exchange:
 
     @property
     def is_over(self) -> bool:
-        """Whether the request was ended before the application answered it completely."""
+        """Whether the request was ended before the application's response was complete."""
         return self._replacement is not None or self._cut
 
     def check_time(self, seconds: float) -> None:
-        """Answer after `seconds` of silence, and cut off an answer whose client reads nothing.
-
-        After an early answer the application goes on, but its answer is dropped.
+        """Send an error after `seconds` without data, and cut off a response whose client reads nothing. After such an
+        error the application continues, but its response is dropped.
         """
         now = clock.monotonic()
         if self._send_began is not None and now - self._send_began > UNREAD_SECONDS:
@@ -235,14 +232,13 @@ class _Exchange:
                 self.end(ApiError("gateway_timeout", f"The service sent no answer within {seconds:g} seconds."))
 
     def end(self, error: ApiError) -> None:
-        """Answer with `error`, or cut off an answer that has begun.
-
-        Do not cancel the application before it has answered, because that could interrupt it between two writes.
+        """Respond with `error`, or cut off a response that has begun. Do not cancel the application before its response
+        begins, because that could interrupt it between two writes.
         """
         if self.status is None:
             answer = refusal(error)
             answer.headers["Connection"] = "close"
-            # Before the task runs, so that `send` drops the application's answer from now on.
+            # Set this before the task runs, so that `send` drops the application's response from now on.
             self.status = answer.status_code
             self._replacement = asyncio.create_task(answer({"type": "http"}, self._receive, self._pass))
         elif not self._whole:
@@ -282,8 +278,8 @@ class _Exchange:
             if self._unread:
                 MutableHeaders(scope=message)["Connection"] = "close"
         elif not message.get("more_body", False) and self._unread and self._sending:
-            # A client that is still sending when the connection closes may never see the answer. So drop the rest of
-            # its body, within limits.
+            # A client that is still sending when the connection closes may never see the response. So read and drop the
+            # rest of its body, within limits.
             await self._send({**message, "more_body": True})
             left = DISCARD_BYTES
             with contextlib.suppress(TimeoutError):

@@ -1,6 +1,6 @@
 """`GET /metrics`, for Prometheus (docs/monitoring.md).
 
-The route exists only if the operator sets a token. Requests without the token get the answer of an unknown path.
+The route exists only if the operator sets a token. Requests without the token get the same response as an unknown path.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ GAUGES: Final = (
     DISK_SIZE,
     DISK_FREE,
 )
-"""Metrics whose values the service reads at the request."""
+"""Metrics whose values the service reads when it is asked for them."""
 
 
 def routes(settings: Settings) -> list[BaseRoute]:
     """Return the route, or nothing without a token."""
     if not settings.metrics_token:
         return []
-    # Loads the library only for a service that has the route.
+    # Import the library only in a service that has the route.
     from agentsvc_nb.service.telemetry.prometheus import render
 
     return [Route(PATH, MetricsEndpoint(settings.metrics_token, render))]

@@ -1,4 +1,4 @@
-"""Models over HTTP, and the model that a start names (docs/api/models.md "Models by choice")."""
+"""Models over HTTP, and the model that a start request names (docs/api/models.md "Models by choice")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def models_list(context: RequestContext) -> Response:
 
 
 async def why_unavailable(context: RequestContext, model: str) -> str | None:
-    """Return why a start can't use this model now, as a sentence, or None if it can."""
+    """Return why a run can't start with this model now, as a sentence, or None if it can."""
     info = await _info(context, model)
     return (
         None

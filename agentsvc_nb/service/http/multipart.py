@@ -1,4 +1,4 @@
-"""Multipart bodies: stream each file to disk and hash it on the way, never whole in memory."""
+"""Multipart bodies: stream each file to disk while hashing it, so that no file is ever entirely in memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 PAYLOAD: Final = "payload"
 BOUNDARY_BYTES: Final = 200  # RFC 2046 allows 70
 LARGE_BYTES: Final = 32 * 1024
-"""Smaller chunks are parsed in the event loop, which takes less time than a change of threads."""
+"""Smaller chunks are parsed in the event loop, which takes less time than switching threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The limits of a multipart body, and the error codes for exceeding them.
-
-    The codes differ between staging and starts (docs/api/errors.md "Status codes").
+    """The limits of a multipart body, and the error codes for exceeding the limits. Staging files and starting runs use
+    different codes (docs/api/errors.md "Status codes").
     """
 
     too_large: str
@@ -46,11 +45,13 @@ class Rules:
 class MultipartForm:
     """The parts of a multipart body: the `payload`, if any, and files as (name, blob).
 
-    The blobs are temporary until `keep`. Other fields are ignored.
+    The blobs are temporary until you call `keep`. Other fields are ignored.
     """
 
     payload: SpooledTemporaryFile[bytes] | None = None
-    """A large payload is in a file: there may be many at a time, and `bodies.read_payload` reads them in turn."""
+    """A large payload is kept in a file, because many may arrive at a time, and `bodies.read_payload` reads one after
+    another.
+    """
     files: list[tuple[str, NewBlob]] = field(default_factory=list)
 
     def discard(self) -> None:
@@ -69,7 +70,7 @@ def is_multipart(request: Request) -> bool:
 
 
 def check_length(request: Request, rules: Rules) -> None:
-    """Raise `rules.too_large` for a body whose declared length is too large, before reading it."""
+    """Raise `rules.too_large` before reading a body whose declared length is too large."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > rules.max_request_bytes:
         raise ApiError(rules.too_large, f"The whole request must not exceed {rules.max_request_bytes:,} bytes.")
@@ -108,7 +109,7 @@ async def _parse(parser: MultipartParser, chunk: bytes) -> None:
     """Parse, hash and write a chunk.
 
     Parse a large chunk in a thread, because 1 MB would block the event loop for 3 ms. Uvicorn receives at most one
-    further chunk in that time.
+    further chunk meanwhile.
     """
     if len(chunk) < LARGE_BYTES:
         parser.write(chunk)
@@ -161,7 +162,7 @@ class _MultipartReader:
             raise ApiError("invalid_multipart", f"The body has more than {PARTS_MAX} parts.")
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
-        # A header may come in pieces: the parser calls once for each chunk that has a part of it.
+        # A header may arrive in pieces: the parser calls this once for each chunk that contains a part of the header.
         self._header += data[start:end]
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
@@ -175,9 +176,9 @@ class _MultipartReader:
     def _headers_finished(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
-        if self._name == PAYLOAD:  # a browser names a Blob's file `blob`
+        if self._name == PAYLOAD:  # a browser names the file of a Blob `blob`
             if self.form.payload is not None:
-                self.form.payload.close()  # the last one counts
+                self.form.payload.close()  # the last payload is used
             self.form.payload = SpooledTemporaryFile(LARGE_BYTES, dir=str(self._blobs.incoming))  # noqa: SIM115
             return
         if b"filename" not in options:
@@ -204,7 +205,7 @@ class _MultipartReader:
     def _part_end(self) -> None:
         if self._blob is None:
             return
-        # Judge by the first bytes, not by the name.
+        # Detect the type by the first bytes, not by the name.
         if media_types.is_audio_or_video(self._blob.head):
             raise ApiError(
                 "unsupported_attachment",

@@ -22,8 +22,8 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 class OwnNames:
     """The service's hosts and origins.
 
-    `hosts` are names in lower case, with a port only where it must match. `hosts` is None if the service answers to any
-    name.
+    `hosts` are names in lower case, with a port only where it must match. `hosts` is None if the service accepts any
+    host.
     """
 
     hosts: frozenset[bytes] | None
@@ -31,9 +31,8 @@ class OwnNames:
 
     @classmethod
     def of(cls, settings: Settings, base_url: str, *, on_loopback: bool) -> OwnNames:
-        """Return the names of a service at `base_url`. Hosts are restricted only `on_loopback`.
-
-        There, DNS rebinding could let a foreign page call a service that only this machine can reach.
+        """Return the names of a service at `base_url`. Hosts are restricted only if the service listens `on_loopback`,
+        where DNS rebinding could let a foreign page call a service that only this machine can reach.
         """
         addresses = [base_url, *([settings.public_url] if settings.public_url else [])]
         port = urlsplit(base_url).port
@@ -45,7 +44,8 @@ class OwnNames:
         return cls(frozenset(_as_sent(name) for name in [*LOOPBACK, *named, *settings.hosts]), origins)
 
     def has_host(self, host: bytes | None) -> bool:
-        """Return True for a `Host` of the service, and for none at all, which no browser sends.
+        """Return True for a `Host` of the service. Also return True without a `Host`, because browsers always send the
+        header.
 
         >>> own = OwnNames(frozenset([b"localhost"]), frozenset())
         >>> [own.has_host(host) for host in (b"LocalHost:8787", b"localhost:", b"localhost:70000", b"localhost:1, x")]
@@ -67,7 +67,7 @@ class OwnNames:
 
 
 def _as_sent(name: str) -> bytes:
-    """Return the name, with or without a port, as browsers send it in `Host`.
+    """Return the host name, which may have a port, as browsers send it in `Host`.
 
     >>> [_as_sent(name) for name in ("Bücher.example:81", "agents.example.com.")]
     [b'xn--bcher-kva.example:81', b'agents.example.com']
@@ -83,7 +83,7 @@ def is_loopback(listening: socket.socket) -> bool:
 
 
 def _normal(origin: str) -> str:
-    """Return the origin as browsers send it: in lower case, and without its scheme's default port.
+    """Return the origin as browsers send it: in lower case, and without the scheme's default port.
 
     >>> _normal("http://Agents.example.com:80")
     'http://agents.example.com'

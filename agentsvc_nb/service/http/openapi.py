@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, generated from the tables and models of `wire/`.
 
-Its version is 1.0.0 (docs/api/conventions.md "Versions"). Import this module at the first request only: pydantic's
-schema generator takes a while.
+Its version is 1.0.0 (docs/api/conventions.md "Versions"). Import this module only at the first request, because
+pydantic's schema generator takes a while.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _HEADER_DESCRIPTIONS: Final = {
 }
 _ERROR_HEADERS: Final = {405: ["Allow"], 429: ["Retry-After"], 503: ["Retry-After"]}
 _SHARED_ERRORS: Final = ROUTES["tools.list"].errors_by_status()
-"""The errors, by status, of operations that take a key and count against request limits. The document has them once."""
+"""The errors, by status, that all operations with a key and request limits share. The document contains each once."""
 
 
 @functools.cache
@@ -139,7 +139,7 @@ def _body(route: Route) -> Json:
     content: Json = {}
     form: Json = {"type": "object", "required": ["files"], "properties": {"files": {**_FILES, "minItems": 1}}}
     if route.body is not None:
-        # A valid body, of the fields that have examples.
+        # Build a valid body from the fields that have examples.
         fields = route.body.model_fields
         example = {field.alias or name: field.examples[0] for name, field in fields.items() if field.examples}
         content["application/json"] = {"schema": _reference(route.body), "example": example}
@@ -239,7 +239,7 @@ def _schemas() -> Json:
     schemas: Json = generated["$defs"]
     for schema in schemas.values():
         _adapt(schema)
-    # The labels and their values are a table of the service, unknown to the wire model.
+    # The labels and their values are in a table of the service, which the wire model does not know.
     values = {
         name: {"anyOf": [{"enum": label.values}, {"type": "null"}], "description": label.description}
         for name, label in LABELS.items()
@@ -252,8 +252,8 @@ def _schemas() -> Json:
 def _adapt(schema: Json) -> None:
     """Adapt pydantic's schema of a model (docs/api/conventions.md).
 
-    Make `object` and `type` constants, and `..._at` times. Remove titles, which repeat names, and defaults of answers,
-    which always send all fields.
+    Declare `object` and `type` as constants, and fields `..._at` as times. Remove titles, which repeat names. Remove
+    defaults from responses, which always contain all fields.
     """
     schema.pop("title", None)
     for name, field in schema.get("properties", {}).items():

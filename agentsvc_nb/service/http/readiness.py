@@ -1,6 +1,5 @@
-"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process.
-
-It needs no key and reveals nothing else.
+"""`GET /readyz`, for proxies and orchestrators (docs/deploy.md): whether to send requests to this process. The route
+needs no key and reveals nothing else.
 """
 
 from __future__ import annotations
@@ -22,15 +21,17 @@ from agentsvc_nb.service.runs import observing
 
 PATH: Final = "/readyz"
 SECONDS: Final = 2.0
-"""A database that does not answer within this time is not ready for requests."""
+"""A process whose database does not respond within this time is not ready for requests."""
 KEPT_MS: Final = 5_000
-"""How long a trial's result is used. Anybody can send requests, and each trial writes to the disk."""
+"""How long the result of a trial is reused, because anybody can send requests and each trial writes to the disk."""
 ROOM_BYTES: Final = 64 * 1024
 log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Checks that the service is not stopping and that its database and disk can be read and written."""
+    """Checks that the service is not stopping, that its database can be read and written, and that its disk can be
+    written.
+    """
 
     def __init__(self) -> None:
         self._trial: asyncio.Future[str | None] | None = None
@@ -47,7 +48,7 @@ class Readiness:
         return JSONResponse(said, 200 if fault is None else 503, headers={"Cache-Control": "no-store"})
 
     async def _fault(self, services: Services) -> str | None:
-        """Return why requests should go elsewhere, or None."""
+        """Return why requests should go to another process, or None."""
         now, trial = services.use_case.now, self._trial
         if trial is None or (trial.done() and not 0 <= now - self._began < KEPT_MS):
             # A trial that hangs holds a thread, so don't start a second one.
@@ -72,7 +73,7 @@ async def _try(services: Services) -> str | None:
 
 
 def _write(folder: Path) -> None:
-    """Write a file without a name. A full disk may still have room in the database's log."""
+    """Write a nameless temporary file, because even on a full disk the database's log may still have room."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(ROOM_BYTES))
         file.flush()

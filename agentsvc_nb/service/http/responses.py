@@ -35,7 +35,7 @@ def answer_json(document: dict[str, Any], status: int = 200) -> Response:
 
 
 def refusal(error: ApiError) -> Response:
-    """Return the error envelope, which every non-2xx answer has (docs/api/errors.md "Envelope")."""
+    """Return the error envelope, the body of every non-2xx response (docs/api/errors.md "Envelope")."""
     response = answer_json(error.envelope(), error.row.status)
     response.headers.update(error.headers)
     return response
@@ -47,7 +47,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def frame(event: StoredEvent) -> str:
-    """Return an event as a frame. Its JSON has no line breaks, so one `data:` line is enough."""
+    """Return an event as a frame. The event's JSON has no line breaks, so one `data:` line is enough."""
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.json()}\n\n"
 
 
@@ -72,7 +72,8 @@ class EventStreamResponse(GeneratorResponse):
 class _EventPage:
     """The frames of events after a cursor.
 
-    `last` is the id of the last event. `whole` says that no more were stored. `ended` says that none will follow.
+    `last` is the id of the last event. `whole` is True if no further events were stored. `ended` is True if no events
+    will follow.
     """
 
     frames: bytes
@@ -83,7 +84,7 @@ class _EventPage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedRead:
-    """A read of the events after the id `after`, started when `signals` signals had been sent."""
+    """A shared read of the events after the id `after`. It started when the number of sent signals was `signals`."""
 
     after: int
     signals: int
@@ -91,7 +92,7 @@ class _SharedRead:
 
 
 class Streams:
-    """The event streams of all runs. Followers of a run with the same cursor share one read and one encoding."""
+    """The event streams of all runs. Followers of the same run with the same cursor share one read and one encoding."""
 
     def __init__(self, use_case: UseCaseContext) -> None:
         self._use_case = use_case
@@ -106,12 +107,13 @@ class Streams:
     def response(self, run_id: str, after: int, *, silent: bool = False) -> EventStreamResponse:
         """Return the stream of a run's events after the id `after`, until the run ends.
 
-        `silent` sends the headers only, for a HEAD request, which would otherwise keep its connection open.
+        With `silent`, send only the headers. A HEAD request needs this, because a stream would keep its connection
+        open.
         """
         return EventStreamResponse(self._stream(run_id, after, silent))
 
     async def _stream(self, run_id: str, after: int, silent: bool) -> AsyncGenerator[bytes]:
-        """Subscribe, read, wait. An event that is written between the read and the wait ends the wait."""
+        """Subscribe, read, wait. An event that is written between read and wait ends the wait at once."""
         if silent:
             return
         yield b"retry: %d\n\n" % STREAM_RETRY_MS
@@ -130,12 +132,12 @@ class Streams:
                     if not page.whole:
                         async with self._use_case.more_events:
                             page = await self._page(run_id, after)
-                            await asyncio.sleep(0)  # let others have their turn before the next such read
+                            await asyncio.sleep(0)  # let other tasks run before the next such read
                         continue
                     if page.ended:
                         return
                     if not await watch.wait(max(0.0, ping_at - time())):
-                        self._reads.pop(run_id, None)  # a signal is only a hint: read the database now and then
+                        self._reads.pop(run_id, None)  # a signal may be missing, so read the database now and then
                         yield b": ping\n\n"
                         ping_at = time() + STREAM_PING_SECONDS
                     page = await self._page(run_id, after)
@@ -153,7 +155,7 @@ class Streams:
             shared = _SharedRead(after, sent, asyncio.create_task(self._read(run_id, after)))
             self._reads[run_id] = shared
         try:
-            return await asyncio.shield(shared.page)  # other followers still wait for it if this one disconnects
+            return await asyncio.shield(shared.page)  # other followers still wait for the read if this one disconnects
         except Exception:
             if self._reads.get(run_id) is shared:
                 del self._reads[run_id]

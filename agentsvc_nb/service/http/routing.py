@@ -1,4 +1,6 @@
-"""The routes of the API: each row of `wire.routes` with its handler, behind authentication, scopes and rate limits."""
+"""The routes of the API: each row of `wire.routes` with its handler, after authentication and checks of scopes and rate
+limits.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ Respond = Callable[[Request, Services], Awaitable[Response]]
 class Endpoint:
     """The ASGI endpoint of one path, with a function for each method.
 
-    `refuse` makes the response of an error. `headers` are added to all responses that lack them.
+    `refuse` makes the response for an error. `headers` are added to all responses that lack them.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ def _api_error(request: Request, error: Exception) -> ApiError:
 
 
 def guarded(route: Route, handler: Handler) -> Respond:
-    """Check the request's key or session, its scopes and its rate before the handler runs.
+    """Return a handler that first checks the request's key or session, its scopes and its rate.
 
     The check raises `unauthorized`, `api_key_scope_forbidden`, the route's `session_code`, and what `find_key` and
     `check_account` raise.
@@ -136,7 +138,7 @@ def guarded(route: Route, handler: Handler) -> Respond:
 
 
 async def unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer all other paths, as an ASGI endpoint."""
+    """Respond to all other paths. This is an ASGI endpoint."""
     await refusal(ApiError("not_found", f"No such path: {scope['path'][:200]}"))(scope, receive, send)
 
 
@@ -146,7 +148,7 @@ def routes() -> list[BaseRoute]:
     The function `runs_start` of an endpoints module handles `runs.start`. The routes keep the table's order:
     `/landing-pages/labels` must come before `/landing-pages/{page_id}`.
 
-    Raises `LookupError` unless each route has exactly one handler.
+    Raises `LookupError` unless there is exactly one handler for each route.
     """
     by_path: dict[str, dict[str, Respond]] = {}
     for route in ROUTES.values():

@@ -1,4 +1,6 @@
-"""Rows of tool jobs. A worker's write carries its `attempt`; writes of an earlier attempt change nothing."""
+"""Rows of tool jobs. Each write of a worker names the worker's `attempt`; writes of an earlier attempt change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from agentsvc_nb.wire.tools import Job, JobAccepted, JobEntry
 _ENTRY_COLUMNS: Final = [name for name in JobEntry.model_fields if name != "object"]
 _sql = load("jobs/jobs", entry=_ENTRY_COLUMNS)
 POLL_MS = (200, 5_000)
-"""The shortest and longest poll interval that a job recommends (ms). In between, it is a tenth of the job's age."""
+"""The shortest and longest poll interval that a job recommends (ms). Between them, the interval is a tenth of the job's
+age.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class JobRecord:
     run_id: str | None
     """The run that submitted the job."""
     follows: str | None
-    """The run that this job represents (for an ask). The job copies the run's status and result."""
+    """The run for which this job is the handle (for an ask). The job copies the run's status and result."""
     tool: str
     family: str
     input: str
@@ -54,14 +58,16 @@ class JobRecord:
     hold_microcents: int
     charge_hold_microcents: int
     max_microcents: int | None
-    """The most that its model calls may cost: the rest of its run's limit at the submit."""
+    """The most that the job's model calls may cost: what was left of its run's limit when the job was submitted."""
     input_tokens: int
     output_tokens: int
     cost_microcents: int
     worker_id: str | None
-    """The process that executes the job, or did last, if several processes share the database."""
+    """The process that executes the job or last executed it, if several processes share the database."""
     queue_job: int | None
-    """The queue job that carries the job. None if a single process uses the database, or for a run's handle."""
+    """The queue job that dispatches this job. None if a single process uses the database, or if the job is a run's
+    handle.
+    """
 
     def given(self) -> dict[str, Any]:
         """Return the tool's input."""
@@ -72,7 +78,7 @@ class JobRecord:
         return public(JobAccepted, self, status="queued", recommended_poll_after_ms=POLL_MS[0])
 
     def public(self, now: int) -> Job:
-        """Return the wire form of the job, without its result."""
+        """Return the wire form of the job without the result."""
         soonest, latest = POLL_MS
         return public(
             Job,
@@ -118,12 +124,12 @@ def of_chat(tx: Tx, chat: str, limit: int) -> list[JobRecord]:
 
 
 def following(tx: Tx, run_id: str) -> JobRecord | None:
-    """Return the job that is the run's handle, or None."""
+    """Return the job that is the handle of the run, or None."""
     return _record(tx.one(_sql["following"], run_id=run_id))
 
 
 def follow(tx: Tx, run_id: str, status: str, started_at: int | None) -> None:
-    """Copy the run's status to the job that is its handle, if it has one."""
+    """Copy the run's status to the job that is the run's handle, if there is such a job."""
     tx.run(_sql["follow"], run_id=run_id, status=status, started_at=started_at)
 
 
@@ -132,12 +138,14 @@ def active(tx: Tx) -> list[JobRecord]:
 
 
 def claim(tx: Tx, job_id: str, process: str | None, now: int) -> JobRecord | None:
-    """Start the next attempt at a queued or running job in the process. Return None for any other job."""
+    """Start the next attempt at a queued or running job in the process. Return None if the job has another status."""
     return _record(tx.one(_sql["claim"], job_id=job_id, process=process, now=now))
 
 
 def restarted(tx: Tx, job_id: str, by: int) -> None:
-    """Add `by` to the job's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that out."""
+    """Add `by` to the number of the job's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that
+    out.
+    """
     tx.run(_sql["restarted"], job_id=job_id, by=by)
 
 
@@ -182,7 +190,7 @@ def spent_in(tx: Tx, run_id: str) -> Spent:
 
 
 def is_active_in(tx: Tx, run_id: str) -> bool:
-    """Return whether a job that the run submitted is still active."""
+    """Return whether any job that the run submitted is still active."""
     return tx.one(_sql["active_in"], run_id=run_id) is not None
 
 
@@ -200,7 +208,7 @@ def _parsed(row: Row, *columns: str) -> dict[str, Any]:
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[JobEntry], bool]:
-    """Return a page of jobs, without handles of runs, and whether there are more."""
+    """Return a page of jobs without handles of runs, and whether there are further jobs."""
     rows, more = lists.page(tx, _sql["list"], query)
     documents = [{**row, **_parsed(row, "error", "progress")} for row in rows]
     return [JobEntry(**{name: wire_value(name, row[name]) for name in _ENTRY_COLUMNS}) for row in documents], more

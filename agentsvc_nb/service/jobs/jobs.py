@@ -26,7 +26,9 @@ from agentsvc_nb.wire.tools import Job, JobPage
 
 
 class LostJob(Exception):
-    """Another attempt has taken over the job, or it has ended. Its tool must make no further call that costs money."""
+    """Another attempt has taken over the job, or the job has ended. This attempt's tool must make no further call that
+    costs money.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Submit:
     """A validated request to submit a job.
 
     `idempotency_key` is None for tools that do not deduplicate. `received_at` (ms) fixes the UTC day of the key.
-    `charges_microcents` is the most that its per-use charges can cost.
+    `charges_microcents` is the most that the job's per-use charges can cost.
     """
 
     tool: str
@@ -47,7 +49,7 @@ class Submit:
 
 
 async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobRecord:
-    """Queue a job. An Idempotency-Key that the tool's family has seen today returns the first job.
+    """Queue a job. If the tool's family has seen the Idempotency-Key today, return the first job.
 
     Raises `idempotency_conflict` when that job is in another chat, and what `chats.check_known` and `money.check`
     raise.
@@ -60,7 +62,7 @@ async def submit(context: UseCaseContext, key: KeyRecord, given: Submit) -> JobR
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """A validated ask: the run to start, and the job that is its handle.
+    """A validated ask: the run to start, and the job that is the run's handle.
 
     `pictures` is the number of fetched pictures. `unreached` has a sentence for each picture that could not be fetched.
     """
@@ -72,7 +74,7 @@ class AskRequest:
 
 
 async def submit_ask(context: UseCaseContext, key: KeyRecord, given: AskRequest) -> tuple[JobRecord, bool]:
-    """Start a run and create the job that is its handle, in one transaction.
+    """Start a run and create the job that is the run's handle, in one transaction.
 
     Return the job, and whether it is new (False for a replay). Raises what `submit` and `runs.begin` raise.
     """
@@ -95,7 +97,7 @@ async def _submit(
         known = idempotency.recall(tx, scope)
         original = job_records.get(tx, known) if known else None
         if original is not None and given.where.chat == "new":
-            # A retry with `chat: "new"`: return the original, whose chat the first request created.
+            # A retry with `chat: "new"` returns the original job, in the chat that the first request created.
             return original, False
         chat = chats.resolve(tx, given.where, key.account, now, shared=True)
         if original is not None:
@@ -115,7 +117,7 @@ async def _submit(
 def _insert_ask(
     tx: Tx, context: UseCaseContext, bill: Bill, chat: ChatRecord, given: AskRequest, now: int
 ) -> JobRecord:
-    """Insert the run, its warnings and the job that is its handle. Return the job."""
+    """Insert the run, the run's warnings and the job that is its handle. Return the job."""
     run = runs.begin(tx, context, bill, given.start, chat, now)
     warnings = [{"code": "image_not_fetched", "message": message} for message in given.unreached]
     if given.pictures:  # no agent of this version reads pictures
@@ -124,7 +126,7 @@ def _insert_ask(
         warnings.append({"code": "images_not_seen", "message": message})
     if warnings:
         event_records.append_all(tx, run.run_id, run.attempt, [("warning", warning) for warning in warnings], now)
-    free = replace(bill, hold_microcents=0)  # the run has the hold
+    free = replace(bill, hold_microcents=0)  # the run holds the money
     return insert(tx, free, chat.id, None, given.submit, now, follows=run.run_id)
 
 
@@ -141,7 +143,7 @@ def insert(
 ) -> JobRecord:
     """Insert a queued job: one that the run `run_id` submitted, or the handle of the run `follows`.
 
-    `max_microcents` limits the cost of its model calls.
+    `max_microcents` limits the cost of the job's model calls.
     """
     return job_records.insert(
         tx,
@@ -214,7 +216,7 @@ async def result(context: UseCaseContext, account: str, job_id: str, where: Chat
 
 
 async def cancel(context: UseCaseContext, account: str, job_id: str, where: ChatSelector) -> JobRecord:
-    """Request that a job, or the run that it is a handle of, stop. Safe to repeat. Raises what `get` raises."""
+    """Request that a job stop, or the run for which the job is the handle. Safe to repeat. Raises what `get` raises."""
     now = context.now
 
     def use(tx: Tx) -> JobRecord:
@@ -245,7 +247,7 @@ async def stop(context: UseCaseContext, job_id: str, run_id: str, attempt: int) 
 
 
 def _request_stop(tx: Tx, record: JobRecord, now: int) -> JobRecord:
-    """End a queued job. Mark a running one `cancelling`: its worker ends it once the tool has stopped."""
+    """End a queued job. Mark a running job as `cancelling`: its worker ends the job once the tool has stopped."""
     if record.status == "queued":
         return job_records.finish(tx, record.job_id, record.attempt, JobEnding("cancelled", []), now) or record
     return job_records.cancelling(tx, record.job_id) or record
@@ -259,7 +261,7 @@ async def find(context: UseCaseContext, job_id: str) -> JobRecord | None:
 async def claim(context: UseCaseContext, job_id: str, queue_job: int | None = None) -> JobRecord | None:
     """Start a job, or restart an interrupted one, with the next attempt number.
 
-    Return None if it has ended, is being cancelled, or `queue_job` no longer carries it.
+    Return None if the job has ended, is being cancelled, or is now dispatched by another queue job than `queue_job`.
     """
     now = context.now
 
@@ -335,12 +337,12 @@ async def recover(context: UseCaseContext) -> list[JobRecord]:
     """End the jobs that can't continue after a crash. Return the others, for the caller to wake.
 
     A job can't continue if it was being cancelled, was interrupted too often, or its run has ended. So recover runs
-    first. Handles of runs are not touched: they end with their runs.
+    first. Handles of runs stay unchanged, because they end with their runs.
     """
     now = context.now
 
     def use(tx: Tx) -> list[JobRecord]:
-        # Nobody resumes direct calls: their callers no longer wait for the answer.
+        # Direct calls are not resumed, because their callers no longer wait for the response.
         usage_records.end_direct_calls(tx)
         cut_off = [job for job in job_records.active(tx) if job.follows is None]
         return [job for job in cut_off if not end_or_count(tx, job, now)]
@@ -372,7 +374,9 @@ def _belongs_to_the_ended(tx: Tx, job: JobRecord) -> bool:
 
 
 async def wait_for_ask(context: UseCaseContext, job: JobRecord, until: float) -> JobRecord:
-    """Wait for the end of the job's run, at most until the time `until` (ms). Return the job as it is then."""
+    """Wait for the end of the job's run, at most until the time `until` (ms). Return the job in its state at that
+    time.
+    """
     assert job.follows is not None
     run = await runs.find(context, job.follows)
     assert run is not None

@@ -1,6 +1,6 @@
 """Tools over HTTP: the catalog, jobs, direct calls and `ask_stefanbrain`.
 
-`ask_stefanbrain` answers with the result if it is ready soon, otherwise with a job.
+`ask_stefanbrain` returns the result if the result is ready soon, otherwise a job.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def tools_invoke(context: RequestContext) -> Response:
 
 
 async def run_directly(context: RequestContext, tool: Tool, submit: Submit) -> ToolResult:
-    """Run a tool directly. If it fails, answer with `is_error` (docs/api/tools-and-jobs.md "Results")."""
+    """Run a tool directly. If the tool fails, the response has `is_error` (docs/api/tools-and-jobs.md "Results")."""
     call = await tool_calls.begin_call(context.use_case, context.key, submit)
     charges = context.services.jobs.charges_of(call)
     try:
@@ -88,7 +88,7 @@ async def jobs_submit(context: RequestContext) -> Response:
 
 
 async def accept(context: RequestContext, submit: Submit) -> Response:
-    """Submit a job and answer 202."""
+    """Submit a job and return 202."""
     record = await jobs.submit(context.use_case, context.key, submit)
     return answer(record.accepted(), 202)
 
@@ -125,7 +125,8 @@ def find(context: RequestContext, name: object) -> CatalogEntry:
 
 
 async def submission(context: RequestContext, tool: CatalogEntry, document: bodies.Document) -> Submit:
-    """Return the validated body of a submit or invoke, with the Idempotency-Key if the tool deduplicates.
+    """Return the validated body of a request that submits or invokes a tool, with the Idempotency-Key if the tool
+    deduplicates.
 
     Raises `invalid_tool_input`.
     """
@@ -149,7 +150,7 @@ def _given_input(document: bodies.Document) -> bodies.Document:
     return given
 
 
-# `ask_stefanbrain`: a run with a job as its handle.
+# `ask_stefanbrain` starts a run and returns a job as the run's handle.
 
 
 async def _ask(context: RequestContext, document: bodies.Document) -> Response:
@@ -194,7 +195,7 @@ async def _ask_request(context: RequestContext, document: bodies.Document) -> As
 
 
 async def _fetch_pictures(context: RequestContext, urls: list[str]) -> tuple[list[Content], list[str]]:
-    """Return the pictures that could be fetched, and a sentence for each of the others.
+    """Return the pictures that could be fetched, and a sentence for each picture that could not.
 
     Raises `invalid_tool_input` for an address that is not public, unless the operator allows it (`fetch_allow`).
     """

@@ -14,7 +14,7 @@ from agentsvc_nb.wire.limits import MCP_CALL_SECONDS, MCP_CONNECT_SECONDS, MCP_T
 
 _PAGES_MAX: Final = 20
 _MIRRORED: Final = "x-mcp-header"
-"""The key with which a schema marks a property to repeat in a header."""
+"""The schema key that marks a property whose value must be repeated in a header."""
 _TOKEN_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -71,7 +71,9 @@ class McpClient:
         self._modern = False
 
     async def connect(self) -> None:
-        """Agree on a revision: the one without sessions if the server has it, otherwise by `initialize`."""
+        """Agree on a revision: the one without sessions if the server supports it, otherwise an older one by
+        `initialize`.
+        """
         try:
             found = await self._ask("server/discover", {}, modern=True)
         except (Refused, Unreadable):
@@ -97,7 +99,7 @@ class McpClient:
         return found[:MCP_TOOLS_MAX]
 
     async def call(self, tool: ListedTool, given: Mapping[str, Any]) -> Message:
-        """Return the server's result of a call. The call is made once, and never retried."""
+        """Return the server's result of a call. The call is sent once and never retried."""
         mirrored = dict(_mirrored(tool.schema, given)) if self._modern else {}
         params = {"name": tool.name, "arguments": given}
         found = await self._channel.request(

@@ -1,7 +1,7 @@
-"""An MCP server over HTTP (the transport "streamable HTTP"): one address, each request a POST.
+"""An MCP server over HTTP (the transport "streamable HTTP"): each request is a POST to the same address.
 
-The channel connects to that address only. Before each request it checks the address like a stranger's
-(`tools.support.fetching`). It refuses redirects, so that the server's key goes nowhere else.
+The channel connects to that address only. Before each request it checks the address like any untrusted address
+(`tools.support.fetching`). It refuses redirects, so that the server's key is sent nowhere else.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ if TYPE_CHECKING:
 LEAVING_SECONDS: Final = 2.0
 _SESSION: Final = re.compile(r"[\x21-\x7e]{1,256}")
 _MAY_BE_DONE: Final = frozenset({408, 500, 502, 503, 504, 520, 522, 524})
-"""Statuses of a gateway that lost the server, or of a server that failed during the request."""
+"""Statuses from a gateway that lost the server, or from a server that failed during the request, which may have had an
+effect.
+"""
 
 
 class HttpChannel:
-    """Requests to one server, with its key. Each request resolves the name and checks all its addresses."""
+    """Sends requests to one server, with the server's key. Each request resolves the server's host name and checks all
+    its IP addresses.
+    """
 
     def __init__(self, server: ServerConfig, allow: tuple[str, ...] = (), resolve: Resolve | None = None) -> None:
         import httpx
@@ -40,8 +44,8 @@ class HttpChannel:
         self._server = server
         self._fetcher = Fetcher(allow, resolve)
         self._url = httpx.URL(server.url)
-        # Open a new connection each time. An idle one may be closed while the next call is written, which would look
-        # like a call that was cut off.
+        # Open a new connection each time. The server may close an idle connection while the next call is written, which
+        # would look like a call that was cut off.
         limits = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None, limits=limits)
         self._numbers = itertools.count(1)
@@ -51,7 +55,7 @@ class HttpChannel:
     async def request(
         self, method: str, params: Mapping[str, Any], seconds: float, *, modern: bool, mirrored: Mapping[str, str] = {}
     ) -> Message:
-        """Return the result of a request. `mirrored` are headers that repeat parts of it.
+        """Return the result of a request. `mirrored` are headers that repeat parts of the request.
 
         Raises the errors of `messages`.
         """
@@ -71,7 +75,7 @@ class HttpChannel:
             pass
 
     async def close(self) -> None:
-        """End the session, if the server has one, and close the connections."""
+        """End the server's session, if there is one, and close the connections."""
         import httpx
 
         try:
@@ -160,7 +164,7 @@ class HttpChannel:
         return self._client.build_request(method, pinned, content=body, headers=sent, extensions={"sni_hostname": host})
 
     async def _address(self) -> str:
-        """Return the IP address to connect to. Raises `Unavailable` if it can't or must not be reached."""
+        """Return the IP address to connect to. Raises `Unavailable` if the server can't or must not be reached."""
         host = self._url.host
         try:
             address = await self._fetcher.address(self._url)
@@ -183,7 +187,7 @@ async def _body(answer: httpx.Response) -> bytes:
 
 
 async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """Yield the body as it arrives. Raises `Unreadable` if it is compressed, or larger than a message may be."""
+    """Yield the body as it arrives. Raises `Unreadable` if the body is compressed, or larger than a message may be."""
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
         raise Unreadable("its answer is compressed, although agentsvc did not ask for that")
     size = 0

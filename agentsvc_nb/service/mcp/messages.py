@@ -1,4 +1,4 @@
-"""The messages of MCP: JSON-RPC requests, their answers, streams of events, and errors."""
+"""The messages of MCP: JSON-RPC requests, responses, event streams, and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsvc_nb.wire.reading import read_json
 MODERN: Final = "2026-07-28"
 """The revision without sessions."""
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Revisions that begin with `initialize`. The client proposes the first one."""
+"""Revisions that begin with `initialize`. The client proposes the first of them."""
 NAMED_BY: Final = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -38,23 +38,23 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 
 class McpFault(Exception):
-    """A request to a server failed. The subclass says what the server may have done."""
+    """A request to a server failed. The subclass says whether the server may have executed the request."""
 
 
 class Unavailable(McpFault):
-    """The server can't be reached, or must not be used. It did nothing."""
+    """The server can't be reached or must not be used. It has not executed the request."""
 
 
 class Refused(McpFault):
-    """The server answered with an error."""
+    """The server responded with an error."""
 
 
 class CutOff(McpFault):
-    """The request was sent but got no answer. The server may have executed it."""
+    """The request was sent but got no response. The server may have executed it."""
 
 
 class Unreadable(McpFault):
-    """The server answered, but the answer can't be used."""
+    """The server responded, but the response can't be used."""
 
 
 Message = dict[str, Any]
@@ -67,7 +67,7 @@ def request(number: int, method: str, params: Mapping[str, Any], *, modern: bool
 
 
 def reply(asked: Message) -> Message:
-    """Answer a request of the server: a ping, or an error for any other method."""
+    """Build the response to a request from the server: a result for a ping, an error for any other method."""
     answer: Message = {"jsonrpc": "2.0", "id": asked.get("id")}
     if asked.get("method") == "ping":
         return {**answer, "result": {}}
@@ -79,12 +79,12 @@ def is_request(message: Message) -> bool:
 
 
 def answers(message: Message, number: int) -> bool:
-    """Return whether the message is the answer to the request of this number."""
+    """Return whether the message is the response to the request with this number."""
     return message.get("id") == number and "method" not in message
 
 
 def result(message: Message) -> Message:
-    """Return an answer's result. Raises `Refused`, and `Unreadable` for an answer without result and error."""
+    """Return a response's result. Raises `Refused`, and `Unreadable` for a response with neither result nor error."""
     error = message.get("error")
     if isinstance(error, dict):
         raise Refused(
@@ -97,12 +97,12 @@ def result(message: Message) -> Message:
 
 
 def read(data: bytes, key: str = "") -> Message:
-    """Parse a message, and remove the server's key in case it was sent back. Raises `Unreadable`."""
+    """Parse a message, and remove the server's key in case the server sent it back. Raises `Unreadable`."""
     try:
         text = without(data.decode("utf-8", "replace"), key)
         found = read_json(text)
         if _HALF.search(text):
-            # Half a character, which can neither be stored nor sent on.
+            # Half a surrogate pair can neither be stored nor sent on.
             found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError:
         raise Unreadable("its answer is not valid JSON") from None
@@ -112,7 +112,7 @@ def read(data: bytes, key: str = "") -> Message:
 
 
 def without(text: str, key: str) -> str:
-    """Remove the key from the text. A very short key is not a secret, and may be part of any word."""
+    """Remove the key from the text. A very short key stays, because it is not a secret and may be part of any word."""
     return text.replace(key, "[key]") if len(key) >= _KEY_CHARS else text
 
 
@@ -137,7 +137,7 @@ class EventReader:
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the data of the events that end in this piece."""
         self._rest.append(piece)
-        if b"\n" not in piece:  # a line of megabytes comes in many pieces: join them once
+        if b"\n" not in piece:  # a line of megabytes arrives in many pieces: join them only once
             return
         *lines, rest = b"".join(self._rest).split(b"\n")
         self._rest = [rest]

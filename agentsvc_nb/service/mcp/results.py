@@ -1,4 +1,6 @@
-"""Converts results of MCP servers to outcomes: limited text, and pictures as files of the chat. Fetches nothing."""
+"""Convert results of MCP servers to outcomes: text up to a limit, and pictures as files of the chat. Fetches
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _BLOCKS_MAX: Final = 200
 
 
 async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContext) -> Outcome:
-    """Return the outcome of a call of the server. A picture becomes a file of the chat; a link remains text."""
+    """Return the outcome of a call to the server. A picture becomes a file of the chat; a link remains text."""
     reader = _Reader(server, context)
     blocks = result.get("content")
     for block in blocks[:_BLOCKS_MAX] if isinstance(blocks, list) else ():
@@ -28,7 +30,7 @@ async def outcome_of(result: Mapping[str, Any], server: str, context: ToolContex
             await reader.take(block)
     data = result.get("structuredContent")
     if not reader.has_text and data is not None:
-        # If there is text, it says the same, and a model would read it twice.
+        # If there is text, it repeats this data, and a model would read the data twice.
         reader.say(json.dumps(data, ensure_ascii=False))
     if result.get("isError") is True:
         said = "\n".join(block["text"] for block in reader.content if block["type"] == "text")
@@ -78,14 +80,14 @@ class _Reader:
             self.say("[picture: not stored]")
             return
         self._pictures += 1
-        name = hashlib.sha256(data).hexdigest()[:12]  # the same after a crash
+        name = hashlib.sha256(data).hexdigest()[:12]  # the same name after a crash
         path = f"{self._server}/{name}.{_ENDINGS[media_type]}"
         await self._context.write(path, data)
         self.content.append({"type": "image", "path": path, "media_type": media_type})
 
 
 def _decoded(encoded: str) -> bytes:
-    """Return the bytes of a picture. Empty if it is too large or not valid Base64."""
+    """Return the bytes of a picture. Empty if the picture is too large or not valid Base64."""
     if len(encoded) > MCP_PICTURE_BYTES * 4 // 3 + 4:
         return b""
     try:

@@ -1,7 +1,6 @@
-"""The configured MCP servers: those of the settings and, for an embedded service, those that its user added.
-
-The user's servers are in `mcp.json` in the data folder (0600), which is read for each run. Their keys are in the
-system's keyring, or in that file on systems without one. Keys are never shown.
+"""The configured MCP servers: those of the settings and, for an embedded service, those that its user added. The user's
+servers are stored in `mcp.json` in the data folder (mode 0600), which is read for each run. Their keys are stored in
+the system's keyring, or in that file on systems without a keyring. Keys are never shown.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _NOT_IN_BACKUP: Final = "backups contain no keys: add the server again, with its
 class ServerConfig:
     """An MCP server, at a `url` or started by a `command`.
 
-    The service believes the tool descriptions of a `trusted` server. `key` is sent as Bearer, or given to the command
-    in the variable `key_as`. `lacking` says why a stored key can't be read.
+    The service relies on what a `trusted` server says about its tools' effects. `key` is sent as a Bearer token, or
+    passed to the command in the environment variable `key_as`. `lacking` says why a stored key can't be read.
     """
 
     name: str
@@ -43,7 +42,7 @@ class ServerConfig:
 
     @property
     def place(self) -> str:
-        """The server's address or command, without possible secrets in the address or the arguments."""
+        """The server's address or command, without parts of the address or the arguments that may be secret."""
         if self.command:
             return f"the command {self.command[0]}"
         parts = urlsplit(self.url)
@@ -67,11 +66,13 @@ class OwnServers:
         self._folder = folder
 
     def read(self, *, keys: bool = True) -> list[ServerConfig]:
-        """Return the servers by name. Without `keys`, look up no key."""
+        """Return the servers, sorted by name. With `keys` False, look up no keys."""
         return [self._config(name, entry, keys) for name, entry in sorted(self._entries().items())]
 
     def add(self, server: ServerConfig) -> str:
-        """Store a server in place of another of its name. Return where its key is: `keyring`, `file`, or ""."""
+        """Store a server. It replaces a server of the same name. Return where the server's key is stored: `keyring`,
+        `file`, or "" without a key.
+        """
         entry = {name: value for name, value in asdict(server).items() if name not in ("name", "key", "lacking")}
         where = ""
         if server.key:
@@ -81,7 +82,7 @@ class OwnServers:
         return where
 
     def remove(self, name: str) -> bool:
-        """Remove a server and its key. Return False if the server does not exist."""
+        """Remove a server and the server's key. Return False if the server does not exist."""
         entries = self._entries()
         entry = entries.pop(name, None)
         if entry is None:
@@ -96,11 +97,11 @@ class OwnServers:
         return {name: {**entry, "key": ""} for name, entry in self._entries().items()}
 
     def restore(self, entries: Mapping[str, Any]) -> None:
-        """Add the servers of a backup. Existing servers of the same names remain."""
+        """Add the servers of a backup. Do not replace existing servers of the same names."""
         self._write({**entries, **self._entries()})
 
     def seen(self) -> dict[str, Any]:
-        """Return what each server offered at its last connection: its tools, or why it had none."""
+        """Return what each server offered at its last connection: its tools, or why it offered none."""
         return _object(self._folder.mcp_seen)
 
     def note_seen(self, found: Mapping[str, Any]) -> None:
@@ -129,7 +130,7 @@ class OwnServers:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return the object in a file of the service. Empty if the file is missing or can't be read."""
+    """Return the JSON object in one of our files. Empty if the file is missing or can't be read."""
     try:
         found = read_json(path.read_bytes())
     except (OSError, ValueError):

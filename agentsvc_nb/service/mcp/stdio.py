@@ -22,13 +22,12 @@ _TAIL_CHARS: Final = 300
 _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER") + (
     ("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE") if os.name == "nt" else ()
 )
-"""The environment variables that a command gets. No key of the service or of another server is among them."""
+"""The environment variables that a command inherits. Keys of the service or of other servers are not among them."""
 
 
 class StdioChannel:
-    """Requests to a command, which starts with the first request and ends with `close`.
-
-    Its process group ends with it. If the service is killed, the end of its input tells the command to end.
+    """Sends requests to a command, which starts at the first request and ends with `close`, together with its process
+    group. If the service is killed, the end of the command's input tells the command to end.
     """
 
     def __init__(self, server: ServerConfig) -> None:
@@ -71,7 +70,7 @@ class StdioChannel:
                 await asyncio.wait_for(process.wait(), LEAVING_SECONDS)
         finally:
             _kill_group(process)
-            with contextlib.suppress(TimeoutError):  # otherwise its pipes would remain open
+            with contextlib.suppress(TimeoutError):  # otherwise the process's pipes would remain open
                 await asyncio.wait_for(asyncio.gather(process.wait(), *self._readers), LEAVING_SECONDS)
             for reader in self._readers:
                 reader.cancel()
@@ -109,14 +108,16 @@ class StdioChannel:
             raise CutOff(self._ended()) from None
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Pass each message to its waiting request. After the end, or a line that is too long, fail all requests."""
+        """Pass each message to the request that waits for it. After the end of the output, or a line that is too long,
+        fail all waiting requests.
+        """
         assert process.stdout is not None
         fault: Exception = Unreadable(f"its message is larger than {MCP_MESSAGE_BYTES:,} bytes")
-        with contextlib.suppress(ValueError):  # for a line that is too long
+        with contextlib.suppress(ValueError):  # raised for a line that is too long
             while line := await process.stdout.readline():
                 with contextlib.suppress(Unreadable):  # ignore lines that are not messages
                     await self._handle(messages.read(line, self._server.key))
-            await asyncio.sleep(0)  # lets `_overhear` read the last words
+            await asyncio.sleep(0)  # let `_overhear` read the last lines
             fault = CutOff(self._ended())
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -134,7 +135,7 @@ class StdioChannel:
             waiting.set_result(message)
 
     async def _overhear(self, process: asyncio.subprocess.Process) -> None:
-        """Keep the last words on standard error, which say why the command ended."""
+        """Keep the last lines of standard error, which say why the command ended."""
         assert process.stderr is not None
         while piece := await process.stderr.read(4096):
             self._tail = (self._tail + piece.decode("utf-8", "replace"))[-_TAIL_CHARS * 4 :]

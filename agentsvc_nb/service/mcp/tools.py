@@ -1,4 +1,4 @@
-"""The tools of MCP servers as tools of a run: their names, approvals, and calls."""
+"""Offer the tools of MCP servers as tools of a run: names, approvals, and calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agentsvc_nb.wire.limits import MCP_DESCRIPTION_CHARS, MCP_SCHEMA_BYTES
 
 log = logging.getLogger(__name__)
 _NAME_CHARS: Final = 64
-"""The longest name of a tool that models accept."""
+"""The maximum length of a tool name that models accept."""
 _SHOWN: Final = 10
 _DEPTH_MAX: Final = 40
 
@@ -54,7 +54,9 @@ class ServerTool(Tool):
 
 
 def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
-    """Make the tool of a run. Believe only a trusted server that its tool just reads, or may be called twice."""
+    """Make a tool for a run. Rely only on a trusted server's statement that its tool only reads or may be called
+    twice.
+    """
     trusted = connection.server.trusted
     reads = trusted and listed.read_only
     said = f"(of the MCP server {connection.server.name}) {listed.description}"
@@ -74,7 +76,7 @@ def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
 
 @dataclass
 class Connection:
-    """The connection of one run to a server. It opens when first needed, and again after it broke."""
+    """The connection of one run to a server. It opens when it is first needed, and again after it breaks."""
 
     server: ServerConfig
     make: Connect
@@ -82,7 +84,7 @@ class Connection:
     connecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tools(self) -> list[ListedTool]:
-        """Return the server's current tools, over a new connection if the old one broke.
+        """Return the server's current tools. If the connection broke, open a new one.
 
         Raises the errors of `messages`.
         """
@@ -97,7 +99,7 @@ class Connection:
             raise
 
     async def call(self, listed: ListedTool, given: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Make the call, unless the server's description of the tool has changed since the run began."""
+        """Make the call, but fail if the server's description of the tool has changed since the run began."""
         who = self.server.name
         try:
             now = next((tool for tool in await self.tools() if tool.name == listed.name), None)
@@ -194,14 +196,14 @@ class RunTools:
         except McpFault as fault:
             return fault
         except Exception as error:
-            # A server may send anything, and unforeseen errors must not fail the run. Their messages may have an
-            # address with a key in it.
+            # A server may send anything, and unforeseen errors must not fail the run. The errors' messages may contain
+            # an address with a key.
             log.warning("the MCP server %s: %s", connection.server.name, type(error).__name__)
             return Unavailable(type(error).__name__)
 
 
 Left = dict[str, list[str]]
-"""Names of tools that are left out, by the reason."""
+"""Names of tools that are left out, by reason."""
 _CHANGED: Final = "because they changed since the run started"
 
 
@@ -212,7 +214,7 @@ def _offered(
     taken: Container[str],
     seen: Mapping[str, str] | None,
 ) -> tuple[dict[str, Tool], Left]:
-    """Return the tools of a server that the run gets, by name, and those that it does not get."""
+    """Return the server's tools that the run gets, by name, and those that the run does not get."""
     found: dict[str, Tool] = {}
     left: Left = {}
     for listed in listing:
@@ -240,7 +242,7 @@ def _told(server: str, left: Left) -> Iterator[tuple[str, str]]:
 
 
 def _is_plain(schema: Mapping[str, Any]) -> bool:
-    """Return whether a schema describes an object, and is neither large nor deep."""
+    """Return whether a schema describes an object and is neither large nor deeply nested."""
     if schema.get("type") != "object" or _depth(schema) > _DEPTH_MAX:
         return False
     return len(json.dumps(schema).encode("utf-8", "replace")) <= MCP_SCHEMA_BYTES
@@ -258,7 +260,7 @@ def _failed(code: str, message: str) -> Outcome:
 
 
 class ToolServers:
-    """The servers of the settings, and `own` servers, which may be commands."""
+    """The servers of the settings, and the user's `own` servers, which may be commands."""
 
     def __init__(self, settings: Settings, own: OwnServers | None = None) -> None:
         self._named = of_settings(settings)
@@ -268,7 +270,7 @@ class ToolServers:
         return RunTools(self._servers, self._connect, self._note)
 
     def _servers(self) -> list[ServerConfig]:
-        """Read the servers again for each run. If two have the same name, use the one of the settings."""
+        """Read the servers again for each run. If two servers have the same name, use that of the settings."""
         names = {server.name for server in self._named}
         own = self._own.read() if self._own else []
         return [*self._named, *(server for server in own if server.name not in names)]

@@ -49,7 +49,7 @@ async def _call_tool(context: RequestContext, described: CatalogEntry, given: di
     where = {name: given.pop(name) for name in catalog.PLACES if name in given}
     submit = await tool_routes.submission(context, described, {**where, "input": given})
     tool = context.services.tools[described.name]
-    # The caller is a model, so the call waits for approval like a run's call.
+    # The caller is a model, so the call waits for approval as a run's call does.
     effects = tool.effect or bool(tool.fetches(tool.Input.model_validate(submit.input)))
     if context.services.settings.approve_effects and effects:
         start = runs.Start(
@@ -71,7 +71,7 @@ async def _ask(context: RequestContext, request: McpRequest, given: dict[str, An
     try:
         if (files := given.pop("files", None)) is not None:
             sent = await bodies.checked(context, catalog.SentFiles, {"files": files}, "invalid_tool_input")
-            await asyncio.to_thread(_attach, context, form, sent.files)  # it decodes megabytes
+            await asyncio.to_thread(_attach, context, form, sent.files)  # in a thread, because it decodes megabytes
         start = await start_request.read(context, given, form)
     except BaseException:
         form.discard()

@@ -24,7 +24,7 @@ PLACES: Final[dict[str, Schema]] = {
     "project": {"type": "string"},
     "session": {"type": "string"},
 }
-"""Where a tool works: arguments that every tool takes in addition."""
+"""The arguments that every tool takes in addition: the chat in which it works."""
 _ASK_FIELDS: Final = (
     *("message", *PLACES, "files_from", "output_config", "file_ids"),
     *("model", "effort", "max_steps", "max_cents"),
@@ -46,7 +46,7 @@ class SentFiles(BaseModel):
 
 
 def listed(tools: Mapping[str, Tool], *, approved: bool) -> list[Message]:
-    """List the tools, always in the same order. `approved` says whether effects wait for approval."""
+    """List the tools, always in the same order. `approved` says whether calls with an effect wait for approval."""
     catalog = (_describe(tool, approved) for tool in by_name(tools).values())
     return [_ask(approved), *catalog, *map(_own_tool, OWN_TOOLS)]
 
@@ -61,7 +61,7 @@ def by_name(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
 
 @cache
 def arguments(tool: type[BaseModel] | str) -> Schema:
-    """Return the schema of the arguments of a tool of the catalog by its `Input`, of an own tool, or of `ask`."""
+    """Return the schema of the arguments of a catalog tool (given its `Input`), of an own tool, or of `ask`."""
     if tool == ASK:
         run = NewRun.model_json_schema()
         fields = {name: run["properties"][name] for name in _ASK_FIELDS}
@@ -71,7 +71,7 @@ def arguments(tool: type[BaseModel] | str) -> Schema:
     if isinstance(tool, str):
         return schemas.of_input(OWN_TOOLS[tool].input.model_json_schema())
     found = schemas.of_input(tool.model_json_schema())
-    # The tool's own names win. A test checks that no tool has an argument with the name of a place.
+    # The tool's own names take precedence. A test checks that no tool has an argument with a name in `PLACES`.
     return {**found, "properties": {**PLACES, **found.get("properties", {})}}
 
 
@@ -92,7 +92,7 @@ def _ask(approved: bool) -> Message:
         "Long work continues as a task, or as a run that `get_run` reads.",
         "inputSchema": arguments(ASK),
         "outputSchema": schemas.of_output(Outcome, 1),
-        # Its agent also has the tools with an effect.
+        # The agent that `ask` runs also has the tools with an effect.
         "annotations": {"destructiveHint": not approved},
     }
 

@@ -1,4 +1,4 @@
-"""The MCP methods of each revision: how they are limited, answered and counted."""
+"""Handle the MCP methods of each revision: limit, answer and count requests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FAULT: Final = "fault"
 REFUSED: Final = "refused"
 
 Answer = Message | AsyncGenerator[Message | None]
-"""A result, or messages that end with the response. A message None is only a sign of life."""
+"""A result, or messages that end with the response. A message None only keeps the connection alive."""
 Method = Callable[[RequestContext, McpRequest], Awaitable[Answer]]
 
 
@@ -99,7 +99,7 @@ class McpServer:
             raise
 
     def receive(self, document: Mapping[str, Any]) -> None:
-        """Ignore a notification, or an answer of the client. The service expects none."""
+        """Ignore a notification or a response from the client. The service expects neither."""
 
     def capabilities(self, request: McpRequest) -> Message:
         return {"tools": {}, "resources": {}, "completions": {}}
@@ -159,10 +159,8 @@ async def _ping(context: RequestContext, request: McpRequest) -> Message:
 
 
 def _billed_to_plan(context: RequestContext) -> RequestContext:
-    """Bill the request's work to the plan pool.
-
-    Raises `api_key_scope_forbidden` for a key with a budget unless it names the scope `mcp`: the budget does not count
-    this work.
+    """Charge the request's work to the plan pool. Raises `api_key_scope_forbidden` for a key with a budget but without
+    the scope `mcp`, because this work does not count against the budget.
     """
     key = context.key
     if key.budget_cents is not None and "mcp" not in key.scopes:
@@ -171,7 +169,7 @@ def _billed_to_plan(context: RequestContext) -> RequestContext:
 
 
 async def _count_request(context: RequestContext) -> None:
-    """Raise the `ApiError` of a suspended or throttled account, or of a request rate."""
+    """Count the request. Raise `ApiError` if the account is suspended or throttled, or a request rate is exceeded."""
     credential = credential_of(context.request.scope)
     assert credential is not None
     _, account = await context.services.keys.find(credential.secret)
@@ -197,7 +195,7 @@ async def _frames(
 ) -> AsyncGenerator[bytes]:
     """Send the messages as events, and count the request at the end.
 
-    Count it as `ok` if its client left, and as `fault` if the stream was cut off.
+    Count the request as `ok` if its client disconnected, and as `fault` if the stream was cut off.
     """
     metrics, outcome = context.use_case.metrics, OK
     metrics.mcp_streams.add(method)
@@ -206,7 +204,7 @@ async def _frames(
             async for message in messages:
                 if message is not None and "method" not in message:
                     outcome = _outcome(message)
-                # Its JSON has no line breaks, so one `data:` line is enough.
+                # A message's JSON has no line breaks, so one `data:` line is enough.
                 yield _PING if message is None else b"event: message\ndata: " + encode(message) + b"\n\n"
     except Exception:
         outcome = FAULT

@@ -1,4 +1,4 @@
-"""Tools for the account's own chats, runs and jobs. They cost nothing. Clients see their docstrings."""
+"""Tools for the account's own chats, runs and jobs. They cost nothing. Clients see the docstrings of these tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agentsvc_nb.wire.runs import typed
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MESSAGE_CHARS: Final = 200
-"""The most characters of a chat's last message in a list."""
+"""The maximum number of characters of a chat's last message in a list."""
 _Chat = Annotated[str, Field(description="The chat that has the files.")]
 _Query = Annotated[
     str,
@@ -52,7 +52,9 @@ Answer = Callable[..., Awaitable[Message]]
 
 @dataclass(frozen=True)
 class OwnTool:
-    """A listed tool, and the function that answers a call. Calls of a `free` tool count against no request rate."""
+    """A listed tool, and the function that answers a call. Calls of a `free` tool do not count against request
+    rates.
+    """
 
     description: str
     input: type[BaseModel]
@@ -66,9 +68,8 @@ OWN_TOOLS: Final[dict[str, OwnTool]] = {}
 
 
 def own_tool(output: type[BaseModel], *, reads: bool = True, free: bool = False) -> Callable[[Answer], Answer]:
-    """Offer a function as the tool of its name.
-
-    Its docstring is the description, and its keyword arguments are the input.
+    """Offer a function as a tool with the function's name. The docstring is the tool's description, and the keyword
+    arguments are its input.
     """
 
     def register(answer: Answer) -> Answer:

@@ -1,7 +1,7 @@
 """Parse an MCP message as a request, and build its response.
 
 A request of the revision 2026-07-28 identifies its client, and its headers repeat the fields that proxies need. Older
-revisions begin with `initialize`, but the service stores nothing of it.
+revisions begin with `initialize`, but the service stores no session for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 HANDSHAKE_VERSIONS: Final = tuple(version for version in LEGACY if version != "2025-03-26")
-"""Older revisions that clients may use. 2025-03-26 requires that a server accepts batches of messages."""
+"""Older revisions that clients may use. 2025-03-26 is not among them, because it requires that a server accept batches
+of messages.
+"""
 SUPPORTED_VERSIONS: Final = [MODERN, *HANDSHAKE_VERSIONS]
 TASKS: Final = "io.modelcontextprotocol/tasks"
 SERVER: Final = {"name": "agentsvc-nb", "title": "Agent service", "version": __version__}
@@ -52,7 +54,7 @@ class Fault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class McpRequest:
-    """A request. If `modern`, it is of the revision 2026-07-28, with the client's `capabilities`."""
+    """A request. If `modern`, the request is of the revision 2026-07-28 and contains the client's `capabilities`."""
 
     id: str | int
     method: str
@@ -62,7 +64,7 @@ class McpRequest:
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether the client accepts a task in place of a result."""
+        """Whether the client accepts a task instead of a result."""
         return isinstance(_dict(self.capabilities.get("extensions")).get(TASKS), dict)
 
     @property
@@ -78,19 +80,19 @@ class McpRequest:
 
     @property
     def traceparent(self) -> str | None:
-        """The client's trace (W3C Trace Context). None without a valid one."""
+        """The client's trace (W3C Trace Context). None without a valid trace."""
         found = _dict(self.params.get("_meta")).get("traceparent")
         return found if isinstance(found, str) and _TRACEPARENT.fullmatch(found) else None
 
     def text(self, name: str) -> str:
-        """Return a required text among the parameters. Raises `Fault`."""
+        """Return the required text parameter of this name. Raises `Fault`."""
         value = self.params.get(name)
         if not isinstance(value, str) or not value:
             raise Fault(INVALID_PARAMS, f"`{name}` must be a string.")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """Return an object among the parameters, or an empty one if it is left out. Raises `Fault`."""
+        """Return the object parameter of this name, or an empty object if the parameter is left out. Raises `Fault`."""
         value = self.params.get(name, {})
         if not isinstance(value, dict):
             raise Fault(INVALID_PARAMS, f"`{name}` must be an object.")
@@ -102,7 +104,7 @@ class McpRequest:
             raise missing_capability({"extensions": {TASKS: {}}})
 
     def response(self, result: Mapping[str, Any]) -> Message:
-        """Wrap the result. A modern result has its type and the server's name."""
+        """Wrap the result in a response. A modern result contains its type and the server's name."""
         if self.modern:
             meta = {**_dict(result.get("_meta")), f"{_META}serverInfo": SERVER}
             result = {"resultType": "complete", **result, "_meta": meta}
@@ -115,7 +117,7 @@ def missing_capability(required: Mapping[str, Any]) -> Fault:
 
 
 def parse_request(document: Mapping[str, Any], headers: Headers) -> McpRequest | None:
-    """Return the request in a body, or None for a notification or an answer. Raises `Fault`."""
+    """Return the request in a body, or None for a notification or a response. Raises `Fault`."""
     method, id, params = document.get("method"), document.get("id"), document.get("params", {})
     if document.get("jsonrpc") != "2.0" or not (isinstance(method, str) or "result" in document or "error" in document):
         raise Fault(INVALID_REQUEST, "The body must be a single JSON-RPC 2.0 message.", status=400)
@@ -157,7 +159,7 @@ def _modern(
 
 
 def _check_header(headers: Headers, name: str, value: Any) -> None:
-    """Raise `Fault` unless the header is there exactly once and has this value."""
+    """Raise `Fault` unless the request has the header exactly once, with this value."""
     found = headers.getlist(name)
     if len(found) != 1:
         raise Fault(HEADER_MISMATCH, f"The header `{name}` is missing, or was sent twice.", status=400)

@@ -29,7 +29,7 @@ _VALUES_MAX: Final = 100
 
 
 def cached(scope: str) -> dict[str, Any]:
-    """Let clients cache a list for a minute. It changes only with the service's settings."""
+    """Let clients cache a list for a minute. The list changes only with the service's settings."""
     return {"ttlMs": 60_000, "cacheScope": scope}
 
 
@@ -67,9 +67,8 @@ async def content(context: RequestContext, record: FileRecord) -> bytes:
 
 
 async def list_files(context: RequestContext, request: McpRequest) -> Message:
-    """Answer `resources/list`: the files of the most recently used chats, one chat at a time.
-
-    A cursor is a chat and the path after which its files continue. Raises `Fault` for an unknown cursor.
+    """Answer `resources/list`: the files of the most recently used chats, one chat after another. A cursor names a chat
+    and the path after which the list continues. Raises `Fault` for an unknown cursor.
     """
     cursor = request.params.get("cursor", "")
     if not isinstance(cursor, str) or (cursor and "/" not in cursor):
@@ -117,7 +116,7 @@ async def complete(context: RequestContext, request: McpRequest) -> Message:
 
 async def _paths(context: RequestContext, chat: str, prefix: str) -> list[str]:
     try:
-        # In the order of paths, those with this prefix come right after it. The prefix may be a path itself.
+        # In the order of paths, paths with this prefix come directly after the prefix, which may be a path itself.
         page = await files.page(context.use_case, context.account, chat, prefix, _VALUES_MAX + 1)
     except ApiError:
         return []

@@ -1,4 +1,4 @@
-"""Runs, jobs and tool outcomes as MCP results: text, data of the listed schema, and links to files."""
+"""Convert runs, jobs and tool outcomes to MCP results: text, data of the listed schema, and links to files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agentsvc_nb.wire.text import exact
 from agentsvc_nb.wire.tools import ToolResult
 
 INPUT_CHARS: Final = 4_000
-"""The most characters of the input of a call that waits for approval."""
+"""The maximum number of characters of input to show for a call that waits for approval."""
 SCHEME: Final = "agentsvc://"
 Work = RunRecord | JobRecord
 
@@ -48,7 +48,7 @@ class WaitingCall(BaseModel):
 
 
 class Approval(BaseModel):
-    """Calls that wait for a person, who approves or refuses them on the page or by the command."""
+    """Calls that wait for approval, and the page and the command with which a person decides on them."""
 
     calls: list[WaitingCall]
     page: str
@@ -59,7 +59,7 @@ class Outcome(BaseModel):
     """The result of a call.
 
     If the call started a run or a job, it has `run_id` or `job_id` and its `status`. `data` is the result of a tool. An
-    ask fills the fields before it.
+    ask fills the fields above `data`.
     """
 
     chat: str | None = None
@@ -96,7 +96,7 @@ def error_of(work: Work) -> Failed | None:
 
 
 def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, failed: bool = False) -> Message:
-    """Make a tool's result. Data without any text is also added as text, for clients that read only text."""
+    """Make a tool's result. Data without text is also added as text, for clients that read only text."""
     found: Message = {"content": list(content), "isError": failed}
     if data is not None:
         found["structuredContent"] = without_nulls(data.model_dump(mode="json"))  # also those in a tool's own data
@@ -113,7 +113,7 @@ def refused(error: ApiError) -> Message:
 
 
 def unfinished(work: Work, data: Outcome | None = None) -> Message:
-    """Make the result of active work, which says how to get its result later."""
+    """Make the result for active work. It says how to get the final result later."""
     kind, id = "run" if isinstance(work, RunRecord) else "job", work_id(work)
     message = (
         f"The {kind} is still active (status {work.status}). For its result, call `get_{kind}` with {kind}_id {id}."
@@ -129,7 +129,7 @@ async def waiting_calls(context: RequestContext, work: Work) -> list[CallRecord]
 
 
 def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord]) -> tuple[str, Approval]:
-    """Return what a run waits for and how a person approves it: as text, and as data."""
+    """Return the calls for which a run waits and how a person approves them: as text, and as data."""
     page = run.document(context.origin)["app_url"]
     command = f"agentsvc runs approve {run.run_id}"
     wanted = "\n".join(f"{call.tool} {exact(call.input, limit=INPUT_CHARS)}" for call in calls)
@@ -143,7 +143,7 @@ def approval(context: RequestContext, run: RunRecord, calls: Sequence[CallRecord
 
 
 async def of_work(context: RequestContext, work: Work) -> Message:
-    """Make the result of the call that started the work. While the work is active, say how to get its result."""
+    """Make the result of the call that started the work. While the work is active, say how to get its result later."""
     if isinstance(work, RunRecord):
         if calls := await waiting_calls(context, work):
             message, waits = approval(context, work, calls)
@@ -170,7 +170,7 @@ async def _content(context: RequestContext, work: Work) -> tuple[list[Message], 
         return list(_blocks(found.content, work.chat)), {"data": found.data}
     basis = json.loads(work.basis or "null")
     if basis:
-        # Up to 100 kB that a client's model would read; `number_counts` stays.
+        # Leave out up to 100 kB that a client's model would read; `number_counts` stays.
         basis["numbers"] = []
     answer = {
         "output": work.output,

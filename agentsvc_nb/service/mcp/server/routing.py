@@ -1,5 +1,5 @@
-"""The route of the MCP server. It loads the server at the first request, so that services without MCP clients save the
-cost.
+"""The route of the MCP server. It imports the server at the first request, so that services without MCP clients save
+time and memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def routes(load: Callable[[], McpServer] = load_server) -> list[BaseRoute]:
 
 
 class _Endpoint:
-    """An ASGI endpoint that refuses pages of other sites before it checks for a key."""
+    """An ASGI endpoint that refuses requests from other sites' pages before it checks for a key."""
 
     def __init__(self, load: Callable[[], McpServer]) -> None:
         self._load = load
@@ -62,7 +62,9 @@ class _Endpoint:
 
 
 def _refuse(error: ApiError) -> Response:
-    """Make the refusal. Without a valid key, say how to get one: many programs show the message unchanged."""
+    """Make the response of a refusal. Without a valid key, say how to get a key, because many programs show the message
+    unchanged.
+    """
     if error.row.code != "unauthorized":
         return refusal(error)
     response = refusal(ApiError("unauthorized", f"{error.message} {_GET_A_KEY}"))

@@ -1,4 +1,6 @@
-"""JSON Schemas for the MCP list. They must be small: clients put the whole list into each request to their model."""
+"""JSON Schemas for the MCP list. They must be small, because clients put the whole list into each request to their
+model.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,14 @@ from pydantic import BaseModel
 Schema = dict[str, Any]
 _NULL: Final = {"type": "null"}
 _LEFT_OUT: Final = frozenset({"$defs", "$ref", "title", "examples", "discriminator", "pattern"})
-"""Schema keys to leave out. A pattern tells a model less than the description, and the service checks it."""
+"""Schema keys to leave out. A pattern tells a model less than the description does, and the service checks the pattern
+anyway.
+"""
 
 
 def of_input(schema: Mapping[str, Any]) -> Schema:
-    """Return the schema of a tool's arguments: small, without references, and closed to other arguments.
-
-    It does not mention null: an argument that is null counts as left out (docs/api/conventions.md "Values").
+    """Return the schema of a tool's arguments: small, without references, and closed to other arguments. It does not
+    mention null, because an argument that is null is treated as left out (docs/api/conventions.md "Values").
 
     >>> class Place(BaseModel):
     ...     town: str | None = None
@@ -30,7 +33,7 @@ def of_input(schema: Mapping[str, Any]) -> Schema:
 def of_output(model: type[BaseModel], depth: int) -> Schema:
     """Return the types of a dumped `model`, for `depth` levels of nested objects.
 
-    Nothing is required, because a failed call has an `error` instead.
+    No field is required, because a failed call has an `error` instead.
     """
     schema = model.model_json_schema(mode="serialization")
     return _outline(_inline(schema, schema.get("$defs", {})), depth)

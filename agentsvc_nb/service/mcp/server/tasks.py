@@ -1,6 +1,6 @@
-"""Runs and jobs as MCP tasks (an extension of 2026-07-28). A task is the run or the job, and has the same id.
+"""Runs and jobs as MCP tasks (an extension of 2026-07-28). A task is a run or a job, and has its id.
 
-For clients without tasks, the open stream follows the work.
+For clients without tasks, the open stream follows the run or job.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agentsvc_nb.wire.runs import Verdict
 from agentsvc_nb.wire.text import exact
 
 RETRY_SECONDS: Final = 1.0
-"""How long to wait before another read of an unavailable database."""
+"""Seconds to wait before the next read of an unavailable database."""
 _LISTEN_SECONDS: Final = 0.1
 _KEY: Final = "approval_"
 _SERVICE_FAULTS: Final = frozenset({"internal_error", "attempts_exhausted"})
@@ -60,13 +60,13 @@ async def find(context: RequestContext, task_id: str) -> Work:
         found = None
     if found is None or found.account != context.account:
         raise Fault(INVALID_PARAMS, "There is no task with this id.")
-    if found.follows is not None:  # an ask that came over the other routes
+    if found.follows is not None:  # an ask that was submitted over the other routes
         return await runs.get(context.use_case, context.account, found.follows)
     return found
 
 
 def begun(context: RequestContext, work: Work) -> Message:
-    """Return the task in place of a result. The work is already stored."""
+    """Return the task instead of a result. The run or job is already stored."""
     return {"resultType": "task", **_facts(context, work, "working")}
 
 
@@ -106,7 +106,7 @@ async def cancel(context: RequestContext, request: McpRequest) -> Message:
 async def follow(context: RequestContext, request: McpRequest, work: Work) -> AsyncGenerator[Message | None]:
     """Yield the work's progress if the client requests it, None to keep the connection alive, and finally the response.
 
-    The response is the result, or says how to get it. If the client disconnects, the work continues.
+    The response is the result, or says how to get the result. If the client disconnects, the work continues.
     """
     token, sent = request.progress_token, -1.0
     id = work_id(work)
@@ -118,7 +118,7 @@ async def follow(context: RequestContext, request: McpRequest, work: Work) -> As
             due = left <= 0 or signals.stopping
             try:
                 work = await find(context, id)
-                # Respond at once while a call waits: nobody asks the user before the client has an answer.
+                # Respond at once if a call waits, because the client asks its user only after it has a response.
                 due = due or work.ended_at is not None or bool(await results.waiting_calls(context, work))
                 answer = await results.of_work(context, work) if due else None
             except StoreBusy:
@@ -165,7 +165,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
     yield notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
     signals, shown = context.services.use_case.signals, dict[str, object]()
     with contextlib.ExitStack() as watches:
-        for id in task_ids:  # if processes share a database, a replica polls what somebody watches
+        for id in task_ids:  # if processes share a database, a replica polls only work that somebody watches
             watches.enter_context(signals.watch(id))
         while not signals.stopping:
             seen = signals.sent
@@ -173,7 +173,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
                 try:
                     work = await find(context, id)
                     state = await _state(context, request, work)
-                except Fault:  # it was deleted with its chat
+                except Fault:  # the work was deleted with its chat
                     task_ids.remove(id)
                     continue
                 except StoreBusy:
@@ -186,7 +186,7 @@ async def _changes(context: RequestContext, request: McpRequest, task_ids: list[
                     yield notification("notifications/tasks", {**state, "_meta": meta})
                 if work.ended_at is not None:
                     task_ids.remove(id)
-            # The data read stays current until a signal comes. To check the counter costs less than a wait for each
+            # The data read stays current until a signal comes. Checking the counter costs less than a wait for each
             # task.
             for _ in range(round(STREAM_PING_SECONDS / _LISTEN_SECONDS)):
                 if signals.sent != seen or signals.stopping:
@@ -204,7 +204,7 @@ async def _state(context: RequestContext, request: McpRequest, work: Work) -> Me
         if calls and request.elicits and _may_decide(context):
             return {**_facts(context, work, "input_required"), "inputRequests": dict(map(_approval_form, calls))}
         facts = _facts(context, work, "working")
-        if calls and isinstance(work, RunRecord):  # somebody approves elsewhere
+        if calls and isinstance(work, RunRecord):  # the call is approved elsewhere
             facts["statusMessage"] = results.approval(context, work, calls)[0]
         return facts
     if work.status == "cancelled":
@@ -214,7 +214,7 @@ async def _state(context: RequestContext, request: McpRequest, work: Work) -> Me
         message = failed.message or failed.code
         error = {"code": INTERNAL_ERROR, "message": message, "data": {"code": failed.code}}
         return {**_facts(context, work, "failed"), "statusMessage": message, "error": error}
-    # Each result of this revision has its type, even within a task.
+    # In this revision each result contains its type, even within a task.
     result = {"resultType": "complete", **await results.of_work(context, work)}
     return {**_facts(context, work, "completed"), "result": result}
 
@@ -257,7 +257,7 @@ def _verdict(response: object) -> Verdict | None:
 
 
 def _progress(work: Work) -> tuple[float, float | None, str]:
-    """Return the number of steps done, their total if known, and the current step."""
+    """Return the number of steps done, the total number if known, and the current step."""
     if isinstance(work, RunRecord):
         return float(work.last_event), None, work.status
     progress = work.progress
