@@ -1,6 +1,5 @@
-"""Size limits of event payloads and tool results. Larger ones are shortened but keep their shape. Pure functions.
-
-Readers refuse events of more than 16 MiB and hold each in memory.
+"""Limit the size of event payloads and tool results. Larger payloads are shortened but keep their structure. Pure
+functions. Readers hold each event in memory and refuse events of more than 16 MiB.
 """
 
 from __future__ import annotations
@@ -13,17 +12,19 @@ from agentsvc_nb.wire.limits import DELTA_CHARS, EVENT_MAX_BYTES, EVENT_PAYLOAD_
 
 CUT: Final = " [… shortened]"
 SHORTENED_BYTES: Final = EVENT_PAYLOAD_BYTES - 1_000
-"""Limit of a shortened payload. The rest is for the fields that mark it (`truncated`, `whole_path`)."""
+"""Limit of a shortened payload. The difference to the event limit is for the fields that mark it as shortened
+(`truncated`, `whole_path`).
+"""
 _KEY_CHARS: Final = 200
 _TRIES: Final = ((64_000, 1_000, 12), (16_000, 300, 8), (4_000, 100, 6), (1_000, 30, 5), (200, 10, 4), (200, 0, 0))
 """Limits that `shortened` tries in turn: characters of a text, items of a list or object, and levels of nesting.
 
-The last one fits any payload, because payloads have only a few fields.
+With the last of them, any payload fits, because payloads have only a few fields.
 """
 _READABLE_BYTES: Final = EVENT_MAX_BYTES - MIB
-"""Limit of a payload that readers accept. The rest is for the frame around it."""
+"""Limit of a payload that readers accept. The difference to their limit is for the frame around the payload."""
 _CHARACTER_BYTES: Final = 4
-"""The most bytes that a character has in UTF-8."""
+"""The maximum number of bytes of a character in UTF-8."""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -31,7 +32,7 @@ _encode_finite = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event whose payload is JSON text, as stored. Most readers get the text unparsed."""
+    """An event whose payload is JSON text as it is stored. Most readers get the text unparsed."""
 
     id: int
     type: str
@@ -47,7 +48,7 @@ class StoredEvent:
 def encode(value: object) -> str:
     """Encode the value as JSON in one line, to store and to send.
 
-    JSON has no `Infinity`, to which Python parses a model's `1e999`. Null replaces it.
+    Null replaces infinity, which JSON does not have. Python parses a model's `1e999` as infinity.
 
     >>> encode({"x": float("inf"), "y": "é"})
     '{"x": null, "y": "é"}'
@@ -69,12 +70,12 @@ def fits(payload: object) -> bool:
 
 
 def pieces(text: str) -> list[str]:
-    """Split the text into parts that each fit into an event, whatever their characters."""
+    """Split the text into parts, each of which fits into an event, whatever characters it has."""
     return [text[start : start + DELTA_CHARS] for start in range(0, len(text), DELTA_CHARS)]
 
 
 def shortened(payload: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return the payload within `limit` bytes. Cut off texts, lists and objects, but change no value's type.
+    """Return the payload within `limit` bytes. Texts, lists and objects are cut off, but no value changes its type.
 
     >>> shortened({"call_id": "call_1", "content": ["x" * 100_000]}, 70_000)["content"][0][-16:]
     'xx [… shortened]'
@@ -100,8 +101,8 @@ def _kept(value: Any, chars: int, items: int, depth: int) -> Any:
 def ended(run: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of `run.ended`.
 
-    A record that is too large is shortened: it has the start of the output, and no structured output, because a part of
-    it would be wrong. `GET /runs/{run_id}` returns the whole record.
+    A record that is too large is shortened: it contains the beginning of the output, and no structured output, because
+    a part of that would be wrong. `GET /runs/{run_id}` returns the whole record.
     """
     payload: dict[str, Any] = {"run": run}
     if fits(payload):
@@ -110,7 +111,7 @@ def ended(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def readable(event: StoredEvent) -> StoredEvent:
-    """Return the event, shortened if readers would refuse it. Older versions may have stored it without a limit."""
+    """Return the event. Shorten it if readers would refuse it, because older versions stored events without a limit."""
     if len(event.payload) * _CHARACTER_BYTES <= _READABLE_BYTES or len(event.payload.encode()) <= _READABLE_BYTES:
         return event
     payload = json.loads(event.payload)

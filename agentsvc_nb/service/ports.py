@@ -1,6 +1,6 @@
 """The ports of the use cases (clock, database, search index, signals and workers), and the port of the blob store.
 
-Shared state of processes is accessible only through these, so that other engines can implement them.
+Use cases access state that processes share only through these ports, so that other engines can implement them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Tx(Protocol):
         ...
 
     def check_time(self) -> None:
-        """Raise `ReadTooLong` if a read has used up its seconds. Call it in long work between statements."""
+        """Raise `ReadTooLong` if a read has used up its CPU time. Call this between statements of long work."""
         ...
 
     def stream(self, sql: str, /) -> Iterator[Sequence[Any]]:
@@ -41,7 +41,8 @@ class Tx(Protocol):
         ...
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Insert rows as fast as the database can. Numbers that it generates later follow theirs.
+        """Insert rows as fast as the database can. Numbers that the database generates later continue after those in
+        the rows.
 
         Raises `ValueError` for a row that does not fit the table.
         """

@@ -54,8 +54,8 @@ class ServerTool(Tool):
 
 
 def as_tool(name: str, listed: ListedTool, connection: Connection) -> Tool:
-    """Make a tool for a run. Rely only on a trusted server's statement that its tool only reads or may be called
-    twice.
+    """Make a tool for a run. If the server says that its tool only reads or may be called twice, rely on that only if
+    the server is trusted.
     """
     trusted = connection.server.trusted
     reads = trusted and listed.read_only

@@ -52,7 +52,9 @@ LABELS: Final[dict[str, Label]] = {row.name: row for row in _LABEL_ROWS}
 
 
 def add_page(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """Return the account's page at `url`, created if it is new. Raises `invalid_query` for an invalid web address."""
+    """Return the account's page at `url`. Create the page if it is new. Raises `invalid_query` for an invalid web
+    address.
+    """
     if not is_web_address(url):
         raise ApiError("invalid_query", f"{url[:80]!r} is not a web address. Use http://... or https://...")
     return media_records.add(tx, account, url, now)
@@ -79,8 +81,8 @@ def _page_of(tx: Tx, account: str, page: str) -> PageRecord:
 async def write_labels(context: UseCaseContext, account: str, page: str, given: NewLabels) -> PageRecord:
     """Replace a page's labels.
 
-    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the current `version` if it differs
-    from `expected_version`.
+    Raises `invalid_label`, `landing_page_not_found`, and `version_conflict` with the current `version` if this version
+    differs from `expected_version`.
     """
     for name, value in given.labels.items():
         label = LABELS.get(name)
@@ -107,8 +109,8 @@ def add(tx: Tx, account: str, content: Content, facts: Facts, now: int) -> Media
 
 
 async def keep(context: UseCaseContext, account: str, content: Content, facts: Facts) -> MediaRecord:
-    """Return the media record of this content from this source and address, added if it is new. Raises what `add`
-    raises.
+    """Return the media record of this content from this source and address. Add the record if it is new. Raises what
+    `add` raises.
     """
     now = context.now
     return await context.write(

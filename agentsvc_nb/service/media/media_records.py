@@ -29,7 +29,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class MediaRecord:
-    """A media file's row. Its blob is `sha256`. `created_at` is in ms."""
+    """A media file's row. `sha256` names the blob. `created_at` is in ms."""
 
     id: str
     account: str
@@ -97,7 +97,7 @@ _pages = load("media/landing_pages")
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """A landing page. `version` counts the writes of its labels, from 1."""
+    """A landing page. `version` starts at 1 and increases with each write of the labels."""
 
     id: str
     account: str
@@ -111,7 +111,7 @@ class PageRecord:
 
 
 def add(tx: Tx, account: str, url: str, now: int) -> PageRecord:
-    """Return the account's page at `url`, inserted if it is new."""
+    """Return the account's page at `url`. Insert the page if it is new."""
     return _read_page(returned(tx, _pages["add"], id=new_id("page"), account=account, url=url, now=now))
 
 

@@ -36,7 +36,7 @@ async def media_get(context: RequestContext) -> Response:
 
 
 async def media_transcribe(context: RequestContext) -> Response:
-    """Answer 200 with the stored transcript, or else submit a job that makes one."""
+    """Return 200 with the stored transcript. Without a transcript, submit a job that creates it."""
     record = await _named_media(context)
     if stored := record.public_transcript():
         return answer(stored)

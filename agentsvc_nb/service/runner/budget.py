@@ -1,4 +1,4 @@
-"""The money that one attempt at a run spends and reserves."""
+"""Track the money that one attempt at a run spends and reserves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentsvc_nb.wire.runs import CENT
 
 
 class RunBudget:
-    """Reserves money before each priced call, in micro-cents, within the limit of the run.
+    """Reserves money (in micro-cents) before each call with a price, within the limit of the run.
 
     Attributes:
         spent: the language model usage of the agent so far.
-        charged: the maximum per-use charges of its calls so far.
+        charged: the maximum per-use charges of the run's calls so far.
     """
 
     def __init__(self, use_case: UseCaseContext, run: RunRecord, log: EventLog) -> None:
@@ -26,9 +26,9 @@ class RunBudget:
         self._log = log
         self.spent = Spent()
         self.charged = 0
-        # The run's hold for tokens, including the spent ones.
+        # The amount that the run holds for tokens, including tokens already spent.
         self._held = run.hold_microcents
-        # The limit for which this attempt has seen the warning.
+        # The limit about which this attempt has already warned.
         self._warned: int | None = None
         self._warned_of_day = False
 
@@ -43,13 +43,15 @@ class RunBudget:
         worst = self._cost(input_tokens, output_tokens, microcents)
         await self.check(worst)
         needed = self.spent.cost_microcents + worst
-        # A call within the current hold costs no write.
+        # A call that fits into the current hold needs no write.
         if worst and needed > self._held:
             await attempts.hold(self._use_case, self._run, self._log.attempt, needed - worst, tokens=worst)
             self._held = needed
 
     async def hold_charges(self, microcents: int, of_job: int = 0) -> None:
-        """Reserve the maximum per-use charges of the next call. Its job reserves `of_job` itself."""
+        """Reserve the maximum per-use charges of the next call, except `of_job`, which the call's job reserves
+        itself.
+        """
         await self.check(microcents + of_job)
         self.charged += microcents + of_job
         spent = self.spent.cost_microcents
@@ -65,14 +67,16 @@ class RunBudget:
         return self._held
 
     async def room(self) -> int | None:
-        """Return the rest of the run's limit and of the day's, whichever is less. None without a limit."""
+        """Return what is left of the run's limit or of the day's budget, whichever is less. None without a limit."""
         found = await self._found()
         rooms = [] if found.limit is None else [found.limit - self._cost_so_far(found)]
         rooms += [] if found.day is None else [found.day.room - self.spent.cost_microcents]
         return max(min(rooms), 0) if rooms else None
 
     async def check(self, next_call: int = 0) -> None:
-        """Raise `WorkFailure("limit_reached")` unless the run can pay `next_call` more. Warn once near the limit."""
+        """Raise `WorkFailure("limit_reached")` unless the run can pay another `next_call` micro-cents. Warn once near
+        the limit.
+        """
         found = await self._found()
         run_id, attempt, limit, day = self._run.run_id, self._log.attempt, found.limit, found.day
         if day is not None and not self._warned_of_day and day.is_near(self.spent.cost_microcents):
@@ -85,7 +89,7 @@ class RunBudget:
         try:
             money.check_run(limit, cost, next_call)
         except WorkFailure:
-            # The run ends, perhaps after a closing answer: a warning would come too late.
+            # The run ends now, perhaps after a closing answer, so a warning would come too late.
             self._warned = limit
             raise
         if limit != self._warned and money.is_near(limit, cost):
@@ -94,9 +98,9 @@ class RunBudget:
             await attempts.warn_near_limit(self._use_case, run_id, attempt, limit, cost)
 
     async def _found(self) -> runs.Room:
-        """Return the limit, which a user may have raised since, and the use of the day."""
+        """Return the run's limit, which a user may have raised meanwhile, and the account's use of the day's budget."""
         if self._run.max_microcents is None and self._use_case.settings.day_cents is None:
-            return runs.Room()  # a run without a limit gets none later
+            return runs.Room()  # a run that started without a limit never gets one
         return await runs.room(self._use_case, self._run)
 
     def _cost_so_far(self, found: runs.Room) -> int:

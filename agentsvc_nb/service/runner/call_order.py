@@ -1,4 +1,4 @@
-"""The order in which the tool calls of one model step run."""
+"""Order the tool calls of one model step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 class CallOrder:
     """Lets calls that only read run at the same time.
 
-    Any other call runs alone: after the calls that the model made before it, and before those after it.
+    Any other call runs alone, after the calls that the model made before it and before the later calls.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class CallOrder:
 
     @contextlib.contextmanager
     def place(self) -> Iterator[Place]:
-        """Take the next place, and leave it at the end."""
+        """Yield the next place in the order, and leave the place at the end of the context."""
         place = Place(self)
         self._places.append(place)
         try:
@@ -42,7 +42,7 @@ class CallOrder:
 
 
 class Place:
-    """The place of a call. `reads` is known once its input is checked."""
+    """The place of a call in the order. `reads` is known once the call's input is checked."""
 
     def __init__(self, order: CallOrder) -> None:
         self.reads = False
@@ -53,6 +53,8 @@ class Place:
         self._order.leave(self)
 
     async def turn(self, *, reads: bool) -> None:
-        """Wait for the calls before this one, unless both only read. A call that had left is now the last."""
+        """Wait for the calls before this call, except that calls which only read need not wait for each other. A call
+        that had left returns as the last.
+        """
         self.reads = reads
         await self._order.turn(self)

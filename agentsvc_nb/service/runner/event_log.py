@@ -1,6 +1,5 @@
-"""Writes the events of a run in order, fenced by the attempt (docs/api/events.md).
-
-It merges text deltas and limits the size of payloads.
+"""Write the events of a run in order; writes of an earlier attempt are refused (docs/api/events.md). Merge text deltas
+and limit the size of payloads.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 from agentsvc_nb.wire.limits import DELTA_INTERVAL_SECONDS
 
 SOON_SECONDS: Final = 0.01
-"""How long an event of `append_soon` may wait for others, to be written with them."""
+"""How long an event of `append_soon` may wait, so that it is written together with other events."""
 PIECES_AT_ONCE: Final = 5
-"""How many pieces of a long text are written before other tasks have their turn."""
+"""How many pieces of a long text are written before other tasks may run."""
 
 
 class EventLog:
     """Appends the events of one attempt at a run.
 
-    It writes text deltas at most every 50 ms: the first at once, later ones together after 50 ms. It splits text that
-    is too long for one event.
+    It writes text deltas at most every 50 ms: the first at once, and later deltas together after 50 ms. It splits text
+    that is too long for one event.
     """
 
     def __init__(self, storage: Storage, run: RunRecord) -> None:
@@ -43,7 +42,7 @@ class EventLog:
         self._kind = "text.delta"
         self._gathered: list[str] = []
         self._soon: list[tuple[str, dict[str, Any]]] = []
-        self._used: attempts.Used | None = None  # to be stored with them
+        self._used: attempts.Used | None = None  # usage to be stored with them
         self._pieces: list[tuple[str, str]] = []  # the kinds and texts of events that are not written yet
         self._writing: asyncio.Task[None] | None = None
         self._sent_at = float("-inf")
@@ -52,7 +51,7 @@ class EventLog:
         self._lost: CommitLost | None = None
 
     async def speak(self, kind: str, text: str) -> None:
-        """Add to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
+        """Append to the text (`text.delta`) or to the thinking (`thinking.delta`)."""
         if not text:
             return
         if kind != self._kind:
@@ -77,7 +76,7 @@ class EventLog:
         await self.append("file.written", _file_written(record))
 
     async def show_plan(self, steps: list[dict[str, Any]]) -> None:
-        """Replace the agent's plan. Do nothing if it is the same."""
+        """Replace the agent's plan. Do nothing if the plan is unchanged."""
         if steps != self.plan:
             await self.append("plan.changed", {"steps": steps})
             self.plan = steps
@@ -85,7 +84,8 @@ class EventLog:
     async def append_soon(self, kind: str, payload: dict[str, Any], used: attempts.Used) -> None:
         """Write an event after the gathered text, with the next event or after `SOON_SECONDS`.
 
-        Also store what the run `used` so far. If this write finds that the run is lost, the next one raises `LostRun`.
+        Also store what the run `used` so far. If this write finds that the run is lost, the next write raises
+        `LostRun`.
         """
         await self._flush_text()
         self._soon.append((kind, payload))
@@ -100,9 +100,9 @@ class EventLog:
             await self._write([])
 
     async def _flush_text(self) -> None:
-        """Write the gathered text to the database. Raises as `flush`."""
+        """Write the gathered text to the database. Raises what `flush` raises."""
         async with self._order:
-            if self._lost is not None:  # the text may be stored already: don't write it twice
+            if self._lost is not None:  # the text may be stored already, so don't write it again
                 raise self._lost
             later, self._later = self._later, None
             if later is not None and later is not asyncio.current_task():
@@ -112,15 +112,15 @@ class EventLog:
                 self._sent_at = asyncio.get_running_loop().time()
             while self._pieces:
                 self._writing = self._writing or asyncio.create_task(self._write_pieces())
-                await asyncio.shield(self._writing)  # the next flush waits for it if this one is cancelled
+                await asyncio.shield(self._writing)  # the next flush waits for this write if this flush is cancelled
 
     def _cut(self) -> None:
-        """Turn the gathered text into events."""
+        """Convert the gathered text to events."""
         self._pieces += [(self._kind, piece) for piece in payloads.pieces("".join(self._gathered))]
         self._gathered = []
 
     async def _write_pieces(self) -> None:
-        """Write the next pieces, and drop them once they are written."""
+        """Write the next pieces, and remove them from the queue once they are written."""
         try:
             kind = self._pieces[0][0]
             alike = takewhile(lambda piece: piece[0] == kind, self._pieces[:PIECES_AT_ONCE])
@@ -132,7 +132,7 @@ class EventLog:
 
     async def _flush_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        with contextlib.suppress(attempts.LostRun, *STORE_LOST):  # the worker's own next write raises it
+        with contextlib.suppress(attempts.LostRun, *STORE_LOST):  # the worker's own next write raises the error
             await self.flush()
 
     async def _bounded(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class EventLog:
         except CommitLost as lost:
             self._lost = lost
             raise
-        except Exception:  # not when this task is cancelled, because then the write goes on
+        except Exception:  # but not when this task is cancelled, because the write then continues
             self._soon, self._used = [*soon, *self._soon], self._used or used
             raise
         if self._first_since is not None:

@@ -1,4 +1,4 @@
-"""Executes tool jobs: claim the job, run its tool, end the job. Each job has one asyncio task."""
+"""Execute tool jobs: claim the job, run its tool, end the job. Each job has one asyncio task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNKNOWN: Final = (
 
 
 class JobRunner:
-    """Executes the jobs that `wake` gets."""
+    """Executes the jobs that are passed to `wake`."""
 
     def __init__(self, storage: Storage, tools: Mapping[str, Tool]) -> None:
         self._storage = storage
@@ -38,11 +38,11 @@ class JobRunner:
         self._tools = tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
-        """The queue jobs that carry the jobs, if processes share the database."""
+        """The queue jobs that dispatched the jobs, if processes share the database."""
         self._calls: dict[str, tuple[tool_calls.DirectCall, dict[str, int]]] = {}
 
     def wake(self, job_id: str, queue_job: int | None = None) -> None:
-        """Execute the job. `queue_job` carries it if processes share the database."""
+        """Execute the job. `queue_job` is the queue job that dispatched it, if processes share the database."""
         if queue_job is not None:
             self._queue_jobs[job_id] = queue_job
         self.supervisor.start(job_id, self._work)
@@ -64,7 +64,7 @@ class JobRunner:
         return charges
 
     async def end_call(self, call_id: str) -> None:
-        """End a direct call. If that can't be stored now, store it later, so that no charge is lost."""
+        """End a direct call. If the end can't be stored now, store it later, so that no charge is lost."""
         if call_id not in self._calls:
             return
         call, charges = self._calls.pop(call_id)
@@ -75,12 +75,12 @@ class JobRunner:
             self.supervisor.store_later(call.call_id, lambda: tool_calls.end_call(self._use_case, call, charges))
 
     async def end_calls(self) -> None:
-        """End the direct calls that a stop no longer waits for, with their charges so far."""
+        """End the direct calls for which a stopping service no longer waits, with their charges so far."""
         for call_id in list(self._calls):
             await self.end_call(call_id)
 
     async def _work(self, job_id: str) -> None:
-        """Work on the job until it ends or another process has it. Start again after the database was lost."""
+        """Work on the job until it ends or another process takes it over. Start again after a loss of the database."""
         try:
             while True:
                 try:
@@ -115,7 +115,7 @@ class JobRunner:
 
         Return None when the service stops and leaves the job for recovery, or another attempt has the job.
         """
-        # The tool uses the model of the run that submitted the job.
+        # The tool uses the same model as the run that submitted the job.
         run = await runs.find(self._use_case, job.run_id) if job.run_id is not None else None
         model = None if run is None else run.model
         key = job.job_id
@@ -147,7 +147,7 @@ class JobRunner:
         return replace(ending, spent=task.spent, charges=task.charges)
 
     async def _run_tool(self, job: JobRecord, task: LiveToolContext) -> Outcome:
-        # From here on a cancellation interrupts this task. An earlier one found no task.
+        # From here on a cancellation interrupts this task. An earlier cancellation found no task.
         if await self._asked_to_stop(job):
             raise asyncio.CancelledError
         tool = self._tools.get(job.tool)
@@ -157,7 +157,7 @@ class JobRunner:
             raise WorkFailure("outcome_unknown", UNKNOWN)
         checked = await asyncio.to_thread(lambda: tool.Input.model_validate(job.given()))
         task.charges_held = price_of(tool.max_charges(checked))
-        if job.run_id is not None:  # the run's own call is the span
+        if job.run_id is not None:  # for a run's job, the span is that of the run's call
             return await performed(tool, checked, task)
         attributes = {"gen_ai.conversation.id": job.chat}
         with tool_span(self._use_case, tool.name, checked, tracing.current(), attributes) as span:
@@ -166,7 +166,9 @@ class JobRunner:
         return outcome
 
     async def _is_left(self, job: JobRecord) -> bool:
-        """Leave the job for recovery. Return False for a cancelled job: it ends now, while its usage is known."""
+        """Leave the job for recovery and return True. Return False for a cancelled job, which must end now, while its
+        usage is known.
+        """
 
         async def leave() -> bool:
             if await self._asked_to_stop(job):

@@ -1,7 +1,7 @@
 """Maintenance of the data folder while the service runs. The caller must hold the folder's lock.
 
-At the start and every hour, it removes expired uploads, old idempotency keys and unreferenced blobs. It slowly checks
-all blobs, so that the service sends none that was altered on the disk.
+It removes expired uploads, old idempotency keys and unreferenced blobs, at the start and every hour. It slowly checks
+all blobs, so that the service does not send a blob that was altered on the disk.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ BATCH: Final = 500
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
 UPLOAD_GRACE_MS: Final = HOUR_MS
-"""How long an expired upload is kept, for a start that found it just before and may still read it."""
+"""How long an expired upload is kept, because a start that found the upload just before may still read it."""
 BLOB_AGE_MS: Final = DAY_MS
 """The age at which an unreferenced blob is garbage.
 
-The service stores a blob before the row that refers to it, so a new blob may still get its row.
+The service stores a blob before the row that refers to it, so a new blob may not have its row yet.
 """
 
 
 class Retention:
-    """Garbage collection. Each batch is a separate write, so that requests are answered in between.
+    """Garbage collection. Each batch is a separate write, so that the service can respond to requests in between.
 
-    `unless_backed_up()` locks the blobs for removal. It gives False while a backup reads them.
+    `unless_backed_up()` locks the blobs for removal. It yields False while a backup reads the blobs.
     """
 
     def __init__(self, storage: Storage, unless_backed_up: Callable[[], AbstractContextManager[bool]]) -> None:
@@ -56,7 +56,7 @@ class Retention:
         while True:
             try:
                 await self.sweep()
-            except Exception:  # a full disk or a locked database may pass within the hour
+            except Exception:  # a full disk or a locked database may be usable again within the hour
                 log.exception("expired data could not be removed; the service tries again in an hour")
             await asyncio.sleep(EVERY_SECONDS)
 
@@ -89,10 +89,10 @@ class Retention:
 
 
 class DatabaseCheck:
-    """Looks for damage in a whole database file, at the start and then for at most 1 % of the time.
+    """Looks for damage in the whole database file, at the start and then during at most 1 % of the time.
 
     Attributes:
-        fault: the damage that it found; None for an undamaged database.
+        fault: the damage that was found; None for an undamaged database.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,14 +100,16 @@ class DatabaseCheck:
         self.fault: str | None = None
 
     async def keep_on(self) -> None:
-        """Check again and again, until cancelled or until it finds damage, which does not go away."""
+        """Check repeatedly until cancelled, or until damage is found, which is permanent."""
         while self.fault is None:
             began = clock.monotonic()
             await self.check()
             await asyncio.sleep(max(CHECK_SECONDS, 100 * (clock.monotonic() - began)))
 
     async def check(self) -> None:
-        """Read the database. A cancelled check ends at once, because the service may not wait for it."""
+        """Read and check the database. A cancelled check ends at once, because a stopping service must not wait for
+        it.
+        """
         search = DamageSearch(self._path)
         try:
             self.fault = await asyncio.to_thread(search.fault)
@@ -122,9 +124,9 @@ CHECK_SECONDS: Final = 300.0
 BYTES_PER_SECOND: Final = 2_000_000
 PIECE_BYTES: Final = 256 * 1024
 BLOB_SECONDS: Final = 0.01
-"""Pause after each blob, so that many small ones cause little load."""
+"""Pause after each blob, so that many small blobs cause little load."""
 ROUND_SECONDS: Final = 3600.0
-"""Pause between two rounds."""
+"""Pause between two rounds over all blobs."""
 
 
 class _Digest(Protocol):
@@ -134,14 +136,14 @@ class _Digest(Protocol):
 class BlobCheck:
     """Compares all blobs with the hashes in their names, at `BYTES_PER_SECOND`.
 
-    The order is random, so that a service that is often stopped early still reaches each of them some day.
+    The order is random, so that a service that is often stopped early still reaches each blob some day.
     """
 
     def __init__(self, blobs: LocalBlobs) -> None:
         self._blobs = blobs
 
     async def keep_on(self) -> None:
-        """Check all blobs, again and again, until cancelled."""
+        """Check all blobs repeatedly until cancelled."""
         while True:
             try:
                 await self.check_all()
@@ -157,7 +159,7 @@ class BlobCheck:
             await asyncio.sleep(BLOB_SECONDS)
 
     async def _check(self, sha256: str) -> None:
-        """Put the blob aside if its content does not match its name. Do nothing if it is gone."""
+        """Put the blob aside if its content does not match its name. Do nothing if the blob no longer exists."""
         try:
             with self._blobs.path(sha256).open("rb") as file:
                 digest = hashlib.sha256()
@@ -177,7 +179,7 @@ class BlobCheck:
 
 
 def _feed(digest: _Digest, file: IO[bytes]) -> int:
-    """Hash the next piece of the file. Return its size, which is less than `PIECE_BYTES` at the end."""
+    """Hash the next piece of the file. Return the piece's size, which is less than `PIECE_BYTES` at the end."""
     piece = file.read(PIECE_BYTES)
     digest.update(piece)
     return len(piece)

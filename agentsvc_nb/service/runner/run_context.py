@@ -1,4 +1,4 @@
-"""The service's `agents.port.RunContext`. It turns an agent's calls into events, files, tool calls and jobs."""
+"""The service's `agents.port.RunContext`. It converts an agent's calls to events, files, tool calls and jobs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOO_LONG: Final = (
 )
 
 CALLS_TOLD: Final = 20
-"""How many of the latest calls of each earlier turn the agent gets."""
+"""How many calls of each earlier turn the agent gets; these are the turn's latest calls."""
 
 STEPS_ENDED: Final = "The run has used all of its {steps:,} model steps. Resume it for as many steps again."
 
@@ -54,18 +54,21 @@ def _made(call: CallRecord) -> MadeCall:
 
 
 class RemoteTools(Protocol):
-    """The tools of MCP servers, for one attempt at a run. `seen` has hashes of the servers' descriptions."""
+    """The tools of MCP servers, for one attempt at a run. `seen` contains hashes of the tool descriptions that the
+    servers sent.
+    """
 
     seen: dict[str, str]
 
     async def open(
         self, taken: Container[str], seen: Mapping[str, str] | None
     ) -> tuple[dict[str, Tool], list[tuple[str, str]]]:
-        """Connect to the servers. Return the tools by name, and the codes and messages of warnings.
+        """Connect to the servers. Return the tools by name, and the warnings (code and message).
 
         Args:
             taken: names that the tools must not have.
-            seen: hashes of the descriptions when the run began; None at its beginning. Tools that changed are left out.
+            seen: hashes of the descriptions when the run began; None at its beginning. Tools whose description has
+            changed are left out.
         """
         ...
 
@@ -81,11 +84,11 @@ class LiveRunContext:
     _before: int
     """Steps of the run that this run continues."""
     _room: int
-    """Bytes that the answer may still add, of `OUTPUT_BYTES`."""
+    """How many bytes of `OUTPUT_BYTES` are left for the answer."""
     _connected: RemoteTools | None = None
     """The MCP servers that `connect_tools` has connected."""
     _called: int
-    """Number of tool calls in this step. If the agent gave a call no key, this is part of the call's key."""
+    """Number of tool calls in this step. If the agent gives a call no key, this number is part of the call's key."""
 
     def __init__(
         self,
@@ -136,7 +139,7 @@ class LiveRunContext:
 
     @property
     def spoken(self) -> str | None:
-        """The text so far as the run's output. None without any."""
+        """The text so far, for the run's output. None without text."""
         return self.said.removesuffix("\n") or None
 
     async def misfit(self, text: str) -> str | None:
@@ -192,9 +195,8 @@ class LiveRunContext:
         self._model_calls.begin(self.log.attempt, self._steps)
 
     async def say(self, text: str) -> None:
-        """Add to the answer.
-
-        Raises `WorkFailure("output_too_long")` when it exceeds `OUTPUT_BYTES`, after writing the part that fits.
+        """Append to the answer. Raises `WorkFailure("output_too_long")` when the answer exceeds `OUTPUT_BYTES`, after
+        writing the part that fits.
         """
         data = text.encode("utf-8", "replace")
         if too_long := len(data) > self._room:
@@ -224,7 +226,8 @@ class LiveRunContext:
 
     async def call(self, tool: str, given: dict[str, Any], key: str | None = None) -> Outcome:
         self._called += 1
-        # A takeover repeats the step: the same call in the same place finds the recorded call, another one does not.
+        # A takeover repeats the step: the same call in the same place finds the recorded call, a different call does
+        # not.
         asked = json.dumps([tool, given], sort_keys=True).encode()
         place = f"{self._before + self._steps}.{key or self._called}.{hashlib.sha256(asked).hexdigest()[:16]}"
         return await self._calls.call(place, tool, given, self._model_calls.parent(self.log.attempt))
@@ -245,7 +248,7 @@ class LiveRunContext:
         self._seen = remote.seen if self._seen is None else self._seen
 
     async def close(self) -> None:
-        """Release what tools hold, and the connections to MCP servers."""
+        """Close the resources that tools hold, and the connections to MCP servers."""
         await self._resources.close()
         if self._connected is not None:
             await self._connected.close()
@@ -299,20 +302,22 @@ class LiveRunContext:
         return {"steps": self._steps, "charged": self.budget.charged, **asdict(self.budget.spent)}
 
     def ending(self, status: str, **fields: Any) -> Ending:
-        """Return an `Ending` with the steps and usage so far and, for a completed run, the basis of its answer."""
+        """Return an `Ending` with the steps and usage so far. For a completed run it also has the basis of the
+        answer.
+        """
         self._model_calls.end(fields.get("last_error"))
         basis = self._basis.model_dump(mode="json") if self._basis and status == "completed" else None
         return Ending(status, **fields, basis=basis, steps=self._steps, spent=self.budget.spent)
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        """Continue from a checkpoint, or from the beginning with an empty one."""
+        """Continue from a checkpoint, or from the beginning if the checkpoint is empty."""
         counted = dict(checkpoint.get("counted", {}))
         self.state = checkpoint.get("state")
         self._basis = None
         seen = checkpoint.get("servers")
         self._seen = self._seen if seen is None else seen
         said = checkpoint.get("said", "")
-        self._said = io.StringIO()  # a list of pieces would take 60 bytes for each
+        self._said = io.StringIO()  # a list of pieces would take 60 bytes for each piece
         self._said.write(said)
         self._room = OUTPUT_BYTES - len(said.encode("utf-8", "replace"))
         self._steps = counted.pop("steps", 0)
@@ -324,7 +329,9 @@ class LiveRunContext:
 
 
 class ModelCalls:
-    """The model calls of a run, one after the other. Each has a span from its step to its checkpoint."""
+    """Records the spans of a run's model calls, one after the other. Each span lasts from the call's step to its
+    checkpoint.
+    """
 
     def __init__(self, context: UseCaseContext, run: RunRecord) -> None:
         self._context = context
@@ -351,13 +358,13 @@ class ModelCalls:
         self._used = [a + b for a, b in zip(self._used, (input_tokens, output_tokens, microcents), strict=True)]
 
     def end(self, error: str | None = None) -> None:
-        """End the current call, if any."""
+        """End the span of the current call, if there is one."""
         span, self._span = self._span, NO_SPAN
         if span is not NO_SPAN:
             span.set(observing.usage(*self._used))
             span.end(error)
 
     def rewound(self) -> None:
-        """Note that another attempt continues from here."""
+        """Record that another attempt continues from here."""
         self.end("rewound")
         self._parent = None

@@ -1,4 +1,4 @@
-"""Executes runs: claim the run, drive its agent, end the run. Each run has one asyncio task."""
+"""Execute runs: claim the run, run its agent, end the run. Each run has one asyncio task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class RunRunner:
-    """Executes the runs that `wake` gets."""
+    """Executes the runs that are passed to `wake`."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class RunRunner:
         self._remote_tools = remote_tools
         self.supervisor = TaskSupervisor(self._use_case.signals)
         self._queue_jobs: dict[str, int] = {}
-        """The queue jobs that carry the runs, if processes share the database."""
+        """The queue jobs that dispatched the runs, if processes share the database."""
 
     def wake(self, run_id: str, queue_job: int | None = None) -> None:
-        """Execute the run. `queue_job` carries it if processes share the database."""
+        """Execute the run. `queue_job` is the queue job that dispatched it, if processes share the database."""
         if queue_job is not None:
             self._queue_jobs[run_id] = queue_job
         self.supervisor.start(run_id, self._work)
@@ -70,7 +70,9 @@ class RunRunner:
         return [run.run_id for run in await attempts.recover(self._use_case)]
 
     async def _work(self, run_id: str) -> None:
-        """Work on the run until it ends or another process has it. Resume it after the database was lost."""
+        """Work on the run until it ends or another process takes it over. Resume the run after a loss of the
+        database.
+        """
         try:
             while True:
                 try:
@@ -81,7 +83,7 @@ class RunRunner:
             self._queue_jobs.pop(run_id, None)
 
     async def _attempt(self, run_id: str) -> None:
-        """Claim the run, drive its agent, end the run. Raises the errors in `STORE_LOST`."""
+        """Claim the run, run its agent, end the run. Raises the errors in `STORE_LOST`."""
         store = self.supervisor.store
         run = await store(run_id, lambda: self._claim(run_id))
         if run is None:
@@ -90,7 +92,7 @@ class RunRunner:
         context: LiveRunContext | None = None
         try:
             found = await store(run_id, lambda: runs.inputs(self._use_case, run))
-            if found is None:  # the service stops
+            if found is None:  # the service is stopping
                 return
             remote = self._remote_tools() if self._remote_tools else None
             context = LiveRunContext(self._storage, run, *found, self._tools, self._jobs, self._schemas, remote)
@@ -101,7 +103,7 @@ class RunRunner:
             return
         except STORE_LOST:
             raise
-        except Exception:  # its saved state is damaged, or its last events could not be written
+        except Exception:  # the run's saved state is damaged, or its last events could not be written
             log.exception("run %s failed", run_id)
             ending = _unexpected("The run failed unexpectedly. The service's log has the details.")
         finally:
@@ -125,7 +127,7 @@ class RunRunner:
         """Claim a queued run, or take over an active one that a crashed server left.
 
         Also take over a run that is being cancelled, because a worker has to end it. Return None if the run has ended,
-        or another queue job carries it.
+        or was dispatched again by another queue job.
         """
         if claimed := await attempts.claim(self._use_case, run_id):
             return claimed
@@ -181,7 +183,7 @@ class RunRunner:
         Also return the code and message of the run's failure if the text is too long or does not fit the requested
         schema.
         """
-        # From here on a cancellation interrupts this task. An earlier one found no task.
+        # From here on a cancellation interrupts this task. An earlier cancellation found no task.
         if await runs.status(self._use_case, run.run_id) != "running":
             raise asyncio.CancelledError
         if run.output_config is not None and run.model == "offline":

@@ -1,7 +1,7 @@
-"""Work of processes that share a database (docs/decisions/14).
+"""Coordinate processes that share a database (docs/decisions/14).
 
-The queue gives each process its runs and jobs. Each process polls for changes by others to runs and jobs that it
-executes, or that a client follows here.
+The queue gives each process its runs and jobs. Each process polls for changes that other processes make to the runs and
+jobs that it executes or that its clients follow.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from agentsvc_nb.wire import ids
 log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.1
-"""How often a process polls the runs and jobs that clients follow here, all in one read."""
+"""How often a process polls the runs and jobs that its clients follow, all in one read."""
 HELD_SECONDS: Final = 0.5
-"""How often the process polls its own runs and jobs if nobody follows them."""
+"""How often the process polls the runs and jobs that it executes, if nobody follows them."""
 SWEEP_SECONDS: Final = 1.0
 """How often a worker looks for stray runs and jobs."""
 LIVE_SECONDS: Final = 3.0
 AWAY_SECONDS: Final = 4.0
-"""After this time without the database, a process waits before it takes over the work of others.
-
-The other processes may not have reached the database either. They first get the chance to send a heartbeat.
+"""After this time without the database, a process waits before it takes over other processes' work. They may not have
+reached the database either, and first get the chance to send a heartbeat.
 """
 GRACE_SECONDS: Final = LIVE_SECONDS + 1
 """How long the process waits for these heartbeats."""
@@ -53,13 +52,13 @@ class SharedWorkers(LocalWorkers):
         """Do nothing, as for a run."""
 
     def wake_readings(self) -> None:
-        """Read the waiting documents if this process works. Otherwise a worker finds them at its next look."""
+        """Read the waiting documents if this process is a worker. Otherwise a worker finds them when it next polls."""
         if self.works:
             super().wake_readings()
 
 
 class Sharing:
-    """The part of a process in a database that several share, from `start` to `close`."""
+    """The participation of a process in a shared database, from `start` to `close`."""
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class Sharing:
         self._workers = workers
         self._process = process
         self.refusal: str | None = None
-        """Why this process can't go on, as a sentence: a newer version has changed the schema."""
+        """Why this process can't continue, as a sentence: a newer version has changed the schema."""
         self._registrations: dict[int, int] = {}
         """The ids of this process's workers in the queue, by the queue jobs that they have taken."""
         self._seen: dict[str, object] = {}
@@ -107,7 +106,7 @@ class Sharing:
         await self._workers.runs.supervisor.idle(seconds)
 
     async def close(self) -> None:
-        """Leave the rest to other processes. Call this when all work has stopped."""
+        """Leave unfinished work to other processes. Call this when all work has stopped."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -119,7 +118,7 @@ class Sharing:
             log.exception("the end of this process could not be stored; other processes notice it in a few seconds")
 
     async def _execute(self, name: str, queue_job: int, registration: int) -> None:
-        """Execute a run or job. If it is already running here, it continues under the new queue job."""
+        """Execute a run or job. If it is already running in this process, it continues under the new queue job."""
         self._registrations[queue_job] = registration
         try:
             if ids.is_run(name):
@@ -163,7 +162,7 @@ class Sharing:
             await self._workers.readings.wake()
 
     async def _poll_on(self) -> None:
-        """Poll for changes by other processes while somebody waits for them."""
+        """Poll for changes by other processes while clients wait for such changes."""
         looked_s = 0.0
         while True:
             await asyncio.sleep(POLL_SECONDS)

@@ -10,14 +10,16 @@ from agentsvc_nb.service.runner.runs import RunRunner
 from agentsvc_nb.service.runner.storage import Readings
 
 WOKEN_AT_ONCE: Final = 64
-"""The most watches to wake in one turn of the event loop. Each of them reads and sends in the next turn."""
+"""The maximum number of watches to wake in one turn of the event loop. Each of them reads and sends in the next
+turn.
+"""
 
 
 class LocalSignals:
     """`ports.Signals` within this process. Each commit that changes a run or job wakes its watchers.
 
     A signal is only a hint: read the database. Subscribe, then read, then wait, so that you never miss an event that is
-    written between the read and the wait.
+    written between read and wait.
     """
 
     def __init__(self) -> None:
@@ -40,7 +42,7 @@ class LocalSignals:
 
     @property
     def watched(self) -> set[str]:
-        """The runs and jobs that somebody watches."""
+        """The runs and jobs that have watchers."""
         return set(self._watchers)
 
 
@@ -71,7 +73,7 @@ class LocalWatch:
         self._wake()
 
     async def wait(self, seconds: float) -> bool:
-        """Return True if something happened since the last call, or False after `seconds` without."""
+        """Return True if something happened since the last call, or False after `seconds` without a signal."""
         if not self._happened:
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()

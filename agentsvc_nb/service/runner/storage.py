@@ -1,6 +1,5 @@
-"""Storage for workers: blobs, descriptions of stored content, and documents that wait to be read.
-
-Their rows are written with the files and deleted when the text is indexed, so that a crash loses none
+"""Storage for workers: blobs, descriptions of stored content, and documents that wait to be read. Rows of waiting
+documents are written with the files and deleted when the text is indexed, so that a crash loses none
 (docs/decisions/10).
 """
 
@@ -39,7 +38,7 @@ class SystemClock:
 
 
 class Readings:
-    """Reads the waiting documents: one at a time for each account, with the accounts in parallel."""
+    """Reads the waiting documents: one at a time for each account, and the accounts in parallel."""
 
     def __init__(self, use_case: UseCaseContext, blobs: Blobs) -> None:
         self._use_case = use_case
@@ -50,7 +49,7 @@ class Readings:
         self._closed = False
 
     async def text(self, file: FileRecord) -> IndexedText:
-        """Read a file now and return its text. Empty if the limits do not allow to read it."""
+        """Read a file now and return its text. Empty if the file exceeds the limits of reading."""
         try:
             return await self._text(file)
         except NoChild:
@@ -59,7 +58,7 @@ class Readings:
             return IndexedText(unreadable=TOO_MUCH)
 
     async def wake(self) -> None:
-        """Start to read the waiting documents. Call this after their rows are written, and when the service starts."""
+        """Start reading the waiting documents. Call this after their rows are written, and when the service starts."""
         for account in await files.accounts_waiting(self._use_case):
             if account not in self._accounts and not self._closed:
                 self._accounts[account] = asyncio.create_task(self._read_all(account), name="readings")
@@ -84,12 +83,12 @@ class Readings:
         try:
             while (found := await files.next_waiting(self._use_case, account)) is not None:
                 file, tries = found
-                if tries and self._reading:  # it may have failed because of too little memory: try again alone
+                if tries and self._reading:  # it may have failed for lack of memory, so try again with no other file
                     await asyncio.wait(self._reading.values(), timeout=WAIT_SECONDS)
                 read = self._begin(file)
                 await asyncio.wait([read])
                 read.result()
-        except Exception:  # such as a full disk, or no child process; the rows remain
+        except Exception:  # such as a full disk, or a child process that can't start; the rows remain
             log.exception(
                 "some files could not be read; the service tries again with the next file, or at its next start"
             )
@@ -97,7 +96,7 @@ class Readings:
             del self._accounts[account]
 
     def _begin(self, file: FileRecord) -> asyncio.Task[None]:
-        """Return the task that reads the file. All callers for the same file share it."""
+        """Return the task that reads the file. All callers for the same file share the task."""
         key = (file.chat, file.path, file.sha256)
         task = self._reading.get(key)
         if task is None:
@@ -129,7 +128,9 @@ def _index(file: Path, media_type: str) -> IndexedText:
 
 
 _LARGE_TABLE_BYTES: Final = 300_000
-"""Users wait for the first total of such a table, so start its process when the file is stored."""
+"""For files of at least this size, start the table process when the file is stored, because users wait for the first
+total.
+"""
 
 
 @dataclass(frozen=True)
@@ -151,18 +152,18 @@ class Storage:
         return content
 
     async def store(self, file_name: str, data: bytes) -> Content:
-        """Store bytes as a blob and describe it."""
+        """Store bytes as a blob and describe the blob."""
         return await self.describe(file_name, await self.blobs.store(data))
 
     async def describe_stored(self, upload: UploadRecord) -> Content:
-        """Return the content of a staged upload. Its text is read only now."""
+        """Return the content of a staged upload. The upload's text is read only now."""
         found = await self._read(upload.sha256, upload.media_type, upload.size_bytes)
         return Content(upload.file_name, upload.media_type, upload.size_bytes, upload.sha256, found)
 
     async def _read(self, sha256: str, media_type: str, size_bytes: int) -> IndexedText | None:
         """Return the text to index if the file has none or is quick to read.
 
-        Return None for other files, which `readings` reads in a process.
+        Return None for other files, which `readings` reads in a child process.
         """
         if not has_text(media_type):
             return IndexedText(unreadable=why_not_read(media_type))

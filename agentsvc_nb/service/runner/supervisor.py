@@ -1,4 +1,4 @@
-"""The supervisor of the background tasks of this process."""
+"""Supervise the background tasks of this process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Executes work in the background, at most one piece of each name at a time.
+    """Executes work in the background, at most one task of each name at a time. Each run or job has one outer task, and
+    an inner task for the agent's or tool's own work. Only the inner task is ever cancelled. The outer task continues
+    and ends the run or job that it claimed, so a chat stays busy until its run has really stopped.
 
-    Each run or job has one outer task, with an inner one for the agent's or tool's own work. Only the inner task is
-    ever cancelled. The outer one goes on to end the run or job that it claimed, so a chat stays busy until its run has
-    really stopped.
-
-    If a disk error prevents the start or end from being stored, watchers of the name are woken.
+    If a disk error prevents storing the start or end, watchers of the name are woken.
     """
 
     def __init__(self, signals: Signals) -> None:
@@ -50,12 +48,12 @@ class TaskSupervisor:
         return set(self._inner)
 
     def start(self, name: str, work: Callable[[str], Awaitable[None]]) -> None:
-        """Start `work(name)`, unless work of this name is already running or the service stops."""
+        """Start `work(name)`, unless work of this name is already running or the service is stopping."""
         if name not in self._tasks and not self.stopping:
             self._tasks[name] = asyncio.create_task(self._guarded(name, work(name)), name=name)
 
     def store_later(self, name: str, write: Callable[[], Awaitable[None]]) -> None:
-        """Run `store` in the background, even while the service stops."""
+        """Run `store` in the background, even while the service is stopping."""
         self._tasks[name] = asyncio.create_task(self._guarded(name, self.store(name, write)), name=name)
 
     def interrupt(self, name: str) -> None:
@@ -64,9 +62,8 @@ class TaskSupervisor:
             inner.cancel()
 
     async def interruptible(self, name: str, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` as a task that `interrupt(name)` cancels, with its threads (`tools.stopping`).
-
-        `work` must first check whether it should stop: an earlier interrupt found no task to cancel.
+        """Run `work` as a task that `interrupt(name)` cancels, with the threads of the work (`tools.support.stopping`).
+        `work` must first check whether it should stop, because an earlier interrupt found no task to cancel.
         """
         context = copy_context()
         stop = context.run(stopping.begin)
@@ -81,19 +78,19 @@ class TaskSupervisor:
             raise
         finally:
             stop.set()
-            # The task holds its exception, which holds this frame. Until a garbage collection, both keep all that the
-            # work has in memory.
+            # The task refers to its exception, which refers to this frame. Until a garbage collection, this cycle keeps
+            # all memory of the work.
             del self._inner[name], inner
 
     def disk_fault_of(self, name: str) -> str | None:
-        """Return the disk error of the last try to store the work's start or end, as a clause, or None."""
+        """Return the disk error of the last attempt to store the work's start or end, as a clause, or None."""
         return self._disk_faults.get(name)
 
     async def store(self, name: str, write: Callable[[], Awaitable[T]]) -> T | None:
         """Store the start or end of a run, job or call, or read its inputs. Retry every second.
 
         A full disk may have room again, and a run without an end keeps its chat busy. Return None if the service stops
-        first: recovery continues the work.
+        first; recovery then continues the work.
 
         Raises `ValueError` and `OverflowError` for values that can never be stored, and `LostRun`.
         """
@@ -117,12 +114,12 @@ class TaskSupervisor:
             self._disk_faults.pop(name, None)
 
     async def ended(self, name: str) -> None:
-        """Wait until the work of this name is done, if it has begun."""
+        """Wait until the work of this name is done, if the work has begun."""
         if (task := self._tasks.get(name)) is not None:
             await asyncio.wait([task])
 
     async def idle(self, seconds: float) -> None:
-        """Wait until the current work is done, at most `seconds`."""
+        """Wait at most `seconds` until the current work is done."""
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
 

@@ -99,7 +99,7 @@ def result(content: Sequence[Mapping[str, Any]], data: BaseModel | None, *, fail
     """Make a tool's result. Data without text is also added as text, for clients that read only text."""
     found: Message = {"content": list(content), "isError": failed}
     if data is not None:
-        found["structuredContent"] = without_nulls(data.model_dump(mode="json"))  # also those in a tool's own data
+        found["structuredContent"] = without_nulls(data.model_dump(mode="json"))  # also in a tool's own data
         if not any(block["type"] == "text" for block in content):
             found["content"] = [text(json.dumps(found["structuredContent"], ensure_ascii=False)), *content]
     return found
