@@ -1,7 +1,7 @@
-"""Find secrets in a text of the user's, such as a cell, a traceback or a value, and replace them.
+"""Find and replace secrets in a text of the user, such as a cell, a traceback or a value.
 
 Two tables decide: the words of a secret's name (`is_secret_name`), and the forms that secrets have in a text (`FORMS`,
-with `KEY_FORMS` of `key_forms`). `tests/notebook/test_redaction.py` has an example of every row.
+with `KEY_FORMS` of `key_forms`). `tests/notebook/test_redaction.py` has an example for every row.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _ENDINGS: Final = tuple(
         " authorization cardnumber cardno socialsecuritynumber"
     )
 )
-"""Ends of a name, written without separators, that say "secret" wherever they end a word of the name."""
+"""Endings that mark a name as secret, if any word of the name (without separators) has this ending."""
 _WORDS: Final = _words("pw pwd pwds otp totp ssn creds cred cvv cvc iban mnemonic psk")
-"""Words that say "secret" wherever they are a word of the name."""
+"""Words that mark a name as secret at any place in the name."""
 _LAST_WORDS: Final = _words("pass pin auth key token private cookie cookies dsn")
-"""Words that say "secret" at the end of a name, but not elsewhere (`token_count`)."""
+"""Words that mark a name as secret at the end of the name, but not elsewhere (`token_count`)."""
 _TAILS: Final = _words("value values code number string text hash id raw prod dev test staging live old new")
-"""Words after one of `_LAST_WORDS` that change nothing (`tokenValue`)."""
+"""Words after one of `_LAST_WORDS` with which the name is still secret (`tokenValue`)."""
 _ABOUT: Final = _words(
     "file files path dir folder count counts length len type kind policy expiry expires expired at date time age url"
     " uri endpoint min max limit size rate required valid strength reset changed updated created version status field"
     " column label hint stdin name names manager store error errors per usage scope scopes enabled"
 )
-"""Last words of a name that only describes a secret (`password_length`)."""
+"""Last words of names that only describe a secret (`password_length`)."""
 _QUESTIONS: Final = _words("is has had needs requires forgot wrong no num n")
-"""First words of a name that only describes a secret (`has_password`)."""
+"""First words of names that only describe a secret (`has_password`)."""
 _ORDINARY: Final = {
     "key": _words(
         "primary foreign sort group grouping partition row index join merge cache dict natural surrogate composite"
@@ -64,7 +64,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _NUMBERED: Final = re.compile(r"(?<=[^\W\d])\d+$")
 NAME_CHARS: Final = 200
-"""Longer names count as data, so only their ends are checked."""
+"""A longer name counts as data, so only its end is checked."""
 
 
 @lru_cache(maxsize=4096)
@@ -107,9 +107,9 @@ def labels_secret(value: object) -> bool:
 
 # ---- Texts -----------------------------------------------------------------------------------------------------------
 
-# A row's match is replaced: its group `secret`, or else all of it. Where a row has a group `name`, that must be a
-# secret name. Every repetition that another can follow is possessive, bounded, or ends at another character class: the
-# text may be of others, and the search must not take time with the square of its length.
+# The match of a row is replaced: its group `secret`, or else the whole match. If a row has a group `name`, this group
+# must be a secret name. Every repetition that another can follow is possessive, bounded, or ends at another character
+# class, because the text may be untrusted, and the search must not take quadratic time.
 FORMS: Final = {
     "private key": re.compile(
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -122,7 +122,7 @@ FORMS: Final = {
     "Azure": re.compile(r"(?i)\bSharedAccessSignature[=:]\s?(?P<secret>[^;\s\"']+)"),
     "signed address": re.compile(r"(?i)(?<=[?&])(?:X-Amz-)?(?:sig|signature)=(?P<secret>[^&\s\"']+)"),
     "bearer": re.compile(r"(?i)\bbearer\s{1,9}(?P<secret>[\w.~+/=-]{8,})"),
-    # In base64, and no word: `basic statistics`.
+    # In base64, and not a word, as in `basic statistics`.
     "basic": re.compile(r"\b(?i:basic)\s{1,9}(?P<secret>(?![A-Z]?[a-z]+\b)[A-Za-z0-9+/]{8,}={0,2})"),
     "password in an address": re.compile(r"(?<=://)[^\s:/@]*+:(?P<secret>[^\s/]+)(?=@)"),
     "Oracle address": re.compile(r"jdbc:oracle:\w{1,20}:[^\s/:@]{1,80}/(?P<secret>[^\s@]{1,200})(?=@)"),
@@ -163,7 +163,7 @@ FORMS: Final = {
         r"(?P<secret>(?:(?P=indent)[ \t]{1,40}\S[^\n]*(?:\n|\Z)){1,500})"
     ),
 }
-"""Secrets that their form or the words around them tell; `_ASSIGNED` is for the many spellings of `NAME = value`."""
+"""Secrets recognised by their form or by the words around them. `_ASSIGNED` has the spellings of `NAME = value`."""
 
 _ASSIGNED: Final = re.compile(
     r"""
@@ -221,11 +221,11 @@ _SCHEMES: Final = _words("bearer basic token digest apikey api-key key")
 _DIGITS: Final = re.compile(r"(?<!\d)(?<!\d\.)(?:\d[ -]?){12,18}\d(?!\.?\d)")
 _ISSUERS: Final = re.compile(r"4|5[1-5]|2[2-7]|3[47]|36|38|30|6")
 _PROSE: Final = _words("to on in for and or is as with at from the a an option flag argument when if")
-"""Words after an option that is only mentioned: "use --password to sign in"."""
+"""Words after an option that is only mentioned, as in "use --password to sign in"."""
 RUN_CHARS: Final = 500
 """The number of characters of an unquoted value that are checked. The whole value is replaced."""
 _SHORTEST: Final = 8
-"""The least length of an environment variable's value to be redacted: a shorter one may occur in ordinary words."""
+"""The minimum length of a redacted environment variable's value. A shorter value may occur in ordinary words."""
 _FOLDERS: Final = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
@@ -236,7 +236,7 @@ def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
     >>> redacted("api_key = 'abc123'; card 4111 1111 1111 1111, key AKIAABCDEFGHIJKLMNOP")
     "api_key = '[redacted]'; card [redacted], key [redacted]"
     """
-    # The longest first: a shorter secret may be a part of a longer one.
+    # Replace the longest first, because a shorter secret may be a part of a longer secret.
     for name, value in sorted(environ.items(), key=lambda item: -len(item[1])):
         if len(value) >= _SHORTEST and is_secret_name(name) and not _FOLDERS.match(value):
             text = text.replace(value, HIDDEN)
@@ -313,12 +313,12 @@ def _sequence(text: str, at: int) -> Iterable[tuple[int, int]]:
 
 
 def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable[tuple[int, int]]:
-    """Yield an unquoted value. A single word counts only where the syntax needs a value, because prose and code have
-    words as well.
+    """Yield an unquoted value. A single word counts only where the syntax requires a value, because prose and code also
+    have words.
     """
     folded, sure = name.casefold(), True
     line = text[max(0, found.start() - 80) : found.start()].rpartition("\n")[2]
-    # Only marks of lists, quotations and comments come before it on its line.
+    # Only marks of lists, quotations and comments precede the name on its line.
     begins = found["cell"] is None and len(line) < 80 and not line.strip(" \t-*#>+\"'{,")
     is_env = found["tight"] is not None and _ENV_NAME.fullmatch(name.rpartition(" ")[2])
     if begins and (is_env or folded.endswith(_PHRASES)):
@@ -350,7 +350,7 @@ def _bare_value(text: str, found: re.Match[str], name: str, at: int) -> Iterable
 
 
 def _is_placeholder(value: str) -> bool:
-    """Return True if a value only says that a secret goes there: `<password>`, `${TOKEN}`, `***`, `str`."""
+    """Return True if a value is only a placeholder for a secret: `<password>`, `${TOKEN}`, `***`, `str`."""
     if _PLACEHOLDER.fullmatch(value):
         return True
     rest = _FORMAT.sub("", value[:RUN_CHARS])
@@ -358,7 +358,7 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _is_closing(text: str, name_at: int, at: int, value: str) -> bool:
-    """Return True if the quote before `at` ends a text that has the name in it, as in `getpass("Password: ")`."""
+    """Return True if the quote before `at` ends a text that contains the name, as in `getpass("Password: ")`."""
     quote, line = text[at - 1], text[max(0, name_at - 200) : at - 1].rpartition("\n")[2]
     marks = re.findall(rf"(?<!\w){quote}|{quote}(?!\w)", line)
     return len(marks) % 2 == 1 and value[0] in " ),+]}:;.%"
@@ -377,7 +377,7 @@ def _is_word(value: str) -> bool:
 
 
 def is_card(number: str) -> bool:
-    """Return True if digits (with blanks or dashes) begin as a payment card's do, and have its check digit.
+    """Return True if digits (with blanks or dashes) have the prefix and the check digit of a payment card.
 
     >>> is_card("4111-1111-1111-1111"), is_card("4111111111111112")
     (True, False)

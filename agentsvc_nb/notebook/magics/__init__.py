@@ -29,7 +29,7 @@ _QUESTION: Final = re.compile(r"(\s*(?:\w+\s*=\s*)?)%ask[ \t]+(\S.*\?)\s*")
 
 
 def keep_question_marks(lines: list[str]) -> list[str]:
-    """Turn each line `%ask ...?` into a call. Otherwise IPython would show the help of the last word."""
+    """Turn each line `%ask ...?` into a call. Otherwise IPython would show help for the last word."""
     if lines and lines[0].startswith("%%"):
         return lines
     asked = [_QUESTION.fullmatch(line) for line in lines]

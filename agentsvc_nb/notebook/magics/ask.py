@@ -191,7 +191,7 @@ class Ask(MagicsGroup):
         if args.error:
             files.append(self._cells.last_error_file(os.environ))
         message = cell.strip("\n")
-        if not args.each:  # there, {{name}} is a column
+        if not args.each:  # with `--each`, {{name}} is a column
             message = template.expand(cell, variables).strip("\n")
         if target is not None:
             files.append(changing.file(args, target, self._cells, os.environ))
@@ -219,7 +219,7 @@ class Ask(MagicsGroup):
         )
 
     def _shape(self, name: str | None) -> AnswerShape | None:
-        """Return the shape of the answer in the variable `name` or of `list[name]`, if given."""
+        """Return the answer's shape that the variable `name` holds (or `list[name]` names), if given."""
         from agentsvc_nb.notebook.ask.answer import AnswerShape
 
         if name is None:
@@ -248,7 +248,7 @@ class Ask(MagicsGroup):
 
         if self.context.mode == "static":
             return commands.ask_in_background(self.session, request, self.context.screen(), here=True)
-        request = commands.prepare(self.session, request)  # errors here leave no card
+        request = commands.prepare(self.session, request)  # an error here leaves no card
         card = self.context.card()
         background = commands.ask_in_background(self.session, request, card)
         card.cancels(background.cancel)
@@ -280,7 +280,7 @@ class Ask(MagicsGroup):
         return self.keep(rows, None)
 
     def _propose(self, answer: CellAnswer) -> None:
-        """Insert the answer's code as the next cell, without running it; print a line if there is none."""
+        """Insert the answer's code as the next cell, without running it. If the answer has no code, print a line."""
         if answer.code is not None and (invisible := forbidden(answer.code)):
             print(f"The code in the answer contains invisible characters ({invisible}); no cell is proposed.")
         elif answer.code is not None:

@@ -138,7 +138,7 @@ class MagicsContext:
         return outputs.output(self.shell, self.mode) if self.mode == "live" else None
 
     def jobs_screen(self) -> JobScreen:
-        """Return an output for background jobs of the running cell."""
+        """Return an output for background jobs that the running cell started."""
         from agentsvc_nb.notebook.widgets import outputs
 
         return outputs.jobs_screen(self.shell, self.mode)
@@ -181,7 +181,7 @@ class MagicsGroup(Magics):
 
     @contextmanager
     def keeping_partial_answer(self, name: str | None) -> Iterator[None]:
-        """Store in variable `name`, if given, the partial answer of a run that fails or stops in the `with` block."""
+        """If a run fails or stops in the `with` block, store its partial answer in the variable `name`, if given."""
         try:
             yield
         except (AskError, RunFailed, RunStopped) as failed:
@@ -190,7 +190,7 @@ class MagicsGroup(Magics):
             raise
 
     def keep(self, value: Any, name: str | None) -> Any:
-        """Store the value of a command in the variable `name`, if given. Return what the cell displays of it."""
+        """Store the value of a command in the variable `name`, if given. Return the value that the cell displays."""
         from agentsvc_nb.notebook.display.results import (
             DisplayedResult,
             PrintedText,
@@ -222,7 +222,7 @@ def arg(*names: str, **spec: Any) -> Declare:
 
 
 def group(title: str) -> Declare:
-    """Begin a group of arguments in the magic's help. Arguments declared after it belong to it."""
+    """Begin a group of arguments in the magic's help. Arguments that are declared next belong to the group."""
     declare: Declare = argument_group(title)  # type: ignore[no-untyped-call]
     return declare
 
@@ -245,7 +245,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
-    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`). Its help lists the arguments in order.
+    """Decorate a method as a magic of this kind (`line_magic`, `cell_magic`), whose help lists the arguments in order.
 
     Removes a comment from the line, except from a question on one line. Any interrupt raises `RunStopped`.
     """
@@ -275,9 +275,10 @@ def takes(kind: Callable[..., Any], *declared: Declare) -> Callable[[M], M]:
 
 
 def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = False) -> argparse.Namespace:
-    """Parse the arguments of a magic's line. Replaces `{{name}}` after splitting, so that its value stays one argument.
+    """Parse the arguments of a magic's line. Replaces `{{name}}` after splitting the line, so that the value stays one
+    argument.
 
-    With `rest`, options come first. The rest of the line is one last argument, verbatim with its quotes and dashes.
+    With `rest`, options come first. The rest of the line is the last argument, verbatim with its quotes and dashes.
 
     Raises `AskError` for invalid arguments, and for a name that cannot be replaced.
     """
@@ -297,12 +298,12 @@ def parse(magic: Any, line: str, variables: Mapping[str, Any], *, rest: bool = F
 
 
 def leading(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse options first, then the rest of the line as one last argument (see `parse`)."""
+    """Parse options first, and take the rest of the line as the last argument (see `parse`)."""
     return parse(magic, line, variables, rest=True)
 
 
 def _options_and_rest(magic: Any, line: str) -> list[str]:
-    # argparse would interpret quotes and dashes in the rest, so it only gets known options.
+    # argparse would interpret quotes and dashes in the rest of the line, so it only gets known options.
     takes_value = {
         name: declared.kwds.get("action", "append") == "append"
         for declared in magic.decorators
@@ -327,7 +328,7 @@ def command(
     *declared: Declare,
     read: Callable[[Any, str, Mapping[str, Any]], argparse.Namespace] = parse,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a group's method as a magic that takes these arguments and `-o`. In a cell it also takes
+    """Decorate a group's method as a magic that takes these arguments and `-o`. A cell magic also takes
     `--no-raise-error`.
 
     Calls the method with the parsed arguments (and the cell's body). `read(magic, line, variables)` parses them.

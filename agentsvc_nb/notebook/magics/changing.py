@@ -1,4 +1,4 @@
-"""`%%ask --error`, `--fix` and `--edit`: the cells that ran, and the change that an answer proposes."""
+"""`%%ask --error`, `--fix` and `--edit`: the cells that have run, and the change that an answer proposes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _KEPT: Final = 1_000
 _WHOLE: Final = "and answer with the whole new cell."
 _FIX: Final = f"Correct the cell that failed, in {LAST_ERROR_FILE} with its traceback, {_WHOLE}"
 _EDIT: Final = f"Improve the cell in {CELL_FILE}, {_WHOLE}"
-"""Each is one sentence, because the offline agent answers sentence by sentence and should refuse only once."""
+"""Each message is one sentence, because the offline agent answers each sentence and should refuse only once."""
 
 
 class CellHistory:
-    """The cells that ran in this kernel, and the last one that failed. Register it as a `post_run_cell` callback.
+    """The cells that have run in this kernel, and the last failed one. Register this as a `post_run_cell` callback.
 
-    Ignores failed questions (`AskError`, `RunFailed`, `RunStopped`): the agent would be asked about itself.
+    Ignores failed questions (`AskError`, `RunFailed`, `RunStopped`), because the agent would be asked about itself.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class CellHistory:
         )
 
     def last_failed(self, option: str) -> tuple[Cell, BaseException]:
-        """Return the cell that failed last, and its error. Raises `AskError` with the option if none has failed."""
+        """Return the cell that failed last, and its error. Raises `AskError` with the option if no cell has failed."""
         if self._failed is None:
             raise AskError(
                 f"{option}: no cell has failed since the extension was loaded; nothing was sent.",
@@ -68,13 +68,13 @@ class CellHistory:
         return self._failed
 
     def last_error_file(self, environ: Mapping[str, str], option: str = "--error") -> AttachedFile:
-        """Return the last cell that failed and its traceback as redacted Markdown. Raises `AskError` if none has
+        """Return the last cell that failed and its traceback as redacted Markdown. Raises `AskError` if no cell has
         failed.
 
         Cuts a very long traceback to its end, which names the error.
         """
         from agentsvc_nb.notebook.files.attachments import in_memory_file
-        from agentsvc_nb.notebook.redaction import redacted  # compiles many patterns
+        from agentsvc_nb.notebook.redaction import redacted  # this import compiles many patterns
 
         cell, error = self.last_failed(option)
         frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -116,8 +116,8 @@ def file(args: argparse.Namespace, cell: Cell, cells: CellHistory, environ: Mapp
 
 
 def propose(context: MagicsContext, cell: Cell, code: str | None) -> None:
-    """Show the change that an answer proposes, and never run it. Where the page can write it, a click does. Elsewhere,
-    insert the change below as the next cell.
+    """Show the change that an answer proposes, without running it. If the page can change the cell, a click changes it.
+    Otherwise, insert the changed code as the next cell.
     """
     from agentsvc_nb.notebook.kernel import edits
     from agentsvc_nb.notebook.widgets import outputs

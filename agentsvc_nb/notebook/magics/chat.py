@@ -77,7 +77,8 @@ class RunsMagics(MagicsGroup):
         ),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """List this notebook's runs with their cost; or show, follow, stop, resume, undo, wait for or raise one.
+        """List this notebook's runs with their cost; or show, follow, stop, resume, undo or await one, or raise its
+        limit.
 
         Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`, `%runs
         undo last`
@@ -137,7 +138,7 @@ class ApproveMagics(MagicsGroup):
         arg("--all", action="store_true", help="list the waiting calls of all notebooks on this machine"),
     )
     def approve(self, args: argparse.Namespace) -> Any:
-        """List the calls that wait for your approval, with their exact input; or approve or refuse one.
+        """List the calls that wait for your approval, with their exact input; or approve or refuse a call.
 
         Example: `%approve`, `%approve call_0b9c1d2e`, `%approve call_0b9c1d2e --input changed`, `%approve call_0b9c1d2e
         --for run`, `%approve --refuse call_0b9c1d2e --reason "Not before Monday"`
@@ -250,7 +251,7 @@ class FilesMagics(MagicsGroup):
             )
         wanted = commands.files_matching(self.session, paths)
         if len(wanted) > 1:
-            to = f"{to}/"  # a folder, even if its name looks like a file's
+            to = f"{to}/"  # a folder, even if its name looks like the name of a file
         got = [commands.files_get(self.session, path, to, force=force) for path in wanted]
         for file in got:
             if file.same:

@@ -1,4 +1,4 @@
-"""Complete our magics with Tab: actions, options and known names. Never sends a request.
+"""Complete our magics with Tab: actions, options and known names. This module never sends a request.
 
 Runs, jobs and chats come from the journal on this machine. Files, tools, models and projects come from their last
 listing.
@@ -47,7 +47,7 @@ _VALUES: Final[Mapping[str, str]] = {
 }
 """The kind of name that an option takes. Other options take free text, or local files, which IPython completes."""
 _SHOWN: Final = {"switch": "action", "tool of jobs": "tool", "tool or form": "action"}
-"""The kind that front ends show next to a name, where it differs from the kind itself."""
+"""The kind that front ends show next to a name, where the shown kind differs from the name's kind."""
 
 
 def matcher(context: MagicsContext) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ def _completions(context: MagicsContext, lines: list[str]) -> Found:
 
 
 def _in_line(context: MagicsContext, parser: argparse.ArgumentParser, magic: str, words: list[str]) -> Found:
-    """Return the completions of the last word: an option, the value of one, an action, or a name."""
+    """Return the completions of the last word: an option, an option's value, an action, or a name."""
     word, options = words.pop(), parser._option_string_actions
     if word.startswith("-"):
         return _fitting(word, options, "option")
@@ -154,12 +154,12 @@ def _names(context: MagicsContext, kind: str) -> Iterable[str]:
 
 
 def _variables(variables: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the variables of a kind. Inspects only classes, so it runs no code of the values."""
+    """Return the variables of a kind. Inspects only the classes of values, so no code of the values runs."""
 
     def fits(value: Any) -> bool:
         of = type(value)
         match kind:
-            case "table":  # of pandas, polars or pyarrow
+            case "table":  # a class of pandas, polars or pyarrow
                 return hasattr(of, "shape") and any(
                     hasattr(of, name) for name in ("columns", "column_names", "to_frame")
                 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argparse.Namespace:
-    """Parse the arguments up to ` -- `. The words after it are `command`, verbatim with their dashes."""
+    """Parse the arguments before ` -- `. The words after ` -- ` are the `command`, verbatim with their dashes."""
     options, _, command = f" {line} ".partition(" -- ")
     args = parse(magic, options, variables)
     try:
@@ -34,7 +34,8 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
 
 
 def _advise(result: Any) -> None:
-    """Suggest `%agentsvc` after a cell with `!agentsvc` that the shell does not find. IPython calls this."""
+    """Suggest `%agentsvc` after a cell whose `!agentsvc` the shell does not find. IPython calls
+    this."""
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
     does = "The shell does not find `agentsvc`, because the kernel's environment is not on its path. In a notebook, use"
@@ -150,7 +151,7 @@ class ConnectionMagics(MagicsGroup):
             case "model":
                 ask_key, ask_yes = host.asker(self.shell), host.confirmer(self.shell)
                 said = commands.switch_model(session, where, self.context.bar(), ask_key, ask_yes, new_key=args.key)
-                self.context.options.model = ""  # the previous service's model may be missing here
+                self.context.options.model = ""  # the new service may lack the previous service's model
                 return said
             case "sent":
                 return commands.sent(session, where)
@@ -187,7 +188,7 @@ class ConnectionMagics(MagicsGroup):
         arg("-e", "--error", action="store_true", help="send: report the last error of this notebook"),
     )
     def feedback(self, args: argparse.Namespace) -> Any:
-        """List your reports to the service's team and its replies; or send one, also about the last error.
+        """List your reports to the service's team and its replies; or send a report, for example about the last error.
 
         Example: `%feedback`, `%feedback send "The search misses accents"`, `%feedback send --error "This start should
         work"`
@@ -214,7 +215,7 @@ class ToolsMagics(MagicsGroup):
         ),
     )
     def tools(self, args: argparse.Namespace) -> Any:
-        """List the service's tools; or show the input of one, or a form to fill in and run it.
+        """List the service's tools; or show the input of a tool, or a form that you fill in to run it.
 
         Example: `%tools`, `%tools create_images`, `%tools form create_images`
         """
@@ -307,7 +308,7 @@ class JobsMagics(MagicsGroup):
         arg("--timeout", type=float, metavar="SECONDS", help="watch: stop waiting after this time; the jobs continue"),
     )
     def jobs(self, args: argparse.Namespace) -> Any:
-        """List this notebook's jobs; or watch several at once, show or stop one.
+        """List this notebook's jobs; or watch several jobs at once, show a job, or stop it.
 
         Example: `%jobs`, `%jobs watch`, `%jobs cancel last`
         """

@@ -1,7 +1,7 @@
-"""The process that decodes files which may be hostile (docs/decisions/10): `python -m ...child`.
+"""The process that decodes possibly hostile files (docs/decisions/10): `python -m ...child`.
 
-For each line `[decoder, path]` as JSON, it prints a line with the answer or `{"error": ...}` as JSON. Each decoder
-imports its library itself, so the process loads only the libraries that it needs.
+For each input line `[decoder, path]` in JSON, the process prints a line with the answer or `{"error": ...}` in JSON.
+Each decoder imports its library when called, so the process loads only the libraries that it needs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def _decode(decoder: str, path: str) -> dict[str, Any]:
 
 
 class Scaling(NamedTuple):
-    """The longest edges in pixels and the qualities to try for a scaled picture, until it has at most `limit` bytes."""
+    """The longest edges in pixels and the qualities to try in turn, until a scaled picture has at most `limit`
+    bytes."""
 
     edges: tuple[int, ...]
     limit: int
@@ -58,23 +59,23 @@ PAGE: Final = Scaling((600, 400, 200), 45_000)
 PIXELS_MAX: Final = 100_000_000
 """The maximum number of pixels to decode."""
 TEXT_CHARS: Final = 100_000
-"""The maximum number of characters of text chunks; if there are more, all are ignored."""
+"""The maximum number of characters of all text chunks. If there are more, all chunks are ignored."""
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
     """Return `width`, `height`, `frames`, the text chunks by keyword as `texts`, and a `picture` in base64.
 
-    Raises `CannotDecode` when it has too many pixels, and Pillow's errors.
+    Raises `CannotDecode` when the picture has too many pixels, and Pillow's errors.
     """
     from PIL import Image, ImageOps
 
     warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-    # `PIXELS_MAX` applies instead, because fewer pixels of a JPEG are decoded than it has.
+    # `PIXELS_MAX` applies instead, because of a JPEG only some of the pixels are decoded.
     Image.MAX_IMAGE_PIXELS = None
     with Image.open(path, formats=_FORMATS) as image:
         width, height = image.size
-        # Values that are `str` are text chunks of a PNG. Those after its pixels have not been read at this point.
+        # Values that are `str` are text chunks of a PNG. Text chunks after the pixels have not been read at this point.
         texts = {name: text for name, text in image.info.items() if isinstance(name, str) and isinstance(text, str)}
         frames = getattr(image, "n_frames", 1)
         image.draft("RGB", (2 * scaling.edges[0], 2 * scaling.edges[0]))  # decode a JPEG at a reduced scale
@@ -88,7 +89,8 @@ def read_picture(path: str, scaling: Scaling) -> dict[str, Any]:
 
 
 def webp(image: Image, scaling: Scaling) -> str:
-    """Encode a picture as WebP in base64: the largest size and best quality within the limit, else the smallest."""
+    """Encode a picture as WebP in base64, at the largest size and best quality within the limit, else at the
+    smallest."""
     small = _coloured(image)
     for edge in scaling.edges:
         small.thumbnail((edge, edge))
@@ -135,13 +137,13 @@ def read_pages(path: str) -> dict[str, Any]:
 
 
 DOCUMENT_CHARS: Final = 12_000
-"""The number of characters of a document to return, some more than are shown."""
+"""The number of characters of a document to return, which is somewhat more than is shown."""
 
 
 def read_document(path: str) -> dict[str, Any]:
     """Return the beginning of a Word document or PowerPoint deck as Markdown, its `text`.
 
-    Raises `CannotDecode` when it has none, or can't be read within bounds.
+    Raises `CannotDecode` when the file has no text, or can't be read within the limits.
     """
     from agentsvc_nb.documents import reading
     from agentsvc_nb.documents.media_types import HEAD_BYTES, guess
@@ -159,7 +161,7 @@ ROWS: Final = 20
 COLUMNS: Final = 20
 CELL_CHARS: Final = 200
 CELLS_READ: Final = 400_000
-"""The maximum number of cells of a file whose beginning is shown."""
+"""The maximum number of cells to read from a file whose beginning is shown."""
 SHEETS_NAMED: Final = 11
 
 
@@ -190,7 +192,7 @@ def read_beginning(path: str) -> dict[str, Any]:
 def read_whole(path: str) -> dict[str, Any]:
     """Return all `tables`: the name, `csv`, `schema` and `notes` of each.
 
-    Raises `CannotDecode` when the file can't be read, has no table, or more than is returned.
+    Raises `CannotDecode` when the file can't be read, has no table, or has more tables or cells than can be returned.
     """
     from agentsvc_nb.documents.tables.results import CSV, SCHEMA, TABLE_BYTES, Result, ResultTooLong, exported
 
@@ -227,7 +229,7 @@ def _column(column: ReadColumn) -> ResultColumn:
 
 
 def _cell(column: ReadColumn, row: int) -> str:
-    """Return the value as it was read, or the text of the cell if there is none."""
+    """Return the value of a cell, or the cell's text if it has no value."""
     from agentsvc_nb.documents.tables.model import text_of
     from agentsvc_nb.documents.tables.results import plain
 

@@ -1,6 +1,6 @@
 """Decode possibly hostile files in a separate process (docs/decisions/10): the parent's side of `child`.
 
-Also read local files as DataFrames, as the agent reads them (docs/decisions/10).
+This module also reads local files as DataFrames, in the same way as the agent (docs/decisions/10).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CannotShow(Exception):
 class Decoder:
     """A process that decodes files one after the other. Not thread-safe.
 
-    It starts with the first file, and again after a file that exceeded its limits.
+    The process starts with the first file, and restarts after a file that exceeded the limits.
 
     Example: `with Decoder() as decoder: found = decoder.decode("medium", path)`
     """
@@ -54,7 +54,7 @@ class Decoder:
             self._child = None
 
     def decode(self, decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[str, Any]:
-        """Decode a file with the decoder of `child` of this name. The answer is as untrusted as the file.
+        """Decode a file with the decoder of this name in `child`. The answer is as untrusted as the file.
 
         Raises `CannotShow` when the file cannot be decoded within the limits.
         """
@@ -62,7 +62,7 @@ class Decoder:
         question = json.dumps([decoder, str(path)]).encode("ascii")  # ASCII, because the child may have another locale
         answer = child.ask(question, SECONDS, answer_bytes)
         if not answer.endswith(b"\n"):
-            # No complete line: the child was killed at a limit, or is still busy. The next file gets a new child.
+            # The line is incomplete: the child was killed at a limit, or is still busy. The next file gets a new child.
             self.__exit__()
             if len(answer) <= answer_bytes:
                 raise CannotShow("The preview took too much time or memory, or the file is damaged.")
@@ -86,7 +86,7 @@ def decode(decoder: str, path: Path, answer_bytes: int = ANSWER_BYTES) -> dict[s
 def data_uri(picture: object, limit: int = 100_000) -> str:
     """Return a data URI of a decoder's WebP picture in base64.
 
-    Raises `CannotShow` for a value that is not base64, or has more than `limit` characters.
+    Raises `CannotShow` for a value that is not base64, or that has more than `limit` characters.
     """
     if not isinstance(picture, str) or len(picture) > limit or not _BASE64.fullmatch(picture):
         raise CannotShow("The program that decodes the file returned no picture.")
@@ -97,15 +97,15 @@ _TABLES_BYTES: Final = 50_000_000
 
 
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> pd.DataFrame:
-    """Read the table of a file as a DataFrame, as `%files preview` shows it and the offline agent computes with it.
+    """Read the table of a file as a DataFrame, just as `%files preview` and the offline agent read it.
 
-    Lines above the header and total rows are omitted; numbers and dates have their types. Reads CSV of any kind,
+    Omits lines above the header and total rows. Numbers and dates have their types. Reads CSV of any kind,
     workbooks, Parquet, JSON, and the tables of HTML, Markdown and Word, up to 8 MB of cells.
 
     Args:
         sheet: which table of the file; by default the first.
 
-    Its `attrs` have `notes`, sentences on the decisions made, and the `units` of columns.
+    The DataFrame's `attrs` have `notes` (sentences about the decisions made while reading) and the `units` of columns.
 
     Raises:
         AskError: the file or sheet does not exist, or the file can't be read as a table.

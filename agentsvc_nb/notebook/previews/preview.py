@@ -35,9 +35,9 @@ from agentsvc_nb.wire.files import WorkspaceFile
 from agentsvc_nb.wire.text import escape, label, plain
 
 HEAD_BYTES: Final = 256_000
-"""The number of bytes to read at first. Text, JSON and large CSV need no more."""
+"""The number of bytes to read first. Text, JSON and large CSV files need no more."""
 WHOLE_BYTES: Final = 50_000_000
-"""The maximum size in bytes of a previewed picture, PDF, document or workbook: these need the whole file."""
+"""The maximum size in bytes of a picture, PDF, document or workbook, whose preview needs the whole file."""
 
 Fetch = Callable[[Path], object]
 """Downloads the whole file to this path."""
@@ -46,7 +46,7 @@ Family = Literal["picture", "pdf", "table", "document", "player", "json", "markd
 
 @dataclass(frozen=True)
 class Subject:
-    """The file to preview. `head` is its beginning, or the whole file without `fetch`."""
+    """The file to preview. `head` is its beginning, or, without `fetch`, the whole file."""
 
     file: WorkspaceFile
     head: bytes
@@ -64,12 +64,12 @@ class Subject:
 
     @property
     def ending(self) -> str:
-        """The ending of the file's name in small letters, such as `.csv`."""
+        """The file extension in lower case, such as `.csv`."""
         return PurePosixPath(self.file.path).suffix.lower()
 
     @cached_property
     def media_type(self) -> str:
-        """The media type by the bytes, and for text by the name."""
+        """The media type, determined by the bytes, and for text by the name."""
         head = self.head[: media_types.HEAD_BYTES]
         found = media_types.guess(f"file{self.ending}", head)
         is_named = found.startswith(("image/", "audio/", "video/")) and media_types.media_type(head) is None
@@ -77,14 +77,14 @@ class Subject:
 
     @cached_property
     def text(self) -> DecodedText | None:
-        """The beginning of the file as text; None if it is not text."""
+        """The beginning of the file as text; None if the file is not text."""
         return decode(self.head, cut=self.is_cut)
 
     @contextmanager
     def on_disk(self, ending: str = "") -> Iterator[Path]:
-        """Provide the whole file at a temporary path, with this ending, within a `with` block.
+        """Provide the whole file at a temporary path with this file extension, within a `with` block.
 
-        Raises `CannotShow` when it has more than `WHOLE_BYTES`, and whatever `fetch` raises.
+        Raises `CannotShow` when the file has more than `WHOLE_BYTES`, and the errors of `fetch`.
         """
         if self.is_cut and self.file.size_bytes > WHOLE_BYTES:
             limit = size(WHOLE_BYTES)
@@ -107,7 +107,7 @@ def preview_bundle(file: WorkspaceFile, head: bytes, fetch: Fetch | None = None,
         file: the service's record of the file. Only its size is trusted.
         head: the first `HEAD_BYTES` bytes of the file, or the whole file if it is smaller.
         fetch: downloads the whole file to a path, for the kinds that need it; None if `head` is the whole file.
-        titled: whether it begins with the path, the size and the kind of the file.
+        titled: whether the preview begins with the path, the size and the kind of the file.
 
     Example:
         preview_bundle(file, client.files.head(file, 256_000, chat=chat), lambda path: ...)
@@ -150,7 +150,7 @@ def _is_known(named: str) -> bool:
 
 
 def _family(media_type: str, subject: Subject) -> Family:
-    """Return which preview fits a media type."""
+    """Return the kind of preview for a media type."""
     for family, fitting in _FAMILIES.items():
         if media_type in fitting:
             return family
@@ -180,8 +180,8 @@ def _picture_preview(subject: Subject) -> Bundle:
 
 
 def picture_bundle(subject: Subject, found: Mapping[str, Any]) -> Bundle:
-    """Return the decoder's picture, scaled down, or the first frame of an animation. Raises `CannotShow` if it is not
-    valid.
+    """Return the decoder's picture, scaled down, or the first frame of an animation. Raises `CannotShow` if the picture
+    is not valid.
     """
     frames = found.get("frames", 1)
     animated = f", the first of {frames:,} frames" if isinstance(frames, int) and frames > 1 else ""
@@ -245,7 +245,7 @@ def _markdown_preview(subject: Subject) -> Bundle:
 
 
 def _markdown_bundle(text: str, note: str) -> Bundle:
-    """Format a Markdown text: raw HTML becomes text, pictures become links. Show its source if a table is too large."""
+    """Format a Markdown text: raw HTML becomes text, pictures become links. Show the source if a table is too large."""
     source = _preformatted(text, note)
     lines = text.split("\n")
     if len(lines) * max(line.count("|") for line in lines) > MARKDOWN_CELLS_MAX:
@@ -263,7 +263,7 @@ def _no_preview(subject: Subject) -> Bundle:
 
 
 def _json_preview(subject: Subject) -> Bundle:
-    """Return indented JSON. A file that is cut, JSON Lines, or invalid JSON is shown unchanged."""
+    """Return indented JSON. A truncated file, JSON Lines and invalid JSON are shown unchanged."""
     if subject.text is None or subject.is_cut or subject.media_type == "application/x-ndjson":
         return _text_preview(subject)
     try:
@@ -277,9 +277,10 @@ def _json_preview(subject: Subject) -> Bundle:
 
 
 def _beginning(subject: Subject) -> tuple[str, str]:
-    """Return the beginning of the text without control characters, and a note on its share of the file and encoding.
+    """Return the beginning of the text without control characters, and a note about its encoding and its share of the
+    file.
 
-    Raises `CannotShow` when it is not text.
+    Raises `CannotShow` when the file is not text.
     """
     if (found := subject.text) is None:
         raise CannotShow(NOT_SHOWN)
@@ -309,12 +310,12 @@ COLUMNS: Final = 20
 CELL_CHARS: Final = 80
 NOTES: Final = 8
 TEXT_BYTES: Final = 5_000_000
-"""The maximum size in bytes of a table as text that is fetched whole; only the beginning of a larger one is read."""
+"""The maximum size in bytes of a text table that is fetched whole. Of a larger table, only the beginning is read."""
 _NUMBER: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
 def _table_preview(subject: Subject) -> Bundle:
-    """Return the first 20 rows of CSV, Parquet, or the first sheet of a workbook; or CSV without a table as text."""
+    """Return the first 20 rows of CSV, Parquet, or a workbook's first sheet. Return CSV without a table as text."""
     is_text = subject.media_type.startswith("text/")
     is_part = is_text and subject.is_cut and subject.file.size_bytes > TEXT_BYTES
     read = Subject(subject.file, _whole_lines(subject.head)) if is_part else subject
@@ -367,7 +368,7 @@ def table_bundle(caption: str, found: Mapping[str, Any]) -> Bundle:
 
 
 def _typed(row: Sequence[object], types: Sequence[str]) -> list[object]:
-    """Return a cell for each column, as a number if the column's type is one. The decoder may give fewer cells."""
+    """Return a cell for each column, as a number if the column is numeric. The decoder may return fewer cells."""
     return [
         Decimal(value) if kind.startswith("number") and isinstance(value, str) and _NUMBER.fullmatch(value) else value
         for value, kind in zip_longest(row[: len(types)], types)
