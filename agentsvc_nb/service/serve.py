@@ -1,7 +1,6 @@
-"""The service as a process: `agentsvc serve` (docs/api/embedded.md), and the same as a child of another process.
-
-The lock comes before the slow imports, so that a second server ends at once. Functions import what only the service
-itself needs, so that a caller that starts the child imports little.
+"""Run the service as a process: `agentsvc serve` (docs/api/embedded.md), or the same command as a child process. The
+server takes the lock before the slow imports, so that a second server ends at once. Functions import what only the
+service itself needs, so that a caller that starts the child imports little.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 PORT: Final = 8787
 LAST_PORT: Final = -1
-"""A value of `port` for services that start unattended: the last server's port, or a free one if that is taken."""
+"""A value of `port` for services that start unattended: the last server's port, or a free port if that is taken."""
 
 
 class ServeError(Exception):
@@ -42,8 +41,8 @@ class ServeError(Exception):
 class ListenAddress:
     """Where and how long to listen.
 
-    `port` 0 picks a free port. `ready_file` is a second ready file to write. The server stops after `idle_stop` idle
-    seconds (None for never).
+    `port` 0 picks a free port. `ready_file` is the path of an additional copy of the ready file. The server stops after
+    it was idle for `idle_stop` seconds (None for never).
     """
 
     host: str = "127.0.0.1"
@@ -79,7 +78,7 @@ def _bind(folder: DataFolder, address: ListenAddress) -> socket:
     from agentsvc_nb.service.server import bind
 
     if address.port == LAST_PORT:
-        # Keep the address over a restart, so that open notebooks find the service again.
+        # Keep the address after a restart, so that open notebooks find the service again.
         try:
             return bind(address.host, folder.last_port())
         except OSError:
@@ -125,7 +124,7 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
             role=role,
             embedded=address.port == LAST_PORT,
         )
-    # The model has no agent or a faulty one, or there is no store of contents.
+    # The model has no agent or a faulty agent, or the blob store is missing.
     except (ValueError, BlobsUnavailable) as error:
         raise ServeError(str(error)) from None
     files = [folder.ready, *([address.ready_file] if address.ready_file else [])]
@@ -153,7 +152,7 @@ def _answer(config: ServiceConfig, folder: DataFolder, address: ListenAddress, l
 
 
 def _withdraw(ready: Ready, files: Sequence[Path]) -> None:
-    """Remove the files that announce this service, but none that another has written since."""
+    """Remove the files that announce this service, but not files that another service has written since."""
     for file in files:
         if (written := Ready.read(file)) and written.instance == ready.instance:
             file.unlink(missing_ok=True)
@@ -201,7 +200,7 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
             flush=True,
         )
     is_log = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
-    if role != "worker" and not is_log:  # a log must not contain the link, which `agentsvc sign-in` prints
+    if role != "worker" and not is_log:  # a log must not contain the sign-in link, which `agentsvc sign-in` prints
         print(f"Sign in at {ready.sign_in_url}", flush=True)
     if kept := sorted(config.keep.settings.keys() - config.named.keys()):
         print(
@@ -213,7 +212,7 @@ def _announce(config: ServiceConfig, folder: DataFolder, ready: Ready, files: li
         print(line, flush=True)
 
 
-# The service as a child process: its command, its log and its exit code.
+# Run the service as a child process: its command, its log and its exit code.
 
 EXIT_HELD: Final = 75  # EX_TEMPFAIL: another server holds the folder (docs/api/embedded.md "The data folder")
 END_WITH_PARENT: Final = "--end-with-parent"
@@ -252,8 +251,8 @@ class Child:
                 env=env,
                 **_own_session(),
             )
-        # The thread reaps the process when it ends, and prevents Popen's ResourceWarning. It also keeps the pipe open
-        # if this object is dropped while the service runs.
+        # The thread reaps the process when the process ends, and prevents Popen's ResourceWarning. The thread also
+        # keeps the pipe open if this object is dropped while the service runs.
         threading.Thread(target=_reap, args=(self._process,), name="service-reaper", daemon=True).start()
 
     @property
@@ -271,11 +270,13 @@ class Child:
         self._process.kill()
 
     def wait(self, timeout: float) -> int:
-        """Wait for the end and return the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
+        """Wait for the process's end and return its exit code. Raises `subprocess.TimeoutExpired` after `timeout`
+        seconds.
+        """
         return self._process.wait(timeout)
 
     def last_lines(self) -> str:
-        """Return the last lines that this process has logged, for an error message."""
+        """Return the last lines that the child process has logged, for an error message."""
         with contextlib.suppress(OSError), self._log.open("rb") as log:
             log.seek(self._log_start)
             return "\n".join(log.read().decode(errors="replace").splitlines()[-TAIL_LINES:])
@@ -285,10 +286,10 @@ class Child:
 def end_with_parent() -> None:
     """Send this process SIGTERM at the end of its standard input. Call this in the service.
 
-    Standard input is a pipe whose other end the parent holds without writing. The operating system closes it when the
-    parent ends, however that happens.
+    Standard input is a pipe whose other end the parent holds without writing. The operating system closes the pipe when
+    the parent ends, however that happens.
     """
-    pipe = os.dup(0)  # not inherited, unlike standard input, which child processes of the service get
+    pipe = os.dup(0)  # not inherited, unlike standard input, which the service's child processes inherit
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     threading.Thread(target=_stop_at_end_of, args=(pipe,), name="parent-watch", daemon=True).start()

@@ -1,7 +1,7 @@
-"""Run the application on a stock uvicorn server: bind its socket, announce it, and end it in time.
+"""Run the application on a stock uvicorn server: bind the socket, announce the server, and end it in time.
 
 It uses uvicorn only with documented settings. A proxy (docs/deploy/haproxy.cfg) must handle attacks from the open
-internet, such as slow or endless heads and floods of connections.
+internet, such as slow or endless request headers and floods of connections.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ log = logging.getLogger(__name__)
 TICK_SECONDS: Final = 0.1
 """How often to check whether the server has to end."""
 START_TICK_SECONDS: Final = 0.005
-"""The same while it starts, because notebooks wait for the announcement."""
+"""The same while the server starts; it is shorter because notebooks wait for the announcement."""
 DRAIN_SECONDS: Final = 5
 END_SECONDS: Final = 9.0
 """How long the server may take to end before its process is killed. docs/api/embedded.md promises 10 s."""
 KEEP_ALIVE_SECONDS: Final = 75
-"""How long the server keeps idle connections. It is longer than clients keep them, so that the server never closes a
-connection that a client is about to use.
+"""How long the server keeps idle connections. Clients close them earlier, so the server never closes a connection that
+a client is about to use.
 """
 BACKLOG: Final = 2048
 """The number of connections that the operating system queues until the server accepts them."""
 DESCRIPTORS_MAX: Final = 65_536
 DESCRIPTORS_MACOS: Final = 10_240
-"""The real limit of macOS, which reports a wrong one."""
+"""The real limit of macOS, which reports a wrong limit."""
 RESERVED: Final = 128
-"""Descriptors that are not for connections: the database, children, and files of runs."""
+"""The number of descriptors that are not for connections: for the database, child processes, and files of runs."""
 SWITCH_SECONDS: Final = 0.0005
 """How long a computing thread keeps the interpreter's lock while the event loop waits for it.
 
-The event loop waits after each of a request's dozen system calls. With Python's 5 ms and three such threads, answers
-took seven times as long.
+The event loop waits after each of a request's dozen system calls. With Python's default of 5 ms and three such threads,
+responses took seven times as long.
 """
 NEW_OBJECTS: Final = 5_000
 """The garbage collector's threshold, in objects. 1,000 streams that wake at once briefly create some 3,000."""
@@ -59,10 +59,10 @@ class FolderLost(Exception):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Port 0 picks a free one. Raises `OSError` for a taken port or a foreign address."""
+    """Return a listening socket. Port 0 picks a free port. Raises `OSError` for a taken port or a foreign address."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
-    # With the protocol given, asyncio recognises TCP and sets TCP_NODELAY; otherwise answers wait 40 ms for an ACK.
+    # If the protocol is given, asyncio recognises TCP and sets TCP_NODELAY; otherwise responses wait 40 ms for an ACK.
     listening = socket.socket(family, kind, protocol)
     if os.name == "posix":  # elsewhere the option lets two processes share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -76,7 +76,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def origin(host: str, port: int) -> str:
-    """Return the address that a client on this machine uses.
+    """Return the base URL that a client on this machine uses.
 
     >>> origin("0.0.0.0", 8787)
     'http://127.0.0.1:8787'
@@ -98,8 +98,8 @@ def run(
     Args:
         app: its `app.state.service` has `idle_seconds()`, `refusal`, and `stop()`, which ends open streams.
         listening: a socket from `bind`, which the server closes.
-        ready: called once the server answers requests.
-        is_lost: called ten times a second, returns whether the data folder was removed or replaced.
+        ready: called once the server accepts requests.
+        is_lost: called ten times a second; returns whether the data folder was removed or replaced.
 
     Raises:
         FolderLost: `is_lost` returned True.
@@ -108,7 +108,8 @@ def run(
     """
     config = uvicorn.Config(
         app,
-        # httptools has no limit for the size of a head, unlike h11, which answers half as many requests a second.
+        # httptools does not limit the size of request headers. h11 does, but serves only half as many requests a
+        # second.
         http="httptools",
         ws="none",
         interface="asgi3",
@@ -167,11 +168,11 @@ async def _watch(
 
 
 def _handle_signals(server: uvicorn.Server) -> None:
-    """Replace uvicorn's handlers. They raise the signal again after the shutdown, so the ready file would remain."""
+    """Replace uvicorn's handlers. Those raise the signal again after the shutdown, so the ready file would remain."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if not server.should_exit:
-            _kill_after_deadline()  # here as well: the event loop may hang
+            _kill_after_deadline()  # also here, because the event loop may hang
         elif number == signal.SIGINT:
             server.force_exit = True
         server.should_exit = True
@@ -183,14 +184,13 @@ def _handle_signals(server: uvicorn.Server) -> None:
 
 
 def _kill_after_deadline() -> None:
-    # A thread in C: it ends the process even if it hangs, and logs where.
+    # This starts a thread in C that ends the process even if Python hangs, and logs where it hangs.
     faulthandler.dump_traceback_later(END_SECONDS, exit=True)
 
 
 def _tune_interpreter() -> None:
-    """Let threads switch sooner, collect garbage rarely, and never scan imported objects.
-
-    With 1,000 streams, a full collection stops the service for 0.1 s.
+    """Let threads switch sooner, collect garbage rarely, and never scan imported objects. With 1,000 streams, a full
+    garbage collection stops the service for 0.1 s.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()
@@ -198,13 +198,13 @@ def _tune_interpreter() -> None:
 
 
 def _connections() -> int:
-    """Return the maximum number of connections. Each may need a second descriptor, for a file."""
+    """Return the maximum number of connections. Each connection may need a second descriptor, for a file."""
     return max(16, min(CONNECTIONS_MAX, (_descriptors() - RESERVED) // 2))
 
 
 def _descriptors() -> int:
     """Raise the limit of this process's descriptors as far as possible, and return it."""
-    if sys.platform == "win32":  # sockets are not descriptors there
+    if sys.platform == "win32":  # sockets are not descriptors on Windows
         return DESCRIPTORS_MAX
     import resource
 

@@ -1,7 +1,7 @@
-"""Rows of the database as frozen records, and named queries from a module's `.sql` file.
+"""Read rows of the database as frozen records, and named statements from a module's `.sql` file.
 
-Each statement has a line `-- name: claim` above it. If PostgreSQL needs another one, it follows as `-- name: claim, in
-PostgreSQL`.
+A line such as `-- name: claim` stands above each statement. If PostgreSQL needs a different statement, that follows as
+`-- name: claim, in PostgreSQL`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ M = TypeVar("M", bound=BaseModel)
 _NAME = re.compile(r"^-- name: (.+)\n", re.MULTILINE)
 _OTHER = ", in PostgreSQL"
 in_postgres: Final[dict[str, str]] = {}
-"""PostgreSQL's statement by the text of the named one. Most statements are the same for both."""
+"""PostgreSQL's statement, by the text of the statement for SQLite. Most statements are the same for both."""
 
 
 def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
-    """Return the statements of `file` by name. `file` is a path below `service/` without its ending, such as
-    `runs/runs`.
-
-    A statement may have `{entry}` in place of the list `columns["entry"]`.
+    """Return the statements of `file` by name. `file` is a path below `service/` without its file extension, such as
+    `runs/runs`. In a statement, `{entry}` is replaced by the list `columns["entry"]`.
     """
     text = resources.files("agentsvc_nb.service").joinpath(f"{file}.sql").read_text(encoding="utf-8")
     for name, listed_columns in columns.items():
@@ -41,7 +39,7 @@ def load(file: str, **columns: Sequence[str]) -> dict[str, str]:
 
 
 def returned(tx: Tx, statement: str, /, **params: Any) -> Row:
-    """Return the row of a statement that always returns one."""
+    """Return the row of a statement that always returns exactly one row."""
     row = tx.one(statement, **params)
     assert row is not None
     return row
@@ -52,9 +50,8 @@ def record(made: type[R], row: Row, /, **read: Any) -> R: ...
 @overload
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None: ...
 def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
-    """Return the record of a row, or None without a row. `read` replaces some columns.
-
-    Ignore columns that a newer version has added to a shared database.
+    """Return the record for a row, or None without a row. `read` converts some columns. Ignore columns that a newer
+    version has added to a shared database.
     """
     if row is None:
         return None
@@ -65,15 +62,15 @@ def record(made: type[R], row: Row | None, /, **read: Any) -> R | None:
 def public(model: type[M], made: object, /, **computed: Any) -> M:
     """Return the wire model of a record.
 
-    Each field is `computed`, or the record's value of the same name, with times as text. Other fields keep their
-    defaults.
+    The value of each field is taken from `computed`, or else from the record's field of the same name, with times as
+    text. Other fields keep their defaults.
     """
     names = [name for name in model.model_fields if name not in computed and hasattr(made, name)]
     return model(**{name: wire_value(name, getattr(made, name)) for name in names}, **computed)
 
 
 def wire_value(name: str, column: Any) -> Any:
-    """Convert the value of a column to a field of a wire model: times become RFC 3339."""
+    """Convert a column's value to that of a wire model's field: times become RFC 3339 texts."""
     return rfc3339(column) if name.endswith("_at") and column is not None else column
 
 
@@ -90,15 +87,15 @@ def listed(values: Sequence[str]) -> tuple[str, dict[str, str]]:
 def beginning(data: bytes | str, chars: int) -> str:
     """Return the first `chars` characters of a text.
 
-    `data` has at least that many characters, or the first 4 * `chars` bytes.
+    `data` has at least that many characters, or is the first 4 * `chars` bytes of the text.
     """
-    return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # a character may be cut
+    return (data if isinstance(data, str) else data.decode("utf-8", "ignore"))[:chars]  # the last character may be cut
 
 
 _sql = load("newest")
 
 
 def newest(tx: Tx) -> int | None:
-    """Return the time of the newest record in ms, or None if there is none."""
+    """Return the time of the newest record in ms, or None without records."""
     at: int | None = returned(tx, _sql["newest"])["at"]
     return at

@@ -1,6 +1,5 @@
-"""Makes the tool calls of one attempt at a run.
-
-It records each call, so that a takeover does not repeat a finished call, or one with an effect (docs/decisions/07).
+"""Make the tool calls of one attempt at a run. Each call is recorded, so that a takeover does not repeat a finished
+call, or a call with an effect (docs/decisions/07).
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class ToolCalls:
     run: RunRecord
     message: str
     tools: dict[str, Tool]
-    """The tools by name. MCP servers add theirs when they are connected."""
+    """The tools by name. Tools of MCP servers are added when the servers are connected."""
     client_tools: Mapping[str, ClientTool]
     """The tools that the run's caller executes."""
     jobs: JobRunner
@@ -86,9 +85,8 @@ class ToolCalls:
         return self.storage.use_case
 
     async def call(self, key: str, name: str, given: dict[str, Any], asked_by: str | None) -> Outcome:
-        """Return the recorded outcome of the call with this key, or else make the call.
-
-        `asked_by` is the span of the model call that requested it.
+        """Return the recorded outcome of the call with this key, or else make the call. `asked_by` is the span of the
+        model call that requested this call.
         """
         if name == port.PLAN and name in self.tools:
             return await self._show_plan(given)
@@ -96,7 +94,7 @@ class ToolCalls:
             async with self._opening:  # keeps the events of parallel calls in the order of the calls
                 call = await tool_calls.open(self.use_case, self.run, self.log.attempt, key, name, given)
                 asked = {"client": True} if name in self.client_tools else {}
-                # A takeover finds the input that a person changed.
+                # After a takeover, this is the input as a person changed it.
                 asked |= {"changed": True} if call.asked_input is not None else {}
                 await self.log.append(
                     "tool.call", {"call_id": call.call_id, "tool": name, "input": call.input, **asked}
@@ -113,7 +111,7 @@ class ToolCalls:
         return outcome
 
     async def _show_plan(self, given: dict[str, Any]) -> Outcome:
-        """Show the agent's plan. It is not recorded as a call: a takeover shows the plan of its checkpoint."""
+        """Show the agent's plan. It is not recorded as a call, because a takeover shows the plan of its checkpoint."""
         try:
             plan = port.validate(PlanInput, given)
         except ValidationError as error:
@@ -122,7 +120,7 @@ class ToolCalls:
         return Outcome.of_text(SHOWN)
 
     async def _checked(self, call: CallRecord, place: Place, span: Span) -> Outcome:
-        """Make the call after checks of its tool, its input and, if the settings require it, its approval."""
+        """Check the call's tool and input, wait for approval if the settings require it, and make the call."""
         if client_tool := self.client_tools.get(call.tool):
             place.leave()
             return await self._checked_by_schema(call, client_tool, span)
@@ -132,7 +130,7 @@ class ToolCalls:
         given = _read_input(tool, call)
         if isinstance(given, Outcome):
             return given
-        # A verdict remains valid, even if the changed input or new settings would need none.
+        # A verdict remains valid, even if the changed input or new settings would not require approval.
         if call.state in ("approved", "refused") or await self._needs_approval(tool, given):
             if not payloads.fits(_shown(call)):
                 return failed("invalid_tool_input", _UNSEEN)
@@ -145,7 +143,8 @@ class ToolCalls:
             call = await self._decided(call, span, standing.durations(tool), diff)
             if call.state == "refused":
                 return _refused(call)
-            # A person may have changed the input. Check it like the agent's: approval must not bypass a check.
+            # A person may have changed the input. Check it like the agent's input, because approval must not bypass a
+            # check.
             given = _read_input(tool, call)
             if isinstance(given, Outcome):
                 return tool_calls.with_changes(call, given)
@@ -154,7 +153,7 @@ class ToolCalls:
         return tool_calls.with_changes(call, await perform(call, tool, given))
 
     async def _checked_by_schema(self, call: CallRecord, tool: ClientTool, span: Span) -> Outcome:
-        """Request the call from the run's caller, after checks of its input and, if required, its approval."""
+        """Check the call's input, wait for approval if required, and request the call from the run's caller."""
         if fault := await self._misfit(call, tool):
             return failed("invalid_tool_input", fault)
         if call.state in ("approved", "refused") or (self.use_case.settings.approve_effects and tool.effect):
@@ -166,13 +165,15 @@ class ToolCalls:
         return tool_calls.with_changes(call, await self._answered(call))
 
     async def _misfit(self, call: CallRecord, tool: ClientTool) -> str | None:
-        """Return the fault of the input of a client tool's call, or None."""
+        """Return what is wrong with the input of a client tool's call, or None."""
         if not payloads.fits({**_shown(call), "expires_at": rfc3339(0)}):
             return _NOT_WHOLE
         return await self.schemas.misfit(json.dumps(call.input, ensure_ascii=False), tool.input_schema)
 
     async def _answered(self, call: CallRecord) -> Outcome:
-        """Request the call from the run's caller and wait for the answer. Without one, fail with `client_gone`."""
+        """Request the call from the run's caller and wait for the answer. Without an answer, fail with
+        `client_gone`.
+        """
         with self.use_case.signals.watch(self.run.run_id) as watch:
             call = await client_calls.ask(self.use_case, self.run, self.log.attempt, call)
             assert call.expires_at is not None
@@ -188,8 +189,8 @@ class ToolCalls:
         """Return whether the call needs approval (docs/privacy.md).
 
         Some tools always wait. If effects need approval, a call with an effect waits. So does a call that fetches an
-        address that could carry data out: one that is not word for word in the run's message and whose host is not
-        approved.
+        address through which data could leave: an address that is not word for word in the run's message and whose host
+        is not approved.
         """
         settings = self.use_case.settings
         if tool.always_waits:
@@ -197,14 +198,13 @@ class ToolCalls:
         if not settings.approve_effects or tool.effect:
             return settings.approve_effects
         fetched = [url for url in tool.fetches(given) if not goes_to(url, settings.approved_hosts)]
-        # Use a thread, because a message may have megabytes of addresses.
+        # Use a thread, because a message may contain megabytes of addresses.
         return bool(fetched) and not (await asyncio.to_thread(find_addresses, self.message)).issuperset(fetched)
 
     async def _decided(self, call: CallRecord, span: Span, durations: Sequence[Lasts], diff: str = "") -> CallRecord:
-        """Wait until the call is approved or refused, and return it.
-
-        After a takeover, the new attempt waits again, or reads the verdict. A standing approval approves the call at
-        once; `durations` says how long one may last for this tool. `diff` shows what the call would change.
+        """Wait until the call is approved or refused, and return the call. After a takeover, the new attempt waits
+        again, or reads the verdict. A standing approval approves the call at once; `durations` says how long standing
+        approvals of this tool may last. `diff` shows what the call would change.
         """
         if call.state in ("called", "waiting") and durations:
             await self.log.flush()
@@ -218,7 +218,7 @@ class ToolCalls:
                 while call.state == "waiting":
                     await watch.wait(JOB_POLL_SECONDS)
                     call = await tool_calls.get(self.use_case, call)
-        # If the verdict came while no attempt waited, it is not yet in the events: append it now.
+        # If the verdict came while no attempt waited, it is not yet among the events, so append it now.
         if call.state in ("approved", "refused") and call.waits_in is not None:
             await self.log.flush()
             await tool_calls.tell_decided(self.use_case, call, self.log.attempt)
@@ -229,12 +229,12 @@ class ToolCalls:
         """Run a synchronous tool. Fail if an earlier attempt began this call and the tool is not repeatable."""
         if call.state == "begun" and not repeatable(tool):
             return failed("outcome_unknown", UNKNOWN)
-        # Hold the money first, so that a call that the run can't pay is not recorded as begun.
+        # Reserve the money first, so that a call for which the run can't pay is not recorded as begun.
         if worst := price_of(tool.max_charges(given)):
             await self.budget.hold_charges(worst)
         if not repeatable(tool):
-            # Record this before the effect. A call that is found begun after a crash may have had its effect, so it is
-            # not repeated (docs/decisions/07).
+            # Record this before the effect. After a crash, a call that had begun may have had its effect, so it is not
+            # repeated (docs/decisions/07).
             call = await self._move(call, "begun")
         run, key = self.run, f"{call.run_id}/{call.key}"
         task = LiveToolContext(
@@ -252,9 +252,8 @@ class ToolCalls:
         return outcome
 
     async def _done(self, call: CallRecord, outcome: Outcome, charges: Mapping[str, int]) -> None:
-        """Store the outcome of a call and bill its charges.
-
-        Retry until it is stored, even after a cancellation, because the call was made.
+        """Store the outcome of a call and record its charges. Retry until they are stored, even after a cancellation,
+        because the call was made.
         """
 
         async def done() -> None:
@@ -267,7 +266,7 @@ class ToolCalls:
         job = await self._earlier_job(call, tool) or await self._submit(call, tool, given)
         payload = {"job_id": job.job_id, "family": job.family, "tool": job.tool, "chat": job.chat}
         await self.log.append("job.submitted", payload)
-        if self.use_case.process is None:  # otherwise the queue starts it
+        if self.use_case.process is None:  # otherwise the queue starts the job
             # Harmless for a job of an earlier attempt: a running or finished job does not start again.
             self.jobs.wake(job.job_id)
         try:
@@ -281,7 +280,7 @@ class ToolCalls:
         for record in await files.find(self.use_case, job.chat, job.files):
             await self.log.file_written(record)
         error = (job.error["code"], job.error["message"]) if job.error else None
-        # A limit of money ends the whole run, not only this call (docs/decisions/08).
+        # A limit of money ends the whole run, not just this call (docs/decisions/08).
         if error and error[0] == LIMIT_REACHED:
             raise WorkFailure(*error)
         if error is None and job.status == "cancelled":
@@ -293,8 +292,8 @@ class ToolCalls:
     async def _earlier_job(self, call: CallRecord, tool: Tool) -> JobRecord | None:
         """Return the job that was already submitted for this call, or None to submit one.
 
-        Submit the job again if it stopped with the run that this run continues, or by that run's limit, and if the tool
-        is repeatable.
+        If the tool is repeatable, submit the job again if it stopped together with the run that this run continues, or
+        because of that run's limit.
         """
         if call.job_id is None:
             return None
@@ -307,12 +306,12 @@ class ToolCalls:
 
     async def _submit(self, call: CallRecord, tool: Tool, given: BaseModel) -> JobRecord:
         if worst := price_of(tool.max_charges(given)):
-            await self.budget.hold_charges(0, worst)  # the job holds the money: the run needs only what it has spent
+            await self.budget.hold_charges(0, worst)  # the job holds the money, the run only what it spent
         room = await self.budget.room()
         return await tool_calls.submit(self.use_case, self.run, self.log.attempt, call, tool, worst, room)
 
     async def _follow(self, job: JobRecord) -> JobRecord:
-        """Wait for the job's end, and report its progress as the run's."""
+        """Wait for the job's end, and report the job's progress as the run's."""
         shown = job.progress
         with self.use_case.signals.watch(job.job_id) as watch:
             while True:
@@ -334,7 +333,7 @@ class ToolCalls:
 
 
 def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
-    """Return the call's input as the tool's `Input`, or the failed outcome of a call with an invalid input."""
+    """Return the call's input as the tool's `Input`. If the input is invalid, return the failed outcome of the call."""
     if payloads.size(call.input) > INPUT_MAX_BYTES:
         return failed("invalid_tool_input", _TOO_LARGE)
     try:
@@ -344,7 +343,7 @@ def _read_input(tool: Tool, call: CallRecord) -> BaseModel | Outcome:
 
 
 def _shown(call: CallRecord) -> dict[str, Any]:
-    """Return the fields of events for those who approve or execute the call."""
+    """Return the event fields for people who approve the call or callers that execute it."""
     return {"call_id": call.call_id, "tool": call.tool, "input": call.input}
 
 

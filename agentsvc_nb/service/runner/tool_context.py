@@ -1,6 +1,6 @@
 """The service's `tools.port.ToolContext`, and functions that run a tool with it.
 
-A tool's files go to its chat, its media and landing pages to its account.
+A tool's files are stored in its chat, its media and landing pages in its account.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 
 
 class AttemptResources:
-    """Resources that tools hold during one attempt at a run (`ToolContext.held`), by the tool's name."""
+    """Resources that tools hold during one attempt at a run (`ToolContext.held`), by name of the tool."""
 
     def __init__(self, use_case: UseCaseContext, run_id: str) -> None:
         self._use_case = use_case
@@ -68,11 +68,11 @@ class AttemptResources:
 
 
 class LiveToolContext:
-    """A `tools.port.ToolContext` for one call of a tool, by a run (which gives its `log`), a job, or neither.
+    """A `tools.port.ToolContext` for one call of a tool: by a run (which passes its `log`), by a job, or directly.
 
     Attributes:
         spent: the tool's language model usage so far.
-        charges: its billed units by kind. The caller of the tool bills them, even if the tool fails.
+        charges: the tool's charged units by kind. The caller of the tool records them, even if the tool fails.
         charges_held: the job's hold for its charges, in micro-cents.
         written: the paths of the files that the tool wrote.
     """
@@ -162,10 +162,7 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write the whole of a shortened document to a file and return its path.
-
-        The file does not count as an output of the tool.
-        """
+        """Write the unshortened document to a file and return the file's path. The file is not an output of the tool."""
         return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:
@@ -175,7 +172,7 @@ class LiveToolContext:
         content = await self._storage.store(name, data)
         kind = content.media_type.partition("/")[0]
         if kind not in get_args(MediaKind):
-            return None  # the garbage collection removes its blob
+            return None  # the garbage collection removes the file's blob
         facts = Facts(cast(MediaKind, kind), source, url)
         return (await media.keep(self._use_case, self._account, content, facts)).id
 
@@ -193,7 +190,7 @@ class LiveToolContext:
 async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outcome:
     """Run the tool, record its duration and failure, and return its outcome.
 
-    A result that is too large is shortened and names the file that has all of it.
+    A result that is too large is shortened, and names a file with the whole result.
     """
     began, code = clock.monotonic(), None
     try:
@@ -215,9 +212,8 @@ async def performed(tool: Tool, given: BaseModel, task: LiveToolContext) -> Outc
 
 
 async def _shortened(outcome: Outcome, task: LiveToolContext) -> Outcome:
-    """Return the outcome within `RESULT_BYTES`. Half of that is for content, which is shortened.
-
-    The other half is for data, which is left out if it is larger.
+    """Return the outcome within `RESULT_BYTES`. Content gets half of that and is shortened. Data gets the other half
+    and is left out if it is larger.
     """
     path = await task.keep_whole("result", {"content": outcome.content, "data": outcome.data})
     half = RESULT_BYTES // 2
@@ -237,7 +233,7 @@ def tool_span(
     """Begin the span of a tool call."""
     if not context.tracing.on:
         return NO_SPAN
-    name = tool[:_SPAN_NAME_CHARS]  # a model may have invented it
+    name = tool[:_SPAN_NAME_CHARS]  # a model may have invented the name
     found = {**attributes, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     found["gen_ai.tool.type"] = "function"
     if context.tracing.content:
@@ -264,7 +260,8 @@ def note_outcome(context: UseCaseContext, span: Span, outcome: Outcome) -> None:
 async def run(storage: Storage, tool: Tool, given: BaseModel, chat: ChatRecord, charges: dict[str, int]) -> Outcome:
     """Run a tool directly in the chat's workspace and return its outcome.
 
-    Count its charges in `charges`, even if it is cancelled. Return a failure of the tool as `Outcome.error`.
+    Count the tool's charges in `charges`, even if the tool is cancelled. Return a failure of the tool as
+    `Outcome.error`.
     """
     task = LiveToolContext(storage, chat.account, chat.id, new_id("call"))
     task.charges = charges

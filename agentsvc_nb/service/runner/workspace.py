@@ -96,9 +96,8 @@ class ChatWorkspace:
         return await files.save(self._use_case, self._chat, safe, content, author)
 
     async def keep_whole(self, what: str, document: Any, author: Author) -> str:
-        """Write the whole of a shortened document to a file. Return its path, which depends on the content.
-
-        The file is scratch: it is listed, but search does not find it.
+        """Write the unshortened document to a file. Return the file's path, which depends on the content. It is a
+        scratch file: it is listed, but search does not find it.
         """
         data = await asyncio.to_thread(_as_json, document)
         path = f"logs/{what}-{hashlib.sha256(data).hexdigest()[:16]}.json"
@@ -118,8 +117,7 @@ def _as_json(document: Any) -> bytes:
 
 FILES_MAX: Final = 100
 _AT_ONCE: Final = 8
-"""How many files are read at a time. With remote blobs, a higher number would only keep copies in the data folder for
-longer.
+"""How many files are read at a time. With remote blobs, a higher number would only keep local copies longer.
 """
 _TOO_MANY: Final = f"The service reads tables only from the first {FILES_MAX} files. Name this file to have it read."
 
@@ -132,10 +130,9 @@ class TableAsker(Protocol):
 
 
 class ChatTables:
-    """The tables of a chat. Their names stay valid as long as this object.
-
-    A query uses a file as it was when it got its name, even if it was replaced since. `file_of` returns the local file
-    for a SHA-256, with the same path each time.
+    """The tables of a chat. Table names stay valid as long as this object exists. A query uses a file in the version
+    that it had when its table got a name, even if the file was replaced since. `file_of` returns the local file for a
+    SHA-256, with the same path each time.
     """
 
     def __init__(
@@ -197,7 +194,7 @@ class ChatTables:
             return file, await self._asker.read(file)
 
     async def _asked(self, question: SqlQuestion) -> TableAnswer:
-        """Return the answer, with local copies of the tables' files. Raises what `_sound` raises."""
+        """Return the table process's answer; the tables' files are local meanwhile. Raises what `_sound` raises."""
         async with contextlib.AsyncExitStack() as held:
             for sha256 in dict.fromkeys(table.file.sha256 for table in question.tables):
                 await held.enter_async_context(self._file_of(sha256))
@@ -209,7 +206,7 @@ def _without_values(profile: TableProfile) -> TableProfile:
 
 
 def _sound(said: TableAnswer) -> TableAnswer:
-    """Return the answer if it has no error. Raises `WorkFailure`."""
+    """Return the answer if it is not an error. Raises `WorkFailure`."""
     match said.error:
         case None:
             return said

@@ -1,7 +1,7 @@
 """Use cases of a run's worker: claim, resume, append events, checkpoint and finish.
 
 Each write carries the attempt number. The database refuses writes of an earlier attempt, whose worker may have frozen
-and woken up.
+for a while.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentsvc_nb.wire.limits import RESTARTS_MAX
 from agentsvc_nb.wire.runs import CENT
 
 DAY_NEAR: Final = "day_budget_near"
-"""The code of the warning that an account has used 80 % of its daily budget."""
+"""The code of the warning that the account has used 80 % of its daily budget."""
 log = logging.getLogger(__name__)
 
 
@@ -40,7 +40,7 @@ class LostRun(Exception):
 
 
 async def claim(context: UseCaseContext, run_id: str) -> RunRecord | None:
-    """Mark a queued run as running and return it. Return None if it is no longer queued."""
+    """Mark a queued run as running and return it. Return None if the run is no longer queued."""
     now = context.now
 
     def use(tx: Tx) -> RunRecord | None:
@@ -99,7 +99,7 @@ async def append(
 
 
 async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, limit: int, spent: int) -> None:
-    """Append `limit.near`, at most once for each limit of the run, even after a crash. Raises `LostRun`."""
+    """Append `limit.near`. Do this at most once for each limit of the run, even after a crash. Raises `LostRun`."""
     now = context.now
     payload = {"max_cents": limit / CENT, "spent_cents": spent / CENT, "suggested_cents": money.suggested_cents(limit)}
 
@@ -114,7 +114,7 @@ async def warn_near_limit(context: UseCaseContext, run_id: str, attempt: int, li
 
 
 async def warn_near_day(context: UseCaseContext, run_id: str, attempt: int, day: money.Day, spent: int) -> None:
-    """Warn, once a run, that the account has used 80 % of its daily budget.
+    """Warn, once per run, that the account has used 80 % of its daily budget.
 
     `spent` is what the run itself has spent, in micro-cents. Raises `LostRun`.
     """
@@ -163,7 +163,8 @@ async def hold(
     now = context.now
 
     def use(tx: Tx) -> bool:
-        # First reduce the hold to the cost so far: the worst case of the previous call must not count against this one.
+        # First reduce the hold to the cost so far, because the maximum cost of the previous call must not count against
+        # this call.
         if not run_records.hold(tx, run.run_id, attempt, spent, 0):
             return False
         money.check_more(tx, run, context.settings, now, tokens=tokens, charges=charges)
@@ -193,10 +194,10 @@ async def leave(context: UseCaseContext, run_id: str, attempt: int) -> bool:
 
 
 async def recover(context: UseCaseContext) -> list[RunRecord]:
-    """End the active runs that can't continue after a crash. Return the others, for the caller to wake.
+    """End the active runs that can't continue after a crash. Return the others, which the caller must wake.
 
     A run can't continue if it was being cancelled, was interrupted too often, or started with a model that the service
-    no longer offers. The caller holds the lock of the data folder, so no other worker has these runs.
+    no longer offers. The caller must hold the lock of the data folder, so no other worker executes these runs.
     """
     now, offered = context.now, context.settings.run_models
 
@@ -242,12 +243,12 @@ async def finish(context: UseCaseContext, run_id: str, attempt: int, ending: End
 
 
 def _used_so_far(tx: Tx, record: RunRecord, ending: Ending) -> Ending:
-    """Add the steps and tokens of the last checkpoint to `ending`, so that they are billed."""
+    """Add the steps and tokens of the last checkpoint to `ending`, so that they are charged."""
     try:
         counted = dict(run_records.saved(tx, record.run_id).get("counted", {}))
         counted.pop("charged", None)
         return replace(ending, steps=counted.pop("steps", 0), spent=Spent(**counted))
-    except (AttributeError, TypeError, ValueError):  # a damaged state must not keep the service from starting
+    except (AttributeError, TypeError, ValueError):  # a damaged state must not prevent the service from starting
         log.exception(
             "the saved state of run %s can't be read: the run ends, and its usage is not billed", record.run_id
         )

@@ -1,4 +1,4 @@
-"""Rows of the tool calls of runs. A write carries its `attempt`; writes of an earlier attempt change nothing."""
+"""Rows of the tool calls of runs. Each write names its `attempt`; writes of an earlier attempt change nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CallRecord:
     call_id: str
     tool: str
     input: dict[str, Any]
-    """The input that the tool gets: the agent's, or the one that a person changed."""
+    """The input that the tool gets: the agent's input, or the input as a person changed it."""
     asked_input: dict[str, Any] | None
     """The agent's input, if a person changed it before approving the call."""
     state: State
@@ -34,11 +34,11 @@ class CallRecord:
     reason: str | None
     created_at: int
     waits_in: int | None
-    """The attempt that waits for approval or for the caller."""
+    """The attempt that waits for approval or for the run's caller."""
     asked_at: int | None
-    """When the service first requested the call from the caller (ms)."""
+    """When the service first requested the call from the run's caller (ms)."""
     expires_at: int | None
-    """When the caller's time to answer ends (ms)."""
+    """When the time for the caller's answer ends (ms)."""
 
 
 def open(
@@ -46,7 +46,7 @@ def open(
 ) -> CallRecord | None:
     """Return the call with this key, or insert it.
 
-    Return None if the call is new and `attempt` is not the run's current one.
+    Return None if the call is new, but `attempt` is not the run's current attempt.
     """
     document = json.dumps(given, ensure_ascii=False)
     call = {"run_id": run.run_id, "attempt": attempt, "key": key, "call_id": call_id, "tool": tool, "now": now}
@@ -55,7 +55,9 @@ def open(
 
 
 def take_over(tx: Tx, old: str, new: str) -> None:
-    """Move the calls of the run `old` to the run `new`. Calls that wait for approval will be requested again."""
+    """Move the calls of the run `old` to the run `new`. For calls that wait for approval, approval will be requested
+    again.
+    """
     tx.run(_sql["take_over"], old=old, new=new)
 
 
@@ -86,13 +88,13 @@ def ask(tx: Tx, call: CallRecord, attempt: int, now: int, expires_at: int) -> Ca
 
 
 def answer(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
-    """Store the caller's answer. Return False if the call does not wait for one, or its run is not running."""
+    """Store the caller's answer. Return False if the call does not wait for an answer, or its run is not running."""
     text = outcome.model_dump_json()
     return tx.run(_sql["answer"], run_id=call.run_id, key=call.key, outcome=text, now=now) > 0
 
 
 def extend(tx: Tx, call: CallRecord, expires_at: int, now: int) -> bool:
-    """Let the call wait until `expires_at` (ms). Return False if it does not wait for the caller."""
+    """Let the call wait until `expires_at` (ms). Return False if the call does not wait for the caller."""
     return tx.run(_sql["extend"], run_id=call.run_id, key=call.key, expires_at=expires_at, now=now) > 0
 
 
@@ -103,7 +105,7 @@ def expire(tx: Tx, call: CallRecord, outcome: Outcome, now: int) -> bool:
 
 
 def go_on(tx: Tx, call: CallRecord, attempt: int) -> None:
-    """Note that the attempt no longer waits for the call."""
+    """Record that the attempt no longer waits for the call."""
     tx.run(_sql["go_on"], run_id=call.run_id, key=call.key, attempt=attempt)
 
 
@@ -113,7 +115,7 @@ def waiting(tx: Tx, run_id: str) -> list[CallRecord]:
 
 
 def ended(tx: Tx, run_id: str, limit: int) -> list[CallRecord]:
-    """Return the last `limit` calls of a run that have an outcome, oldest first."""
+    """Return the last `limit` calls of a run with an outcome, oldest first."""
     return [found for row in reversed(tx.all(_sql["ended"], run_id=run_id, limit=limit)) if (found := _record(row))]
 
 
@@ -123,7 +125,7 @@ def has_ended(tx: Tx, run_id: str, tool: str) -> bool:
 
 
 def diffs(tx: Tx, run_id: str, limit: int) -> list[str]:
-    """Return the diffs of the first `limit` calls of a run that wrote or edited a text file."""
+    """Return the diffs of the run's first `limit` calls that wrote or edited a text file."""
     outcomes = (
         Outcome.model_validate_json(row["outcome"]) for row in tx.all(_sql["edits"], run_id=run_id, limit=limit)
     )

@@ -1,4 +1,6 @@
-"""Calls of client tools: the worker requests them, and the run's caller answers (docs/api/client-tools.md)."""
+"""Calls of client tools: the worker requests the calls, and the run's caller answers them
+(docs/api/client-tools.md).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ async def ask(context: UseCaseContext, run: RunRecord, attempt: int, call: CallR
 
 
 async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> CallRecord:
-    """Return the current state of the call. If its time is over, store the outcome `gone` first."""
+    """Return the current state of the call. If the time for its answer is over, first store the outcome `gone`."""
     found = await context.read_single(lambda tx: call_records.get(tx, call.run_id, call.key))
     assert found is not None
     now = context.now
@@ -38,7 +40,7 @@ async def look(context: UseCaseContext, call: CallRecord, gone: Outcome) -> Call
         return found
 
     def expire(tx: Tx) -> CallRecord | None:
-        call_records.expire(tx, call, gone, now)  # unless somebody has answered or prolonged it since
+        call_records.expire(tx, call, gone, now)  # unless somebody has answered or prolonged the call since
         return call_records.get(tx, call.run_id, call.key)
 
     return await context.write(expire) or found

@@ -1,4 +1,4 @@
-"""The events of runs as rows."""
+"""Rows of the events of runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from agentsvc_nb.wire.runs import Event, PlanStep
 
 _sql = load("runs/events")
 _AT_ONCE: Final = 100
-"""The maximum number of events that a query reads. The first query reads 8; each further one reads twice as many.
+"""The maximum number of events that a query reads. The first query reads 8 events; each further query reads twice as
+many.
 
 A page also has a limit in bytes, so reading its `limit` at once could load far more.
 """
@@ -32,7 +33,7 @@ def append(tx: Tx, run_id: str, attempt: int, type: str, payload: dict[str, Any]
 
 
 def append_all(tx: Tx, run_id: str, attempt: int, events: Sequence[tuple[str, dict[str, Any]]], now: int) -> bool:
-    """Write the run's next events (type and payload). Return False where `append` would return None."""
+    """Write the run's next events (type and payload). Return False if `append` would return None."""
     last = _count_events(tx, run_id, attempt, len(events))
     if last is None:
         return False
@@ -48,12 +49,12 @@ def _count_events(tx: Tx, run_id: str, attempt: int, events: int) -> int | None:
 
 
 def note(tx: Tx, run_id: str, event_id: int, type: str, payload: dict[str, Any], now: int) -> None:
-    """Write an event whose id the run's row has already counted: at its start, claim and end."""
+    """Write an event whose id the run's row has already counted: at the run's start, claim or end."""
     tx.run(_sql["insert_event"], run_id=run_id, id=event_id, type=type, now=now, payload=encode(payload))
 
 
 def events(tx: Tx, run_id: str, after: int, limit: int, most_bytes: int) -> tuple[list[StoredEvent], bool]:
-    """Return the events after the id `after`, and whether there are more.
+    """Return the events after the id `after`, and whether there are further events.
 
     Return at most `limit` events and at most `most_bytes` characters, but at least one event.
     """

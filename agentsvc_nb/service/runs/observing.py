@@ -1,4 +1,4 @@
-"""Counts and spans of runs for operators, recorded after the commit, and the work that is active now."""
+"""Record metrics and spans of runs for operators after the commit, and count the work that is active now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNRECORDED = "the spans of run %s could not be recorded"
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """The number of active runs or jobs by state, and when the oldest queued one was created (ms, or None)."""
+    """The number of active runs or jobs by state, and when the oldest queued run or job was created (ms, or None)."""
 
     by_status: dict[str, int]
     queued_since: int | None
@@ -63,20 +63,20 @@ async def under_way(context: UseCaseContext) -> UnderWay:
 
 
 async def touch(context: UseCaseContext) -> None:
-    """Check that the database answers and has room, by a small read and write. Raises what a write raises."""
+    """Check with a small read and write that the database responds and has room. Raises what a write raises."""
     await context.write(lambda tx: tx.run(_sql["touch"], now=str(context.now)))
 
 
 def attempt_span(run: RunRecord, attempt: int | None = None) -> str | None:
-    """Return the `traceparent` of an attempt at a run, by default of the current one."""
+    """Return the `traceparent` of an attempt at a run, by default the current attempt."""
     return tracing.derived(run.traceparent, f"{run.run_id}/{attempt or run.attempt}")
 
 
 async def resumed(context: UseCaseContext, run: RunRecord) -> None:
     """Record that a new attempt has taken over the run, and the span of the previous attempt.
 
-    Only this function records that span, because the process of that attempt may have been killed. It ends with the
-    attempt's last event, so `run` must be the record from before `run.resumed`.
+    Only this function records that span, because the process of that attempt may have been killed. The span ends with
+    the attempt's last event, so `run` must be the record from before `run.resumed`.
     """
     context.metrics.attempts_resumed.add()
     if context.tracing.on and run.traceparent is not None:
@@ -111,7 +111,7 @@ async def _record_run(context: UseCaseContext, run: RunRecord) -> None:
 
 
 async def _record_attempt(context: UseCaseContext, run: RunRecord, attempt: int, error: str | None) -> None:
-    """Record the span of an attempt. It ends with the run's last event and links to the attempt before."""
+    """Record the span of an attempt. The span ends with the run's last event and links to the previous attempt."""
 
     def read(tx: Tx) -> tuple[int | None, int | None, str | None]:
         last = tx.one(_sql["event_time"], run_id=run.run_id, id=run.last_event)
@@ -156,10 +156,10 @@ def usage(input_tokens: int, output_tokens: int, microcents: int) -> dict[str, i
 
 
 def said(role: str, text: str) -> str:
-    """Encode a message as the attribute of a span."""
+    """Encode a message as an attribute of a span."""
     return payloads.encode([{"role": role, "parts": [{"type": "text", "content": shown(text)}]}])
 
 
 def shown(content: str) -> str:
-    """Shorten a text for spans: thousands of them wait in memory while a collector is unavailable."""
+    """Shorten a text for spans, because thousands of spans wait in memory while a collector is unavailable."""
     return content if len(content) <= CONTENT_CHARS else content[:CONTENT_CHARS] + payloads.CUT

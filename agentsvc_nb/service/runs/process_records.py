@@ -1,4 +1,4 @@
-"""Rows of the processes that share a database, and their queries of the queue. For PostgreSQL only."""
+"""Rows of the processes that share a database, and queries of their queue. For PostgreSQL only."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from agentsvc_nb.service.runs.run_records import RunRecord
 
 _sql = sql.load("runs/processes")
 DEAD_MS: Final = 9_000
-"""A process or queue worker is dead if it has sent no heartbeat for this time."""
+"""A process or queue worker counts as dead if it has sent no heartbeat for this time."""
 FORGET_MS: Final = 86_400_000
-"""A process that is dead for a day will not return to bill its direct calls."""
+"""A process that has been dead for a day will not return to charge its direct calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
     """A live process.
 
-    `works` is 1 if it executes runs and jobs. `models` lists its models, one a line. `contents` is where it stores the
-    contents of files. `sign_in` is the digest of the token in its sign-in link.
+    `works` is 1 if the process executes runs and jobs. `models` lists its models, one per line. `contents` is where it
+    stores the contents of files. `sign_in` is the digest of the token in its sign-in link.
     """
 
     id: str
@@ -39,8 +39,8 @@ class ProcessRecord:
 class State:
     """The state of a run or job, which other processes may have changed.
 
-    `worker_id` names the process that executes it. `progress` has its events or progress so far. `calls` has the states
-    of the calls in which the run waits.
+    `worker_id` names the process that executes the run or job. `progress` shows its events or progress so far. `calls`
+    has the states of the calls for which the run waits.
     """
 
     name: str
@@ -73,7 +73,7 @@ def living(tx: Tx) -> list[ProcessRecord]:
 
 
 def forget(tx: Tx) -> None:
-    """Remove the processes that died long ago, with the rest of their direct calls."""
+    """Remove the processes that died long ago, with their remaining direct calls."""
     tx.run(_sql["forget"], after_ms=FORGET_MS)
     tx.run(_sql["forget_calls"])
 
@@ -85,14 +85,16 @@ def end(tx: Tx, process: str) -> None:
 def stray_runs(tx: Tx, held: Collection[str], limit: int) -> list[RunRecord]:
     """Return active runs that no living process will execute, oldest first, without those in `held`.
 
-    Such a run has no queue job, has one of a dead worker, or waits for a model that no living process has.
+    Such a run has no queue job, has a queue job of a dead worker, or waits for a model that no living process offers.
     """
     rows = tx.all(_sql["stray_runs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [run_records.read(row) for row in rows]
 
 
 def stray_jobs(tx: Tx, held: Collection[str], limit: int) -> list[JobRecord]:
-    """As `stray_runs`. Also return jobs that still wait although their run has ended."""
+    """Return stray jobs, as `stray_runs` does for runs. Also return jobs that still wait although their run has
+    ended.
+    """
     rows = tx.all(_sql["stray_jobs"], held=list(held), limit=limit, dead_ms=DEAD_MS)
     return [job_records.read(row) for row in rows]
 
@@ -103,7 +105,7 @@ def queue_run(tx: Tx, run_id: str, attempt: int) -> None:
 
 
 def queue_job(tx: Tx, job_id: str, attempt: int) -> None:
-    """As `queue_run`."""
+    """Put the job into the queue again, as `queue_run` does for runs."""
     tx.run(_sql["queue_job"], id=job_id, attempt=attempt)
 
 

@@ -22,7 +22,7 @@ SWEEP_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Whether runs or jobs are stray, and whether this process reads the documents that wait."""
+    """Whether there are stray runs or jobs, and whether this process must read the documents that wait."""
 
     strays: bool
     reads: bool
@@ -31,7 +31,7 @@ class Sweep:
 def check_contents(database: Database, contents: str) -> None:
     """Raise `StoreUnusable` if a live process stores the contents of files elsewhere.
 
-    Otherwise rows of one process would refer to contents that only the other has.
+    Otherwise rows of one process would refer to contents that only the other process has.
     """
     others = {process.contents for process in database.read(process_records.living)} - {contents}
     if others:
@@ -62,7 +62,7 @@ async def states(context: UseCaseContext, names: Collection[str]) -> list[State]
 
 
 async def look(context: UseCaseContext, process: ProcessRecord, held: Collection[str]) -> Sweep:
-    """Check whether `sweep` would find something. `held` are the runs and jobs that the process executes."""
+    """Check whether `sweep` would find work. `held` are the runs and jobs that the process executes."""
 
     def use(tx: Tx) -> Sweep:
         strays = process_records.stray_runs(tx, held, 1) or process_records.stray_jobs(tx, held, 1)

@@ -39,8 +39,7 @@ class Resume:
 
 
 async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunRecord:
-    """Start a run that continues a failed one. An Idempotency-Key that the service has seen today returns the first
-    run.
+    """Start a run that continues a failed run. If the service has seen the Idempotency-Key today, return the first run.
 
     Raises what `runs.get` raises, `chat_id_retired`, what `money.check` raises, `run_not_resumable`,
     `agent_run_rejected` when the chat has an active turn, and `runtime_capacity_busy`.
@@ -64,7 +63,7 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
         idempotency.remember(tx, scope, record.run_id)
         return record, True
 
-    record, new = await context.write(use, long=True)  # it may copy texts of megabytes
+    record, new = await context.write(use, long=True)  # the transaction may copy texts of megabytes
     if new:
         context.workers.wake_run(record.run_id)
     return record
@@ -73,8 +72,8 @@ async def resume(context: UseCaseContext, key: KeyRecord, given: Resume) -> RunR
 def _check_resumable(tx: Tx, old: RunRecord, offered: Sequence[str]) -> None:
     """Raise `run_not_resumable` unless the run can be continued.
 
-    It must have failed for a reason that may pass, with a model that the service still offers, and without an earlier
-    resume.
+    The run must have failed for a reason that may be temporary, with a model that the service still offers, and must
+    not have been resumed before.
     """
     if old.status != "failed":
         raise ApiError("run_not_resumable", f"The run has the status {old.status}. Only a failed run can be resumed.")
@@ -96,14 +95,14 @@ def _begin(tx: Tx, old: RunRecord, bill: money.Bill, limits: RunLimits, now: int
     saved = run_records.saved(tx, old.run_id)
     record = run_records.insert_resumed(tx, old, bill, bill.hold_microcents, limits, tracing.current(), now)
     runs.announce(tx, record, record.last_event, now)
-    # This run's text begins with the text of the old one.
+    # The new run's text begins with the text of the old run.
     for piece in payloads.pieces(saved.get("said", "")):
         event_records.append(tx, record.run_id, record.attempt, "text.delta", {"text": piece}, now)
     if plan := saved.get("plan"):
         event_records.append(tx, record.run_id, record.attempt, "plan.changed", {"steps": plan}, now)
     if saved:
-        # The new run has used nothing itself. It keeps the number of earlier steps: a tool call is the same call if the
-        # agent makes it in the same step (`LiveRunContext.call`).
+        # The new run has used nothing itself. It keeps the number of earlier steps, because a tool call is the same
+        # call if the agent makes it in the same step (`LiveRunContext.call`).
         before = saved.get("before", 0) + saved.get("counted", {}).get("steps", 0)
         run_records.save(tx, record.run_id, {**saved, "counted": {}, "before": before})
     call_records.take_over(tx, old.run_id, record.run_id)

@@ -72,7 +72,7 @@ async def runs_start(context: RequestContext) -> Response:
     sync = bool(document.get("sync"))
     del document, form
     record = await runs.start(context.use_case, context.key, given)
-    del given  # frees a message of megabytes while the start is held
+    del given  # free a message of megabytes while the start request waits
     if sync:
         record = await runs.wait(
             context.use_case, record, held_until(context, context.services.settings.sync_hold_seconds)
@@ -124,12 +124,12 @@ async def runs_answer(context: RequestContext) -> Response:
 
 
 def held_until(context: RequestContext, seconds: float) -> float:
-    """Return the time (ms) at which the service answers the held request: `seconds` after its receipt."""
+    """Return the time (ms) at which the service must respond to the waiting request: `seconds` after its receipt."""
     return context.received_at + seconds * 1000
 
 
 def _started(context: RequestContext, record: RunRecord) -> Response:
-    """Answer 200 with the final record if the run has ended, otherwise 202 with the queued record."""
+    """Return 200 with the final record if the run has ended, otherwise 202 with the queued record."""
     run = record.document(context.origin)
     if record.status in TERMINAL:
         return answer_json(run)
@@ -137,17 +137,17 @@ def _started(context: RequestContext, record: RunRecord) -> Response:
 
 
 async def named_run(context: RequestContext) -> RunRecord:
-    """Return the run that the path names. Raises what `runs.get` raises."""
+    """Return the run that is named in the path. Raises what `runs.get` raises."""
     return await runs.get(context.use_case, context.account, context.path("run_id"))
 
 
 async def cancel_run(context: RequestContext) -> RunRecord:
-    """Cancel the run that the path names."""
+    """Cancel the run that is named in the path."""
     return await runs.cancel(context.use_case, context.account, context.path("run_id"))
 
 
 async def undo_run(context: RequestContext, given: NewUndo) -> RunUndo:
-    """Undo the file changes of the run that the path names, or redo them. Raises what `undoing.undo` raises."""
+    """Undo or redo the file changes of the run that is named in the path. Raises what `undoing.undo` raises."""
     run_id, redo, force = context.path("run_id"), bool(given.redo), bool(given.force)
     return await undoing.undo(context.use_case, context.account, run_id, redo=redo, force=force)
 
@@ -181,12 +181,11 @@ async def decide_approval(context: RequestContext, document: dict[str, Any]) -> 
 async def _input_fault(
     context: RequestContext, call: CallRecord, client_tools: Sequence[NewClientTool], given: Verdict
 ) -> str | None:
-    """Return a message that helps a person correct a changed input, or None if it is valid.
-
-    The runner checks the input again, like the agent's. Only an MCP tool's server can check the tool's input.
+    """Return a message that helps a person correct a changed input, or None if the input is valid. The runner checks
+    the input again, like the agent's input. Only an MCP server can check the inputs of its tools.
     """
     assert given.input is not None
-    # An event contains all of the input.
+    # The input must fit into an event.
     fields = {"call_id": call.call_id, "tool": call.tool, "expires_at": rfc3339(0), **given.model_dump()}
     if not payloads.fits(fields):
         return f"The changed input is too large: an event must not exceed {EVENT_PAYLOAD_BYTES:,} bytes."
@@ -211,7 +210,7 @@ def _standing_fault(
 
 
 def durations(context: RequestContext, tool: str, client_tools: Sequence[str]) -> Sequence[Lasts]:
-    """Return how long a standing approval of a run's tool may last. Empty for a tool of an MCP server."""
+    """Return the possible durations of a standing approval of a run's tool. Empty for a tool of an MCP server."""
     if tool in client_tools:
         return standing.FOR_RUN
     own = context.services.run_tools.get(tool)
@@ -230,7 +229,7 @@ async def runs_revoke_approval(context: RequestContext) -> Response:
 
 
 async def runs_events(context: RequestContext) -> Response:
-    """Return events of the run that the path names: a page, or a server-sent stream."""
+    """Return events of the run that is named in the path: a page, or a server-sent stream."""
     after = bodies.integer(context, "after", 0, 0, EVENT_ID_MAX)
     cursor = bodies.last_event_id(context)
     if bodies.accepts(context, "text/event-stream"):
@@ -242,7 +241,7 @@ async def runs_events(context: RequestContext) -> Response:
         return context.services.streams.response(run_id, after if cursor is None else cursor, silent=silent)
     limit = bodies.integer(context, "limit", EVENTS_PAGE_DEFAULT, 1, PAGE_MAX)
     batch = await runs.page(context.use_case, context.account, context.path("run_id"), after, limit)
-    # Payloads are sent as they are stored, in the form of `wire.runs.EventPage`.
+    # Send payloads as they are stored, in the form of `wire.runs.EventPage`.
     data = ", ".join(event.json() for event in batch.events)
     last = batch.events[-1].id if batch.events else after
     rest = json.dumps({"next_after": last, "has_more": batch.more, "status": batch.status})

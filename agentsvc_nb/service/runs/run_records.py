@@ -1,7 +1,5 @@
-"""Runs as rows, and as JSON.
-
-The fields of `wire.runs.Run` and `RunEntry` come from columns of the same names. A new field needs a column of the
-table `run`, a value in `runs.sql` and the field of the model.
+"""Rows of runs, and their JSON. The fields of `wire.runs.Run` and `RunEntry` come from columns of the same names. A new
+field needs a column in the table `run`, a value in `runs.sql` and a field in the model.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ class RunRecord:
     message_chars: int
     output: str | None
     structured_output: str | None
-    """JSON text. It is not decoded, because it may have megabytes and few readers need it."""
+    """JSON text. It is not decoded, because it may have megabytes and few callers need it."""
     last_error: str | None
     last_error_message: str | None
     steps: int
@@ -60,7 +58,7 @@ class RunRecord:
     cost_microcents: int
     attempt: int
     restarts: int
-    """How often the run was interrupted since it last made progress."""
+    """How often the run was interrupted since its last progress."""
     last_event: int
     checkpoint_event: int
     created_at: int
@@ -82,18 +80,18 @@ class RunRecord:
     client_tools: str | None
     """The names of the tools that the run's caller executes, as JSON text."""
     worker_id: str | None
-    """The process that executes the run, or did last, if several processes share the database."""
+    """The process that executes the run or last executed it, if several processes share the database."""
     undone_at: int | None
-    """When a user undid the run's file changes."""
+    """When a user undid the run's file changes; None if they are not undone."""
     queue_job: int | None
-    """The queue job that carries the run. None if a single process uses the database."""
+    """The queue job that dispatches the run. None if a single process uses the database."""
 
     row: Row = field(repr=False)
     """All columns, for the wire model."""
 
     @property
     def basis_kind(self) -> str:
-        """The kind of basis of the answer (`wire.runs.Basis`). Empty if the agent did not give one."""
+        """The kind of basis of the answer (`wire.runs.Basis`). Empty if the agent set no basis."""
         return "" if self.basis is None else str(json.loads(self.basis)["basis"])
 
     def document(self, origin: str) -> dict[str, Any]:
@@ -103,7 +101,9 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The most model steps and micro-cents of a run, as its start set them. None means no limit."""
+    """The maximum number of model steps and of micro-cents of a run, as set by its start request. None means no
+    limit.
+    """
 
     max_steps: int | None = None
     max_microcents: int | None = None
@@ -122,7 +122,7 @@ class Ending:
     """The basis of the answer, as the payload of `answer.basis`."""
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
-    """Language model usage of the agent, without its jobs."""
+    """Language model usage of the agent, without that of its jobs."""
 
 
 def insert(
@@ -180,7 +180,9 @@ def insert_resumed(
     traceparent: str | None,
     now: int,
 ) -> RunRecord:
-    """Insert a queued run with the message and settings of `old`, and its limits where `limits` has none."""
+    """Insert a queued run with the message and settings of `old`. Limits that `limits` does not set are those of
+    `old`.
+    """
     run_id = new_run_id()
     row = returned(
         tx,
@@ -206,12 +208,12 @@ def resumed_by(tx: Tx, old: RunRecord) -> str | None:
 
 
 def message(tx: Tx, run_id: str) -> str:
-    """Return the run's message. It is not in the record, because it may have megabytes."""
+    """Return the run's message. The record does not contain it, because it may have megabytes."""
     return str(returned(tx, _sql["message"], run_id=run_id)["message"])
 
 
 def client_tools(tx: Tx, run_id: str) -> list[NewClientTool]:
-    """Return the tools that the run's caller executes, as its start described them."""
+    """Return the tools that the run's caller executes, as the start request described them."""
     row = tx.one(_sql["client_tools"], run_id=run_id)
     return [] if row is None else [NewClientTool.model_validate(tool) for tool in _load(row["client_tools"]) or ()]
 
@@ -227,7 +229,7 @@ def typed_beginning(tx: Tx, run_id: str, chars: int) -> str:
 
 
 def saved(tx: Tx, run_id: str) -> dict[str, Any]:
-    """Return the state of the run's last checkpoint, with the whole text so far. Empty before the first."""
+    """Return the state of the run's last checkpoint, with the whole text so far. Empty before the first checkpoint."""
     row = tx.one(_sql["saved"], run_id=run_id)
     return {} if row is None else _load(row["state"])
 
@@ -255,7 +257,7 @@ def active_of_chat(tx: Tx, chat: str) -> RunRecord | None:
 
 
 def of_chat(tx: Tx, chat: str, last: str | None, limit: int) -> list[RunRecord]:
-    """Return the chat's runs up to the run `last` (None for all), in reverse order of their start.
+    """Return the chat's runs up to the run `last` (None for all), latest start first.
 
     The order does not depend on the clock. Return none if `last` is not a run of this chat.
     """
@@ -267,12 +269,12 @@ def active(tx: Tx) -> list[RunRecord]:
 
 
 def active_by_account(tx: Tx) -> dict[str, int]:
-    """Return the number of active runs for each account that has any."""
+    """Return the number of active runs of each account that has active runs."""
     return {row["account"]: row["runs"] for row in tx.all(_sql["active_by_account"])}
 
 
 def claim(tx: Tx, run_id: str, process: str | None, now: int) -> RunRecord | None:
-    """Mark a queued run as running in the process. Return None if it is not queued."""
+    """Mark a queued run as running in the process. Return None if the run is not queued."""
     return _record(tx.one(_sql["claim"], run_id=run_id, process=process, now=now))
 
 
@@ -285,7 +287,9 @@ def resume(tx: Tx, run_id: str, attempt: int, process: str | None) -> RunRecord 
 
 
 def restarted(tx: Tx, run_id: str, by: int) -> None:
-    """Add `by` to the run's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that out."""
+    """Add `by` to the number of the run's restarts. Recovery adds 1. An orderly stop adds -1 in advance to cancel that
+    out.
+    """
     tx.run(_sql["restarted"], run_id=run_id, by=by)
 
 
@@ -295,10 +299,8 @@ def made_progress(tx: Tx, run_id: str) -> None:
 
 
 def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: int) -> bool:
-    """Store the state, hold `hold` micro-cents for tokens, and reset the run's restarts.
-
-    The restarts remain if an earlier attempt stored the same state. Return False if `attempt` is not the run's current
-    one.
+    """Store the state, hold `hold` micro-cents for tokens, and reset the number of the run's restarts. The number
+    remains if an earlier attempt stored the same state. Return False if `attempt` is not the run's current one.
     """
     if tx.run(_sql["checkpoint"], run_id=run_id, attempt=attempt, hold=hold, state=_dump(state)) == 0:
         return False
@@ -307,12 +309,12 @@ def checkpoint(tx: Tx, run_id: str, attempt: int, state: dict[str, Any], hold: i
 
 
 def save(tx: Tx, run_id: str, state: dict[str, Any]) -> None:
-    """Store a state without a change of the run's row."""
+    """Store a state without changing the run's row."""
     tx.run(_sql["save"], run_id=run_id, state=_dump(state))
 
 
 def used(tx: Tx, run_id: str, attempt: int, steps: int, spent: Spent) -> None:
-    """Store the run's usage so far, which its record shows while it runs."""
+    """Store the run's usage so far, which the record shows while the run is active."""
     tx.run(
         _sql["used"],
         run_id=run_id,
@@ -338,7 +340,7 @@ def release_charges(tx: Tx, run_id: str, attempt: int) -> None:
 
 
 def set_undone(tx: Tx, run_id: str, undone_at: int | None) -> None:
-    """Store when a user undid the run's file changes, or None after a redo."""
+    """Store the time at which a user undid the run's file changes, or None after a redo."""
     tx.run(_sql["set_undone"], run_id=run_id, undone_at=undone_at)
 
 
@@ -357,7 +359,7 @@ def cancelling(tx: Tx, run_id: str) -> RunRecord | None:
 
 
 def finish(tx: Tx, run_id: str, attempt: int, ending: Ending, jobs: Spent, now: int) -> RunRecord | None:
-    """End a run. Its usage is the sum of the agent's and that of `jobs`.
+    """End a run. Its usage is the sum of the usage of the agent and of `jobs`.
 
     Return None if `attempt` is not the run's current one.
     """
@@ -386,7 +388,7 @@ def _record(row: Row | None) -> RunRecord | None:
 
 
 def read(row: Row) -> RunRecord:
-    """Return the record of a row that has all columns."""
+    """Return the record for a row with all columns."""
     config = _load(row["output_config"])
     attachments = tuple(json.loads(row["attachments"]))
     return record(RunRecord, row, output_config=config, attachments=attachments, row=row)
@@ -401,14 +403,14 @@ def _load(text: str | None) -> Any:
 
 
 def of_account(tx: Tx, run_id: str, account: str, origin: str) -> dict[str, Any] | None:
-    """Return the account's run as a JSON document. Read only the columns that the document shows."""
+    """Return the account's run as a JSON document. Read only the columns that the document needs."""
     row = tx.one(_sql["shown"], run_id=run_id, account=account)
     return None if row is None else document(row, origin)
 
 
 def document(row: Row, origin: str) -> dict[str, Any]:
     """Return the wire form of a run, without validation, for speed."""
-    found: dict[str, Any] = dict.fromkeys(_FIELDS)  # in the order of the model
+    found: dict[str, Any] = dict.fromkeys(_FIELDS)  # in the order of the model's fields
     for name in _SHOWN_COLUMNS:
         if (column := row[name]) is not None:
             found[name] = _value(name, column) if name in _CONVERTED else column
@@ -421,7 +423,7 @@ def document(row: Row, origin: str) -> dict[str, Any]:
 
 
 def page(tx: Tx, query: ListQuery) -> tuple[list[RunEntry], bool]:
-    """Return a page of runs, and whether there are more."""
+    """Return a page of runs, and whether there are further runs."""
     rows, more = lists.page(tx, _sql["list"], query)
     return [_entry(tx, row) for row in rows], more
 

@@ -1,4 +1,4 @@
-"""Use cases of a run's caller: start, read, wait, cancel. `attempts` has those of its worker."""
+"""Use cases of a run's caller: start, read, wait, cancel. `attempts` has the use cases of its worker."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ from agentsvc_nb.wire.runs import CENT, TERMINAL, Effort, NewClientTool, RunPage
 T = TypeVar("T")
 
 LONG_CHARS: Final = 100_000
-"""A thread reads and writes messages and answers that are longer than this."""
+"""Messages and answers that are longer than this are read and written in a thread."""
 EARLIER_CHARS: Final = 1_000_000
-"""The maximum number of characters of an earlier message that an agent gets. It exceeds the context of any model."""
+"""The maximum number of characters of an earlier message that an agent gets. It exceeds the context length of any
+model.
+"""
 STEPS_EXCEEDED: Final = "budget_limited"
 """The last error of a run that reached its limit of model steps (`wire.codes`)."""
 
@@ -58,7 +60,7 @@ class Start:
     limits: RunLimits = field(default_factory=RunLimits)
     effort: Effort | None = None
     unavailable: str | None = None
-    """Why the named model can't answer now, as a sentence."""
+    """Why the requested model can't answer now, as a sentence."""
     client_tools: Sequence[NewClientTool] = ()
     files_from: str | None = None
     traceparent: str | None = field(default_factory=tracing.current)
@@ -67,7 +69,7 @@ class Start:
 
 
 async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRecord:
-    """Start a run. An Idempotency-Key that the service has seen today returns the first run, even if other fields
+    """Start a run. If the service has seen the Idempotency-Key today, return the first run, even if other fields
     differ.
 
     Raises `chat_not_found`, `project_not_found`, `chat_project_mismatch`, `chat_id_retired`, what `money.check` raises,
@@ -78,8 +80,8 @@ async def start(context: UseCaseContext, key: KeyRecord, given: Start) -> RunRec
     scope = IdempotencyScope(key.account, "run", address, utc_day(given.received_at), given.idempotency_key)
 
     def use(tx: Tx) -> tuple[RunRecord, bool]:
-        # The service also refuses a replay for an unknown chat or an empty wallet, so it checks both before it looks up
-        # the key (docs/api/conventions.md).
+        # An unknown chat or an empty wallet also refuses a replay, so both are checked before the key is looked up
+        # (docs/api/conventions.md).
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now)
         if original := idempotency.recall(tx, scope):
@@ -157,7 +159,9 @@ async def page_of_account(context: UseCaseContext, query: ListQuery) -> RunPage:
 
 
 async def check(context: UseCaseContext, account: str, run_id: str) -> str:
-    """Return the stored form of the id of the account's run, without reading its record. Raises what `get` raises."""
+    """Return the id of the account's run as it is stored, without reading the run's record. Raises what `get`
+    raises.
+    """
     stored_id = _checked(run_id)
     _found(await context.read_single(lambda tx: run_records.status_of_account(tx, stored_id, account)))
     return stored_id
@@ -190,7 +194,8 @@ def _found(run: T | None) -> T:
 class EventBatch:
     """Events after a cursor.
 
-    `more` is True if further events are already stored. `status` is the run's status, or None if the run was deleted.
+    `more` is True if further events are already stored. `status` is the status of the run, or None if the run was
+    deleted.
     """
 
     events: list[payloads.StoredEvent]
@@ -199,7 +204,7 @@ class EventBatch:
 
     @property
     def ended(self) -> bool:
-        """Whether the run has ended and will write no other events."""
+        """Whether the run has ended and will write no further events."""
         return self.status is None or self.status in TERMINAL
 
 
@@ -223,17 +228,18 @@ async def page(context: UseCaseContext, account: str, run_id: str, after: int, l
 
 
 async def events(context: UseCaseContext, run_id: str, after: int) -> EventBatch:
-    """Return the run's next events after the id `after`, as many as a stream may buffer for a slow reader."""
+    """Return the run's events after the id `after`, at most as many as a stream may buffer for a slow reader."""
 
     def use(tx: Tx) -> EventBatch:
-        status = run_records.status(tx, run_id)  # first: if the run has ended by now, all its events are stored
+        status = run_records.status(tx, run_id)  # before events: if the run has ended, all are stored
         return EventBatch(*event_records.events(tx, run_id, after, PAGE_MAX, STREAM_READ_BYTES), status)
 
-    return await context.read_single(use)  # without a transaction, which would be two more round trips for each event
+    return await context.read_single(use)  # no transaction, because it would cost two more round trips per event
 
 
 async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunRecord:
-    """Wait for the run's end, at most until the time `until` (ms), and return the run as it is then (docs/api/runs.md).
+    """Wait for the run's end, at most until the time `until` (ms), and return the run's current record
+    (docs/api/runs.md).
 
     Raises `internal_error` when a disk error prevents the run from starting or ending.
     """
@@ -253,7 +259,7 @@ async def wait(context: UseCaseContext, record: RunRecord, until: float) -> RunR
 
 
 async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecord:
-    """Request that a run stop. Safe to repeat. A queued run ends at once, a running one when its agent has stopped.
+    """Request that a run stop. Safe to repeat. A queued run ends at once, a running run when its agent has stopped.
 
     Raises what `get` raises.
     """
@@ -273,7 +279,7 @@ async def cancel(context: UseCaseContext, account: str, run_id: str) -> RunRecor
 def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
     """Request that a run stop, as `cancel` does, within a transaction."""
     if record.status == "queued":
-        # No worker has it, and none will get it: workers claim only queued runs.
+        # No worker executes the run, and none will, because workers claim only queued runs.
         return end(tx, record.run_id, record.attempt, Ending("cancelled"), origin, now) or record
     if changed := run_records.cancelling(tx, record.run_id):
         event_records.append(tx, changed.run_id, changed.attempt, "run.status", {"status": changed.status}, now)
@@ -283,7 +289,7 @@ def request_stop(tx: Tx, record: RunRecord, origin: str, now: int) -> RunRecord:
 
 
 async def raise_limit(context: UseCaseContext, account: str, run_id: str, max_microcents: int) -> RunRecord:
-    """Raise the cost limit of an active run, from its next call on. Safe to repeat.
+    """Raise the cost limit of an active run. The new limit applies from the next call on. Safe to repeat.
 
     Raises what `get` raises, `run_not_active`, `invalid_limits` if the new limit is below the current limit or the cost
     so far, and what `money.check_raise` raises.
@@ -320,7 +326,9 @@ async def find(context: UseCaseContext, run_id: str) -> RunRecord | None:
 
 
 async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[str, Any], list[NewClientTool]]:
-    """Return the run's message, the state of its last checkpoint (empty before the first), and its client tools."""
+    """Return the run's message, the state of its last checkpoint (empty before the first checkpoint), and its client
+    tools.
+    """
 
     def use(tx: Tx) -> tuple[str, dict[str, Any], list[NewClientTool]]:
         tools = [] if record.client_tools is None else run_records.client_tools(tx, record.run_id)
@@ -331,7 +339,7 @@ async def inputs(context: UseCaseContext, record: RunRecord) -> tuple[str, dict[
 
 
 async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
-    """Return the state of the run's last checkpoint. Empty before the first."""
+    """Return the state of the run's last checkpoint. Empty before the first checkpoint."""
     return await context.read_single(lambda tx: run_records.saved(tx, run_id))
 
 
@@ -339,8 +347,8 @@ async def saved(context: UseCaseContext, run_id: str) -> dict[str, Any]:
 class Room:
     """Limits of a run and of its account's day, in micro-cents. None means no limit.
 
-    `limit` is what the run may cost now. `in_jobs` is the usage of its jobs that have ended. `day` is the account's use
-    of its daily budget, without what the run itself holds.
+    `limit` is the run's current cost limit. `in_jobs` is the usage of the run's jobs that have ended. `day` is the
+    account's use of its daily budget, without the run's own hold.
     """
 
     limit: int | None = None
@@ -349,7 +357,7 @@ class Room:
 
 
 async def room(context: UseCaseContext, run: RunRecord) -> Room:
-    """Return the money that is left for a run and for the day of its account."""
+    """Return the money that is left within the limits of a run and of its account's day."""
     now = context.now
 
     def use(tx: Tx) -> Room:
@@ -369,8 +377,8 @@ async def status(context: UseCaseContext, run_id: str) -> str | None:
 async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> list[tuple[RunRecord, str]]:
     """Return at most `limit` runs of the chat that ended before this one, latest first.
 
-    Each comes with the first `EARLIER_CHARS` of its message. For a run that continues another, return the turns before
-    that one.
+    Each is paired with the first `EARLIER_CHARS` characters of its message. For a run that continues another run,
+    return the turns before that run.
     """
 
     def use(tx: Tx) -> list[tuple[RunRecord, str]]:
@@ -378,7 +386,7 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
         while first.resumed_from is not None:
             first = _found(run_records.get(tx, first.resumed_from))
         found = run_records.of_chat(tx, record.chat, first.run_id, limit + 1)
-        resumed = {run.resumed_from for run in found}  # the run that continues it takes its place
+        resumed = {run.resumed_from for run in found}  # the run that continues this run takes its place
         ended = [run for run in found[1:] if run.status in TERMINAL and run.run_id not in resumed][:limit]
         return [(run, run_records.message_beginning(tx, run.run_id, EARLIER_CHARS)) for run in ended]
 
@@ -386,24 +394,27 @@ async def earlier(context: UseCaseContext, record: RunRecord, limit: int) -> lis
 
 
 def end(tx: Tx, run_id: str, attempt: int, ending: Ending, origin: str, now: int) -> RunRecord | None:
-    """End a run: its record, its last events (with `answer.basis` if its agent gave one), its bill and its ask job.
+    """End a run: update its record, append its last events (with `answer.basis` if its agent set one), record its
+    charges and end its ask job.
 
     Return None if `attempt` is not the run's current one.
     """
-    # A run that reached the limit of steps shows no cost (docs/api/runs.md "Record"). Only this function decides that.
+    # The record of a run that reached the limit of steps shows no cost (docs/api/runs.md "Record"). Only this function
+    # decides that.
     billed = ending.last_error != STEPS_EXCEEDED
     if not billed:
         ending = replace(ending, spent=replace(ending.spent, cost_microcents=0))
     record = run_records.finish(tx, run_id, attempt, ending, job_records.spent_in(tx, run_id), now)
     if record is not None:
-        if billed:  # the agent's part; jobs are billed when they end
+        if billed:  # the agent's part; jobs are charged when they end
             money.bill_tokens(tx, record, ending.spent, now)
-        # `finish` has counted the ids of these events, so that they follow the last one without a gap.
+        # `finish` has counted the ids of these events, so that they follow the last event without a gap.
         if ending.basis is not None:
             event_records.note(tx, run_id, record.last_event - 2, "answer.basis", ending.basis, now)
         announce(tx, record, record.last_event - 1, now)
         event_records.note(tx, run_id, record.last_event, "run.ended", payloads.ended(record.document(origin)), now)
-        # In the same transaction, so that a crash can't end only one of them, and no task has to wait for the run.
+        # End the job in the same transaction, so that a crash can't end only one of the two, and no task has to wait
+        # for the run.
         if (job := job_records.following(tx, run_id)) is not None:
             job_records.finish(tx, job.job_id, job.attempt, _ask_job_ending(record, origin), now)
     return record
@@ -416,7 +427,8 @@ def check_free(tx: Tx, chat: str) -> None:
 
 
 def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
-    """Raise `runtime_capacity_busy` if the service is full and the account has its fair share of active runs.
+    """Raise `runtime_capacity_busy` if the service is at capacity and the account already has its fair share of active
+    runs.
 
     See docs/api/runs.md "Capacity".
     """
@@ -424,13 +436,13 @@ def check_capacity(tx: Tx, account: str, capacity: int | None) -> None:
         return
     active = run_records.active_by_account(tx)
     mine, accounts = active.get(account, 0), len(active.keys() | {account})
-    # An account below its share may start a run although the service is full, so that other accounts can't lock it out.
+    # An account below its share may start a run even at capacity, so that other accounts can't lock it out.
     if sum(active.values()) >= capacity and mine >= capacity // accounts:
         raise ApiError("runtime_capacity_busy")
 
 
 def announce(tx: Tx, record: RunRecord, event_id: int, now: int) -> None:
-    """Write the event `run.status` with the record's status, under an id that the record has already counted."""
+    """Write the event `run.status` with the record's status. The record has already counted the event's id."""
     payload: dict[str, Any] = {"status": record.status}
     if record.status == "queued" and record.client_tools is not None:
         payload["client_tools"] = json.loads(record.client_tools)
@@ -453,5 +465,5 @@ def _ask_job_ending(run: RunRecord, origin: str) -> job_records.JobEnding:
         data["basis"] = json.loads(run.basis)
     content = [{"type": "text", "text": run.output}] if run.output else []
     error = {"code": run.last_error, "message": run.last_error_message or ""} if run.last_error else None
-    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, billed with the run
+    spent = Spent(run.input_tokens, run.output_tokens, run.cost_microcents)  # shown here, but charged with the run
     return job_records.JobEnding(_ASK_JOB_STATUS[run.status], content, data, error, spent=spent)

@@ -1,4 +1,4 @@
-"""Rows of the calls that runs sent to language models."""
+"""Rows of the calls of language models that runs made."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ from agentsvc_nb.wire.runs import Lasts, NewStandingApproval, StandingApproval
 
 _sql = load("runs/standing")
 FOR_RUN: Final[Sequence[Lasts]] = ("run",)
-"""How long the approval of a client tool may last. A later run may have another tool of the same name."""
+"""How long the approval of a client tool may last: only for the run, because a later run may have a different tool of
+the same name.
+"""
 ALWAYS: Final = "This tool needs a separate approval for each call. Leave `lasts` out."
 
 
@@ -42,15 +44,14 @@ class StandingRecord:
 
 
 def durations(tool: Tool) -> Sequence[Lasts]:
-    """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval.
-
-    Tools without an effect that fetch an address have none: operators allow their hosts by a setting.
+    """Return how long a standing approval of the tool may last. Empty if each call needs a separate approval. Tools
+    that fetch an address without an effect allow no standing approvals, because operators allow hosts in a setting.
     """
     return ("run", "hour") if tool.effect and not tool.always_waits else ()
 
 
 def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> str | None:
-    """Return why the folder of a standing approval does not fit a call with this input, or None if it fits."""
+    """Return why a call with this input is outside the folder of a standing approval, or None if it is inside."""
     if given.folder is None or _is_in(call_input, given.folder):
         return None
     return (
@@ -60,7 +61,7 @@ def folder_fault(given: NewStandingApproval, call_input: Mapping[str, Any]) -> s
 
 
 def add(tx: Tx, run: RunRecord, tool: str, given: NewStandingApproval, now: int) -> StandingRecord:
-    """Store a standing approval, and remove those that have ended."""
+    """Store a standing approval, and remove those that have expired."""
     tx.run(_sql["delete_ended"], account=run.account, now=now)
     scope = (run.run_id, None) if given.lasts == "run" else (None, now + STANDING_SECONDS * 1000)
     values = {"account": run.account, "chat": run.chat, "tool": tool, "folder": given.folder, "now": now}
@@ -76,7 +77,7 @@ def find(tx: Tx, run: RunRecord, tool: str, call_input: Mapping[str, Any], now: 
 
 
 async def of_account(context: UseCaseContext, account: str) -> list[StandingRecord]:
-    """Return the account's standing approvals that have not ended, oldest first."""
+    """Return the account's standing approvals that have not expired, oldest first."""
     now = context.now
 
     def use(tx: Tx) -> list[StandingRecord]:

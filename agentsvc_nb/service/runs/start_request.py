@@ -1,4 +1,6 @@
-"""Read the request that starts a run (docs/api/runs.md "Start"). Its fields are those of `wire.runs.NewRun`."""
+"""Read the request that starts a run (docs/api/runs.md "Start"). The request's fields are those of
+`wire.runs.NewRun`.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ _WRONG: Final[dict[str, tuple[str, str | None]]] = {
     "max_cents": ("invalid_limits", f"`max_cents` must be a number over 0 and at most {CENTS_MAX:,}."),
     "client_tools": ("invalid_client_tool", None),
 }
-"""The error code of each field of `NewRun`, and a message that replaces the code's default."""
+"""The error code of each field of `NewRun`, and a message that replaces the code's default message."""
 
 
 def fields(model: type[B], document: Document) -> B:
@@ -76,14 +78,14 @@ def limits(given: NewRun | NewLimits) -> RunLimits:
 
 
 def microcents(cents: float) -> int:
-    # Round up: a fraction of a micro-cent is still over 0.
+    # Round up, because a fraction of a micro-cent is still more than 0.
     return math.ceil(cents * CENT)
 
 
 async def read(context: RequestContext, document: Document, form: MultipartForm) -> runs.Start:
-    """Return the validated start, with its files stored."""
+    """Return the validated start request, and store its files."""
     given = fields(NewRun, document)
-    if given.message.isspace():  # of blanks that the model's pattern does not know
+    if given.message.isspace():  # of blanks that the model's pattern does not recognise
         raise ApiError("message_required", field="message")
     if given.files_from is not None and (given.chat is not None or given.session is not None):
         why = "`files_from` is for a new chat: leave `chat` and `session` out."
@@ -133,14 +135,16 @@ def check_model(context: RequestContext, model: str | None) -> None:
 
 
 def with_default_limit(context: RequestContext, given: RunLimits, model: str) -> RunLimits:
-    """Limit the cost of a hosted model's run if its start sets no limit."""
+    """Limit the cost of a hosted model's run if its start request sets no limit."""
     if given.max_microcents is None and getattr(context.services.models[model], "hosted", False):
         return replace(given, max_microcents=HOSTED_RUN_CENTS * CENT)
     return given
 
 
 async def check_script(message: str) -> None:
-    """Raise the error that a script of the model `scripted` requests for the start itself (docs/api/models.md)."""
+    """Raise the error that a script for the model `scripted` requests for the start request itself
+    (docs/api/models.md).
+    """
     long = len(message) > runs.LONG_CHARS
     if refused := await asyncio.to_thread(scripted.refusal, message) if long else scripted.refusal(message):
         raise ApiError(refused)
@@ -154,7 +158,9 @@ async def staged_files(context: RequestContext, upload_ids: list[str]) -> list[C
 
 
 async def _check_client_tools(context: RequestContext, tools: Sequence[NewClientTool], *, sync: bool) -> None:
-    """Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a schema now."""
+    """Check the client tools. Raise `invalid_client_tool`, or `workspace_busy` if the service can't check a schema
+    now.
+    """
     if sync:
         raise _invalid_tool(
             "Client tools do not work with `sync`, because the client can't answer their calls while it waits "
@@ -176,7 +182,9 @@ async def _check_client_tools(context: RequestContext, tools: Sequence[NewClient
 
 
 async def _schema_fault(context: RequestContext, schema: dict[str, Any]) -> str | None:
-    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if it can't be checked now."""
+    """Return why the schema is invalid, as a sentence, or None. Raises `workspace_busy` if the schema can't be checked
+    now.
+    """
     try:
         return await context.services.schemas.fault(schema)
     except NoChild:

@@ -1,6 +1,6 @@
 """Use cases of tool calls: direct calls, and calls of a run.
 
-A run's worker records, updates and bills its calls. The run's caller approves or refuses them.
+A run's worker records, updates and charges the run's calls. The run's caller approves or refuses them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from agentsvc_nb.tools.port import Outcome, Tool, with_integers, without_nulls
 from agentsvc_nb.wire.runs import CallApproval, NewClientTool, Verdict
 
 _SAME: Final = {True: ("approved", "begun", "done"), False: ("refused",)}
-"""The states of a call that already has this verdict: True for approved, False for refused."""
+"""The states in which a call already has the verdict: True for approved, False for refused."""
 _ASKED: Final = ("asked", "answered", "expired")
-"""The states of a client call after its request. A person approved it only if it has a reason, maybe empty."""
+"""The states of a client call after it was requested. If its reason is not None (it may be empty), a person approved
+the call.
+"""
 _CHANGES_CHARS: Final = 4_000
 """How many characters of a person's changes the agent gets."""
 
@@ -55,7 +57,7 @@ async def get(context: UseCaseContext, call: CallRecord) -> CallRecord:
 
 
 async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int, call: CallRecord) -> CallRecord:
-    """Let the call wait for approval, and return it. Raises `LostRun`."""
+    """Let the call wait for approval, and return the call. Raises `LostRun`."""
     waiting = await context.write(lambda tx: call_records.wait(tx, call, attempt))
     if waiting is None:
         raise LostRun(run.run_id)
@@ -63,7 +65,7 @@ async def wait(context: UseCaseContext, run: run_records.RunRecord, attempt: int
 
 
 async def outcome(context: UseCaseContext, run_id: str) -> Outcome | None:
-    """Return the outcome of a run that is a single tool call (`DIRECT_CALL`), or None if it has none."""
+    """Return the outcome of a run that is a single tool call (`DIRECT_CALL`), or None if there is no outcome."""
     call = await context.read_single(lambda tx: call_records.first(tx, run_id))
     return None if call is None or call.outcome is None else with_changes(call, call.outcome)
 
@@ -83,7 +85,7 @@ def with_changes(call: CallRecord, outcome: Outcome) -> Outcome:
 
 
 def _differs(one: object, other: object) -> bool:
-    """Compare as the JSON that tools get. In Python, `1 == True`."""
+    """Compare two inputs as JSON, because in Python `1 == True`."""
     texts = {json.dumps(with_integers(without_nulls(each)), sort_keys=True) for each in (one, other)}
     return len(texts) > 1
 
@@ -94,9 +96,8 @@ async def waiting(context: UseCaseContext, run_id: str) -> list[CallRecord]:
 
 
 async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Append the verdict and record that nobody waits for the call any more, in one transaction.
-
-    So the event appears once, however often the service crashes. Raises `LostRun`.
+    """Append the verdict and record that no attempt waits for the call any more, in one transaction. So the event
+    appears exactly once, even after crashes. Raises `LostRun`.
     """
     verdict = {"call_id": call.call_id, "approved": call.state == "approved", "reason": call.reason or ""}
     if call.asked_input is not None:
@@ -114,7 +115,7 @@ async def tell_decided(context: UseCaseContext, call: CallRecord, attempt: int) 
 
 
 async def go_on(context: UseCaseContext, call: CallRecord, attempt: int) -> None:
-    """Note that the attempt no longer waits for the call. From now on a crash counts against `RESTARTS_MAX`."""
+    """Record that the attempt no longer waits for the call. From then on crashes count against `RESTARTS_MAX`."""
     await context.write(lambda tx: call_records.go_on(tx, call, attempt))
 
 
@@ -129,15 +130,15 @@ async def move(
 ) -> CallRecord:
     """Set the call's state.
 
-    With an `outcome`, also bill its per-use `charges` once and release the run's hold for them, unless the call's job
-    does that.
+    With an `outcome`, also record the call's per-use `charges` once and release the run's hold for them, unless the
+    call has a job, which does both.
 
     Raises `LostRun`.
     """
     now = context.now
 
     def use(tx: Tx) -> CallRecord:
-        # A retried write, or a takeover, may find the call already done and billed.
+        # A retried write, or a takeover, may find the call already done and charged.
         before = call_records.get(tx, call.run_id, call.key)
         ends = outcome is not None and (before is None or before.state != "done")
         moved = call_records.move(tx, call, attempt, state, outcome=outcome)
@@ -145,7 +146,7 @@ async def move(
             raise LostRun(run.run_id)
         if ends and run.restarts:
             run_records.made_progress(tx, run.run_id)
-        if ends and call.job_id is None:  # a job bills its own charges
+        if ends and call.job_id is None:  # a job records its own charges
             run_records.release_charges(tx, run.run_id, attempt)
             money.bill_charges(tx, run, charges, now)
         return moved
@@ -154,7 +155,7 @@ async def move(
 
 
 async def ended(context: UseCaseContext, run_ids: Sequence[str], limit: int) -> dict[str, list[CallRecord]]:
-    """Return for each run its last `limit` calls that have an outcome, oldest first."""
+    """Return, for each run, its last `limit` calls with an outcome, oldest first."""
     return await context.read_long(lambda tx: {run_id: call_records.ended(tx, run_id, limit) for run_id in run_ids})
 
 
@@ -174,8 +175,8 @@ async def submit(
 ) -> JobRecord:
     """Queue the job of a call and record it on the call, in one transaction.
 
-    So a takeover finds the job and does not submit another. The job reserves `charges` micro-cents for per-use charges.
-    Its model calls may cost `room` micro-cents.
+    So a takeover finds the job and does not submit another job. The job reserves `charges` micro-cents for per-use
+    charges. The job's model calls may cost at most `room` micro-cents.
 
     Raises `LostRun`, and `WorkFailure("limit_reached")`.
     """
@@ -220,8 +221,8 @@ async def decide(context: UseCaseContext, account: str, run_id: str, call_id: st
 
     The caller must check a changed input and a standing approval first.
 
-    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has another
-    verdict, does not wait for one, or its run is not running.
+    Raises `invalid_run_id`, `run_not_found`, `call_not_found`, and `call_not_waiting` when the call has the opposite
+    verdict, does not wait for approval, or its run is not running.
     """
     now = context.now
 
@@ -276,7 +277,7 @@ async def approve_in_advance(
 
 @dataclass(frozen=True, slots=True)
 class DirectCall:
-    """An accepted direct tool call, with its bill and its chat."""
+    """An accepted direct tool call, with its bill and chat."""
 
     call_id: str
     bill: money.Bill
@@ -290,7 +291,8 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit
     def use(tx: Tx) -> DirectCall:
         chats.check_known(tx, given.where, key.account)
         bill = money.check(tx, key, context.settings, now, given.charges_microcents)
-        # Every call needs the row, even one that holds nothing: the row makes sure that it is billed once.
+        # Every call needs the row, even a call that holds nothing, because the row ensures that it is charged only
+        # once.
         hold = bill.hold_microcents if given.charges_microcents else 0
         usage_records.begin_direct_call(tx, bill, call_id, hold, context.process)
         return DirectCall(call_id, bill, chats.resolve(tx, given.where, key.account, now, shared=True))
@@ -299,7 +301,7 @@ async def begin_call(context: UseCaseContext, key: KeyRecord, given: jobs.Submit
 
 
 async def end_call(context: UseCaseContext, call: DirectCall, charges: Mapping[str, int]) -> None:
-    """Release the hold of a direct call, and bill its per-use charges. Safe to repeat."""
+    """Release the hold of a direct call, and record its per-use charges. Safe to repeat."""
     now = context.now
 
     def use(tx: Tx) -> None:

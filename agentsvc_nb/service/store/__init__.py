@@ -1,6 +1,6 @@
 """Storage of the service: a database (SQLite or PostgreSQL) with its full-text index, and blobs (a folder or a bucket).
 
-The settings choose which.
+The settings choose the engines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def database_of(folder: DataFolder) -> DatabaseEngine:
-    """Return the folder's database, not yet open. Raises `StoreUnusable`."""
+    """Return the folder's database without opening it. Raises `StoreUnusable`."""
     if not folder.address:
         from agentsvc_nb.service.store.sqlite import SqliteDatabase
 
@@ -33,15 +33,15 @@ def database_of(folder: DataFolder) -> DatabaseEngine:
 
 
 def contents_place(settings: Settings) -> str:
-    """Return where the contents of files are stored. Processes with the same contents get the same text."""
+    """Return where the contents of files are stored. Processes that share these contents get the same text."""
     return settings.blobs or f"the folder {DataFolder(settings.data).blobs.absolute()} of {socket.gethostname()}"
 
 
 def blobs_of(settings: Settings, scratch: Path | None = None) -> Blobs:
     """Return the blob store.
 
-    With a folder `scratch`, local copies of objects in S3 are there while in use, not in the service's cache. Raises
-    `BlobsUnavailable`, with advice, for a store that no later try can use.
+    With a folder `scratch`, store local copies of S3 objects there while they are in use, not in the service's cache.
+    Raises `BlobsUnavailable`, with advice, if the store can't be used and a retry would not help.
     """
     folder = DataFolder(settings.data)
     if settings.blobs is None:

@@ -23,7 +23,7 @@ from agentsvc_nb.documents.media_types import HEAD_BYTES
 PIECE_MAX_BYTES: Final = 1024 * 1024
 """The maximum number of bytes of one read. Each read is a call in a thread."""
 PIECES_MAX_BYTES: Final = 4 * PIECE_MAX_BYTES
-"""The memory for the pieces of all reads, down to `PIECE_MIN_BYTES` each. A slow client leaves its piece in memory."""
+"""The memory for the pieces of all reads, each of at least `PIECE_MIN_BYTES`. A slow client's piece stays in memory."""
 PIECE_MIN_BYTES: Final = 64 * 1024
 
 
@@ -34,7 +34,7 @@ class LocalBlobs:
         self._root = root
         self.incoming = root / "incoming"
         self.incoming.mkdir(parents=True, exist_ok=True)
-        # `remove` and `put_aside` check a file and then act: no content may be placed there in between.
+        # `remove` and `put_aside` check a file and then act; no content may be placed there in between.
         self._placing = threading.Lock()
         self._reads = 0
 
@@ -90,7 +90,7 @@ class LocalBlobs:
     def place(self, written: Path, sha256: str) -> None:
         """Move a written file to the path of the blob with this hash.
 
-        It replaces an existing blob, which so gets a new time of storing and survives garbage collection.
+        It replaces an existing blob, whose storage time is thus renewed, so that it survives garbage collection.
         """
         target = self.path(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -122,10 +122,9 @@ class LocalBlobs:
         return True
 
     def put_aside(self, sha256: str, checked: os.stat_result) -> bool:
-        """Rename an altered blob to `<sha256>.altered`, where nothing finds it.
-
-        Return False if the file that was `checked` is no longer the blob, which was stored again or removed. On Windows
-        the file must be closed.
+        """Rename an altered blob to `<sha256>.altered`, where no reader finds it. Return False if the file that was
+        `checked` is no longer the blob, because the blob was stored again or removed. On Windows the file must be
+        closed.
         """
         path = self.path(sha256)
         with self._placing:
@@ -140,7 +139,7 @@ class LocalBlobs:
 
 
 class SpooledBlob:
-    """The temporary file of a blob that is being written, and its hash so far."""
+    """The temporary file of a blob that is being written, and the hash of its content so far."""
 
     def __init__(self, folder: Path) -> None:
         handle, name = tempfile.mkstemp(dir=folder)
@@ -162,12 +161,12 @@ class SpooledBlob:
         return self._digest.hexdigest()
 
     def close(self) -> Path:
-        """Return the path of the file, with all that was written."""
+        """Close the file and return its path. The file then contains all that was written."""
         self._file.close()
         return self._path
 
     def discard(self) -> None:
-        with contextlib.suppress(OSError):  # closing writes the buffer, and the disk may be full
+        with contextlib.suppress(OSError):  # closing flushes the buffer, and the disk may be full
             self._file.close()
         self._path.unlink(missing_ok=True)
 
@@ -184,7 +183,7 @@ class NewBlob(SpooledBlob):
 
     def keep(self) -> None:
         """Finish the blob and put it in place. It blocks (fsync): call it in a thread for large files."""
-        # Write the content before the name: after a power cut there is a whole blob or none.
+        # Flush the content before renaming, so that after a power cut there is a whole blob or none.
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -192,7 +191,7 @@ class NewBlob(SpooledBlob):
 
 
 def is_intact(path: Path) -> bool:
-    """Return whether a blob can be read and its content matches its name. Reads all of it."""
+    """Return whether a blob can be read and its content matches its name. Reads the whole blob."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == path.name
@@ -210,7 +209,7 @@ def _is_hash(name: str) -> bool:
 
 
 def _stored_at(path: Path) -> float:
-    """Return when the file was stored, in ms since 1970, or infinity for a missing file."""
+    """Return the time at which the file was stored, in ms since 1970, or infinity for a missing file."""
     try:
         return path.stat().st_mtime_ns / 1_000_000
     except FileNotFoundError:

@@ -1,6 +1,7 @@
 """Full-text search on FTS5 (`ports.Index`).
 
-Each file has one row of one table, with the tags of `ranking`, so that one FTS5 query finds the matches of one chat.
+All files share one table, with a row per file. The rows contain the tags of `ranking`, so one FTS5 query finds the
+matches of one chat.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ def by_words(bucket: str, query: Query) -> str:
 
 
 def by_name(bucket: str, query: Query) -> str:
-    """Return the FTS5 query for files that match with one name alone."""
+    """Return the FTS5 query for files of which a single name matches."""
     return _but(bucket, query, f"{_all(bucket + FILE_NAME, query)} OR {_all(bucket + OWN_NAME, query)}")
 
 
 def by_level(bucket: str, query: Query, floor: int) -> str:
     """Return the FTS5 query for matching files that have a query word at the level `floor` or above.
 
-    The levels, which match fewer files, come first: FTS5 iterates over the leftmost operand and looks up the others.
+    The levels come first because they match fewer files: FTS5 iterates over the leftmost operand and looks up the
+    others.
     """
     levels = range(floor, TOP_LEVEL + 1)
     strong = " OR ".join(f'"{bucket}{level}{token}"{star}' for level in levels for token, star in starred(query))
@@ -73,7 +75,7 @@ _FORGET = "DELETE FROM file_words WHERE rowid = :id"
 _RENAME = """
     UPDATE file_words SET names = :names WHERE rowid = (SELECT id FROM file_text WHERE chat = :chat AND path = :path)
 """
-# SQLite keeps the order of a CROSS JOIN: first the full-text index, then the row of each match.
+# SQLite keeps the order of a CROSS JOIN: it reads the full-text index first, then the row of each match.
 _NEWEST = """
     SELECT t.id AS id, t.path AS path FROM file_words AS w CROSS JOIN file_text AS t ON t.id = w.rowid
     WHERE w.file_words MATCH :match AND w.rowid < :before AND t.chat = :chat
@@ -89,10 +91,10 @@ _BEST = """
 
 @dataclass(frozen=True, slots=True)
 class FtsIndex(RankedIndex[str]):
-    """`ports.Index`. `query` is a result of `documents.search_query.parse`, a match is an FTS5 query."""
+    """`ports.Index`. `query` is a result of `documents.search_query.parse`. A match is an FTS5 query."""
 
     def put(self, tx: Tx, chat: str, path: str, names: Sequence[str], indexed_text: IndexedText) -> None:
-        self.drop(tx, chat, path)  # gives the file a new id: results are ordered by it, newest first
+        self.drop(tx, chat, path)  # gives the file a new id, because results are ordered by id, newest first
         row = tx.one(_INSERT, chat=chat, path=path, text=indexed_text.text)
         assert row is not None
         self.index(tx, row["id"], chat, path, names, indexed_text)

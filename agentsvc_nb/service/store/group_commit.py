@@ -1,8 +1,8 @@
 """Group commit under asyncio, for any database.
 
 All writes that are requested in one turn of the event loop share one transaction, each in a separate savepoint. So a
-burst of small writes costs one commit, and no write waits for a timer. A long write (it indexes texts, or changes many
-rows) runs in the writer's thread: requests go on, and further writes wait for its end.
+burst of small writes costs one commit, and no write waits for a timer. A long write, which indexes texts or changes
+many rows, runs in the writer's thread. Meanwhile requests continue, and further writes wait.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONG_MAX: Final = 16
 
 
 class PendingWrite(Generic[T]):
-    """A requested write. `done` receives its result or exception. It is None for a write that blocks."""
+    """A requested write. `done` receives its result or exception. `done` is None for a write that blocks."""
 
     def __init__(self, use: Callable[[Tx], T], long: bool = False, done: asyncio.Future[T] | None = None) -> None:
         self.long = long
@@ -37,7 +37,7 @@ class PendingWrite(Generic[T]):
     def attempt(self, tx: Tx) -> bool:
         """Run within the group's transaction.
 
-        If it fails, keep the failure and return False: the caller must then undo the write.
+        If the write fails, store the failure and return False. The caller must then undo the write.
         """
         self.failure = None
         try:
@@ -76,7 +76,7 @@ class GroupCommit(ABC):
         self._flush_is_due = False
         # a Future, not a Task, so that loop shutdown can't cancel it
         self._in_thread: asyncio.Future[list[PendingWrite[Any]]] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name)  # the default pool may be busy with files for long
+        self._thread = ThreadPoolExecutor(1, thread_name)  # the default thread pool may be busy with files for long
 
     @abstractmethod
     def _commit(self, writes: list[PendingWrite[Any]], seconds: float = math.inf) -> list[PendingWrite[Any]]:
@@ -84,15 +84,16 @@ class GroupCommit(ABC):
 
         Return the long writes that did not begin within `seconds`.
 
-        Raises `StoreBusy`, and any error that prevents the commit, such as a full disk. Then nothing is written.
+        Raises `StoreBusy`, and any error that prevents the commit, such as a full disk. In these cases nothing is
+        written.
         """
 
     def _commit_in_loop(self) -> None:  # noqa: B027 - a database on a server does not
-        """Commit the short writes in the event loop's thread, if that is quick."""
+        """Commit the short writes in the event loop's thread if no other process holds the lock."""
 
     async def write(self, use: Callable[[Tx], T], *, long: bool = False) -> T:
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # nobody waits for the writes of an earlier loop, which has ended
+        if loop is not self._loop:  # nobody waits for writes of an earlier event loop, which has ended
             self._loop, self._short, self._long, self._in_thread = loop, [], deque(), None
             self._flush_is_due = False
         if not self._flush_is_due and self._in_thread is None:
@@ -109,7 +110,7 @@ class GroupCommit(ABC):
         return write.result()
 
     def finish_writes(self) -> None:
-        """Make the requested writes before closing. Call this in the event loop's thread."""
+        """Execute the requested writes before closing. Call this in the event loop's thread."""
         self._thread.shutdown()
         while writes := self._short or self._next_long():
             self._short = []
@@ -122,7 +123,7 @@ class GroupCommit(ABC):
                 write.settle(failure)
 
     def _flush(self) -> None:
-        """Commit the short writes of this turn, then the long ones in the writer's thread."""
+        """Commit the short writes of this turn, then the long writes in the writer's thread."""
         self._flush_is_due = False
         if self._short:
             self._commit_in_loop()
@@ -134,11 +135,11 @@ class GroupCommit(ABC):
         self._in_thread.add_done_callback(lambda done: self._settle_in_loop(writes, done))
 
     def _next_long(self) -> list[PendingWrite[Any]]:
-        """Take the long writes that were requested first."""
+        """Remove the earliest long writes from the queue and return them."""
         return [self._long.popleft() for _ in range(min(LONG_MAX, len(self._long)))]
 
     def _settle_in_loop(self, writes: list[PendingWrite[Any]], done: asyncio.Future[list[PendingWrite[Any]]]) -> None:
-        """Settle the writes of the writer's thread, then commit those that were requested since."""
+        """Settle the writes of the writer's thread, then commit writes that were requested since."""
         self._in_thread = None
         failure = done.exception()
         left = [] if failure else done.result()

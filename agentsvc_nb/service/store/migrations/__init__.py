@@ -1,6 +1,6 @@
 """The database's schema, as migration steps: `0001-first.sql` and so on, each applied once, in order.
 
-Never edit a step that has landed. Add a new file with the next number.
+Never edit a released step. Add a new file with the next number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 
 
 class SchemaTooNew(Exception):
-    """A newer version wrote the data folder."""
+    """The data folder was written by a newer version."""
 
 
 def steps() -> list[str]:
@@ -27,7 +27,7 @@ def files() -> list[Traversable]:
 
 
 def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
-    """Apply all missing steps to a database, or those up to the version `to`. Apply none if one fails.
+    """Apply all missing steps to a database, or the missing steps up to the version `to`. If a step fails, apply none.
 
     Raises `SchemaTooNew`.
     """
@@ -48,7 +48,7 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
         connection.execute(f"PRAGMA user_version = {len(known)}")
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # a full disk may have ended it
+        if connection.in_transaction:  # a full disk may have ended the transaction
             connection.execute("ROLLBACK")
         raise
 

@@ -1,4 +1,4 @@
-"""The schema in PostgreSQL: one step for SQLite's first 15, and then the same steps.
+"""The schema in PostgreSQL: one step in place of SQLite's first 15 steps, and then the same steps.
 
 A step that is not portable has a second file here, with the same name. Procrastinate creates the tables of the queue.
 """
@@ -16,11 +16,10 @@ from agentsvc_nb.service.store import migrations
 from agentsvc_nb.service.store.migrations import SchemaTooNew
 
 FIRST: Final = 15
-"""The number of the step with which a database in PostgreSQL begins."""
+"""The number of the first step of a PostgreSQL database."""
 CHANGES: Final = "-- Changes what earlier versions read or write.\n"
-"""The first line of a step that does more than add tables, columns with a default and indexes.
-
-After such a step, only versions that know it can use the database.
+"""The first line of a step that does more than add tables, columns with a default and indexes. After such a step, only
+versions that know the step can use the database.
 """
 _MIGRATING: Final = 0x6167656E74737664
 
@@ -38,7 +37,7 @@ def newest() -> int:
 
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
-    """Apply all missing steps, or none if one fails. Return the schema's version before.
+    """Apply all missing steps, or none if a step fails. Return the schema's previous version.
 
     Raises `SchemaTooNew` for a schema whose unknown steps do more than add.
     """
@@ -70,8 +69,8 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
 def _migrate_queue(connection: psycopg.Connection[Any]) -> None:
     """Create procrastinate's tables and functions, or upgrade those of an earlier version.
 
-    They have their own names, not their own schema. A schema would have to be on the search path, which a pooler that
-    changes the connection for each transaction does not keep.
+    They are in our schema and differ by name. A separate schema would have to be on the search path, which is lost
+    behind a pooler that changes the connection for each transaction.
     """
     from procrastinate.schema import SchemaManager  # an up-to-date database does not need this import
 
@@ -104,7 +103,7 @@ def version(connection: psycopg.Connection[Any]) -> int:
 
 
 def _is_served(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the schema is the newest known one, or one that only adds to it. Raises `SchemaTooNew`."""
+    """Return whether the schema is the newest known one, or only adds to that. Raises `SchemaTooNew`."""
     found = version(connection)
     if is_too_new(connection):
         raise SchemaTooNew(
@@ -116,7 +115,7 @@ def _is_served(connection: psycopg.Connection[Any]) -> bool:
 
 
 def is_too_new(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the schema is a newer one that does more than add to the known one."""
+    """Return whether the schema is newer and does more than add to the known schema."""
     return (found := version(connection)) > newest() and (_number(connection, "schema_changed") or found) > newest()
 
 
