@@ -1,6 +1,6 @@
 r"""Replace `{{name}}` in a prompt with the value of a notebook variable, as text, once and never recursively.
 
-A value that holds `{{other}}` is not expanded: data must not be able to name variables. `\{{name}}` inserts a literal
+`{{other}}` in a value is not replaced, because data must not be able to name variables. `\{{name}}` inserts a literal
 `{{name}}`.
 """
 
@@ -34,7 +34,7 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
     numbers, dates and paths are inserted as `str` prints them, lists and dicts as JSON.
 
     Raises:
-        TemplateError: not a name, an unknown name, or a value that has no text form (such as a DataFrame).
+        TemplateError: not a name, an unknown name, or the name of a value without a text form (such as a DataFrame).
 
     >>> expand("Sum {{n}} of {{ what }}", {"n": 3, "what": "{{n}}"})
     'Sum 3 of {{n}}'
@@ -48,7 +48,7 @@ def expand(prompt: str, variables: Mapping[str, Any]) -> str:
 
 
 def insert(value: Any, variables: Mapping[str, Any]) -> Any:
-    """Apply `expand` to all texts of a JSON value. A text of just `{{name}}` becomes the number, list or dict itself.
+    """Apply `expand` to all texts of a JSON value. A text of only `{{name}}` becomes the number, list or dict.
 
     >>> insert({"count": "{{n}}", "brief": "{{n}} pictures"}, {"n": 3})
     {'count': 3, 'brief': '3 pictures'}

@@ -77,8 +77,7 @@ class RunsMagics(MagicsGroup):
         ),
     )
     def runs(self, args: argparse.Namespace) -> Any:
-        """List this notebook's runs with their cost; or show, follow, stop, resume, undo or await one, or raise its
-        limit.
+        """List this notebook's runs and costs; or show, follow, stop, resume, undo or await one, or raise its limit.
 
         Example: `%runs`, `%runs show 0b9c1d2e`, `%runs resume last --max-cents 100`, `%runs raise last 100`, `%runs
         undo last`

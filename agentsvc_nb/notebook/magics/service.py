@@ -34,8 +34,7 @@ def with_command(magic: Any, line: str, variables: Mapping[str, Any]) -> argpars
 
 
 def _advise(result: Any) -> None:
-    """Suggest `%agentsvc` after a cell whose `!agentsvc` the shell does not find. IPython calls
-    this."""
+    """Suggest `%agentsvc` after a cell with `!agentsvc` that the shell can't find. IPython calls this."""
     if not _COMMAND.search(str(result.info.raw_cell or "")) or shutil.which("agentsvc"):
         return
     does = "The shell does not find `agentsvc`, because the kernel's environment is not on its path. In a notebook, use"

@@ -1,6 +1,6 @@
 """The journal: runs and jobs started from this machine, in one SQLite file per user (0600, WAL).
 
-The API lists neither. This module also holds the turns of this kernel in order, in memory only.
+The API lists neither of them. This module also keeps the turns of this kernel in order, in memory only.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ PRAGMA user_version = 5;
 """
 _FROM_4: Final = ("ALTER TABLE runs ADD COLUMN undone_at TEXT", "PRAGMA user_version = 5")
 WAIT_SECONDS: Final = 2.0
-"""Seconds that a journal waits while another kernel writes."""
+"""Seconds for which a journal waits while another kernel writes."""
 TYPED_CHARS: Final = 4_000
-"""The number of characters of a cell's text that is stored, for chats that are shown again."""
+"""The number of characters of a cell's text that are stored, for chats that are shown again."""
 
 Upload = tuple[str, str]
 """A file's name and its SHA-256."""
@@ -79,9 +79,9 @@ class JournalEntry:
         notebook: the notebook's path, or its session's label outside a notebook.
         address: the `ChatAddress` as text: a chat, a session label or a new chat.
         prompt: the beginning of the cell as typed, for `%runs`.
-        attachments: SHA-256s of the files attached to it, separated by blanks.
-        uploads: the uploads that the chat had before it.
-        created_at: when it was recorded, as an RFC 3339 time in UTC.
+        attachments: SHA-256s of the files attached to the run, separated by blanks.
+        uploads: the uploads that the chat had before the run.
+        created_at: when the start was recorded, as an RFC 3339 time in UTC.
         typed: the cell as typed, up to `TYPED_CHARS` characters.
     """
 
@@ -113,20 +113,20 @@ def default_path() -> Path:
 class Journal:
     """The journal of runs and jobs; `Journal(None)` is in memory only.
 
-    An unusable file raises nothing, because asking works without a journal: see `warning`. Thread-safe.
+    An unusable file raises no error, because asking works without a journal; see `warning`. Thread-safe.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.warning = ""
-        """Why the journal cannot be used, empty while it can. After an error nothing is written or found any more."""
+        """Why the journal cannot be used; empty while it works. After an error, nothing more is written or found."""
         self._path = path
         self._db: sqlite3.Connection | None = None
-        self._lock = threading.Lock()  # runs in the background write from threads of their own
+        self._lock = threading.Lock()  # background runs write from their own threads
 
     def start(self, entry: JournalEntry) -> None:
         """Record a start before it is sent."""
         given = asdict(entry) | {"created_at": entry.created_at or now(), "uploads": json.dumps(sorted(entry.uploads))}
-        # The same key again repeats a start whose response was lost. A start that has its run does not change.
+        # A repeated key repeats a start whose response was lost. A start that already has a run does not change.
         self.do(
             f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
             " ON CONFLICT (idempotency_key) DO UPDATE SET status = excluded.status WHERE run_id IS NULL",
@@ -150,22 +150,22 @@ class Journal:
         )
 
     def undone(self, run_id: str, at: str | None) -> None:
-        """Record when a run's changes of files were undone; None: they are in force."""
+        """Record when a run's changes of files were undone, or None if the changes are in force."""
         self.do("UPDATE runs SET undone_at = ? WHERE run_id = ?", [at, run_id])
 
     def refused(self, key: str) -> None:
-        """Remove a start that the service refused: its key has no run."""
+        """Remove a start that the service refused, because its key has no run."""
         self.do("DELETE FROM runs WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def unsent(self, key: str) -> None:
-        """Mark a start that did not reach the service: it is not listed, but its key is kept.
+        """Mark a start that did not reach the service. The start is not listed, but its key is kept.
 
-        An earlier attempt with the same key may have arrived; repeating the key then finds its run.
+        An earlier attempt with the same key may have arrived. If so, a repeated start with the key finds its run.
         """
         self.do("UPDATE runs SET status = 'unsent' WHERE idempotency_key = ? AND run_id IS NULL", [key])
 
     def known(self, fingerprint: str) -> list[JournalEntry]:
-        """Return the newest 20 starts with this fingerprint, but failed and cancelled ones, newest first."""
+        """Return the newest 20 starts with this fingerprint, newest first, without failed and cancelled runs."""
         rows = self.do(
             f"SELECT {', '.join(_COLUMNS)} FROM runs"
             " WHERE fingerprint = ? AND status NOT IN ('failed', 'cancelled') ORDER BY rowid DESC LIMIT 20",
@@ -195,7 +195,7 @@ class Journal:
         return tuple(digest for row in rows for digest in row["attachments"].split())
 
     def attached(self, run_id: str, sha256: str) -> None:
-        """Record a file that a run later added to its chat's uploads, so that it counts as an upload of this run."""
+        """Record a file that a run later added to its chat's uploads, so that it counts as the run's upload."""
         self.do("UPDATE runs SET attachments = trim(attachments || ' ' || ?) WHERE run_id = ?", [sha256, run_id])
 
     def put(self, notebook: str, base_url: str, digests: Iterable[str]) -> None:
@@ -209,10 +209,10 @@ class Journal:
         return {row["sha256"] for row in rows}
 
     def begin_call(self, call_id: str) -> bool:
-        """Record that a kernel is about to run a call of the agent. Returns False if this or another kernel has already
+        """Record that a kernel is about to run a call of the agent. Return False if this or another kernel has already
         run it.
 
-        A journal that cannot be used knows no calls.
+        An unusable journal knows no calls.
         """
         begun = self.do(
             "INSERT INTO kernel_calls VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING call_id", [call_id, now()]
@@ -232,7 +232,7 @@ class Journal:
         return [dict(row) for row in rows]
 
     def runs(self, notebook: str | None) -> list[dict[str, Any]]:
-        """Return a notebook's runs, oldest first, as rows of the table; with None, those of all notebooks."""
+        """Return a notebook's runs, oldest first, as rows of the table. With None, return the runs of all notebooks."""
         rows = self.do(
             "SELECT * FROM runs WHERE notebook = coalesce(?, notebook) AND status <> 'unsent' ORDER BY rowid",
             [notebook],
@@ -243,7 +243,7 @@ class Journal:
         """Return the cost in micro-cents of all notebooks' language model runs that began in this UTC month
         (`2026-11`).
 
-        Agents without a model have no provider in their name (`offline`).
+        Names of agents without a model, such as `offline`, contain no provider.
         """
         rows = self.do(
             "SELECT coalesce(sum(cost_microcents), 0) AS spent FROM runs"
@@ -262,11 +262,11 @@ class Journal:
             self._db = None
 
     def __del__(self) -> None:
-        """Close the connection: a kernel ends without `close`, and Python 3.13 warns of a connection left open."""
+        """Close the connection, because a kernel ends without `close`, and Python 3.13 warns about open connections."""
         self.close()
 
     def do(self, sql: str, values: Iterable[Any] = ()) -> list[sqlite3.Row]:
-        """Execute a statement and return its rows; after an error (see `warning`), do nothing and return none."""
+        """Execute a statement and return its rows. After an error (see `warning`), do nothing and return no rows."""
         with self._lock:
             if self.warning:
                 return []
@@ -289,7 +289,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # SQLite gives its -wal and -shm files the mode of the database.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    # Another kernel of the user may be writing: wait for it. `Journal` has the lock between threads.
+    # Wait while another kernel of the user writes. `Journal` has the lock between threads.
     db = sqlite3.connect(path or ":memory:", timeout=WAIT_SECONDS, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
@@ -302,7 +302,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to WAL, with retries: SQLite does not wait for another kernel that switches too, but fails as locked."""
+    """Switch to WAL, with retries: if another kernel also switches, SQLite does not wait, but fails as locked."""
     ends = clock.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -318,7 +318,7 @@ def _set_up(db: sqlite3.Connection) -> None:
     """Create the tables in one transaction, because two kernels may start at the same time."""
     db.execute("BEGIN IMMEDIATE")
     with db:
-        # A later release keeps the columns that this one knows.
+        # A later release keeps the columns that this release knows.
         version = db.execute("PRAGMA user_version").fetchone()[0]
         for statement in _SCHEMA.split(";") if version == 0 else _FROM_4 if version == 4 else ():
             db.execute(statement)
@@ -342,7 +342,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn. `key` is the idempotency key of its start, which is known before the run has an id."""
+    """A turn. `key` is the idempotency key of the turn's start. It is known before the run has an id."""
 
     place: Place
     address: str
@@ -351,9 +351,9 @@ class TurnRecord:
 
 
 class ExecutionHistory:
-    """The turns of this kernel; decides which runs may be shown again.
+    """The turns of this kernel. The class decides which runs may be shown again.
 
-    A reloaded page has lost what its cells showed during the reload, so each fingerprint counts once per page.
+    A reloaded page has lost the outputs that arrived during the reload, so each fingerprint counts once per page.
     """
 
     def __init__(self) -> None:
@@ -372,14 +372,14 @@ class ExecutionHistory:
         return (fingerprint, page) not in ((turn.fingerprint, turn.place.page) for turn in self._turns)
 
     def asked(self, fingerprint: str, place: Place) -> bool:
-        """Return True if another cell, or an earlier turn of this execution of the cell, has this fingerprint."""
+        """Return True if another cell, or an earlier turn in this execution of the cell, has this fingerprint."""
         return any(turn.fingerprint == fingerprint and not _is_rerun(place, turn.place) for turn in self._turns)
 
     def before(self, place: Place, address: str) -> str:
-        """Return the key of the turn before a cell at an address; empty if there is none.
+        """Return the key of the turn that precedes a cell at an address; empty if there is none.
 
-        Ignores earlier executions of the same cell directly before it. After a restart the cell runs once, and the
-        cells below must find the same turn before them as now.
+        Ignores earlier executions of the same cell directly before it. After a restart, the cell runs once, and the
+        cells below it must then find the same preceding turn as now.
         """
         turns = [turn for turn in self._turns if turn.address == address]
         while turns and _is_rerun(place, turns[-1].place):

@@ -1,6 +1,6 @@
 """The API keys of a notebook: from SERVICE_API_KEY, a hidden prompt, or the system's keyring.
 
-A key is never displayed. It is kept in this process only and, on request, in the keyring (the optional package
+A key is never displayed. It is stored only in this process and, on request, in the keyring (the optional package
 `keyring`) under the service's address.
 """
 
@@ -29,11 +29,11 @@ class Keys:
 
     @property
     def given(self) -> str:
-        """The value of SERVICE_API_KEY, which is used for any address; empty if not set."""
+        """The value of SERVICE_API_KEY, which is used for every address; empty if not set."""
         return self._environ.get(VARIABLE, "").strip()
 
     def of(self, url: str) -> tuple[str, str] | None:
-        """Return a service's key and a phrase that names its origin; None without a key."""
+        """Return a service's key and a phrase that names the key's source; None without a key."""
         if self.given:
             return self.given, f"{VARIABLE} is set"
         if url not in self._found and (key := system_keyring.get(url)):

@@ -33,7 +33,7 @@ class KnownNames:
 
     files: list[str] = field(default_factory=list)
     tools: dict[str, bool] = field(default_factory=dict)
-    """By tool name, whether it is asynchronous (a tool for jobs)."""
+    """For each tool name, whether the tool is asynchronous (a tool for jobs)."""
     projects: dict[str, str] = field(default_factory=dict)
     """Project ids by name."""
     models: list[str] = field(default_factory=list)
@@ -41,16 +41,16 @@ class KnownNames:
     switches: list[str] = field(default_factory=list)
     """Models to which the embedded service could switch."""
     asked: dict[str, dict[str, WaitingCall]] = field(default_factory=dict)
-    """The tool calls that wait for approval, by run id and call id; a watched run updates its own (`RunView.asked`)."""
+    """The tool calls that wait for approval, by run id and call id. Watched runs update them (`RunView.asked`)."""
     calls: list[str] = field(default_factory=list)
     """Ids of the waiting tool calls that `%approve` listed last."""
 
     kernel: dict[str, list[KernelCall]] = field(default_factory=dict)
-    """The calls for this kernel, by run id; a watched run adds its own."""
+    """The calls for this kernel, by run id. A watched run adds its calls."""
     answers: dict[str, tuple[Bundle, dict[str, Any]]] = field(default_factory=dict)
-    """The output of each answer whose run wrote files, with its metadata, by run id: an undo marks it."""
+    """The output of each answer whose run wrote files, with metadata, by run id. An undo marks this output."""
     rows: dict[str, None] = field(default_factory=dict)
-    """Runs of `%%ask --each` that were active when last seen; a dict as an ordered set."""
+    """Runs of `%%ask --each` that were active when last seen. The dict is an ordered set."""
 
     def wrote(self, paths: Iterable[str]) -> None:
         """Add the paths of files that a run or job has written."""
@@ -59,7 +59,7 @@ class KnownNames:
 
 @contextmanager
 def errors_as_cells(session: Session) -> Iterator[None]:
-    """Convert errors of the client into `AskError`s, whose message and hint a cell shows."""
+    """Convert the client's errors to `AskError`s, whose message and hint a cell shows."""
     try:
         yield
     except StefanBrainError as error:
@@ -72,7 +72,7 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class ChatAddress:
-    """The destination of a turn: a chat, the chat of a session label, or a new chat (both None).
+    """The destination of a turn: a chat, the chat of a session label, or, if both are None, a new chat.
 
     A label has a separate chat in each project. An existing chat already belongs to its project.
     """
@@ -87,7 +87,7 @@ class ChatAddress:
 
 
 class CallTarget(TypedDict):
-    """The arguments of `tools.invoke` and `jobs.submit` that choose the chat of a call."""
+    """The arguments of `tools.invoke` and `jobs.submit` that determine the chat of a call."""
 
     chat: str | None
     session: str | None
@@ -103,12 +103,12 @@ class EarlierQuestion(Protocol):
 
 
 class Session:
-    """One notebook's connection and state.
+    """The connection and state of one notebook.
 
     Args:
         notebook: the notebook's path; None outside a notebook, where no run is ever shown again.
-        environ: the environment that SERVICE_API_KEY and AGENTSVC_BASE_URL are read from.
-        journal: the journal of runs and jobs; by default the user's file.
+        environ: the environment from which SERVICE_API_KEY and AGENTSVC_BASE_URL are read.
+        journal: the journal of runs and jobs; by default the journal in the user's file.
 
     Example:
         session = Session("/home/ada/plan.ipynb")
@@ -132,18 +132,18 @@ class Session:
         self.closing: Callable[[], bool] = lambda: False
         """Returns whether the kernel is being restarted or closed."""
         self.staged: dict[str, StagedFile] = {}
-        """Uploads made before there was a chat, by file name; the next ask attaches them."""
+        """Uploads made before there was a chat, by file name. The next question attaches them."""
         self.put: dict[tuple[ChatAddress, str], str] = {}
-        """SHA-256s, by address and file name, of the files that cells have put into the chat or found there."""
+        """SHA-256s of the files that cells have put into the chat or found there, by address and file name."""
         self._replaced: dict[tuple[str, str], AttachedFile] = {}
         """Files of repeated turns that the chat no longer has, by chat and file name."""
         self.known = KnownNames()
         self.last_in_background: dict[str, EarlierQuestion] = {}
-        """The last background question of this kernel, by the address it went to."""
+        """The last background question of this kernel, by its address."""
         self.apart: set[str] = set()
         """Ids of jobs that were started in the background and that `%jobs watch` has not watched since."""
         self.turn_listeners: set[Callable[[], object]] = set()
-        """Called in any thread when a run of this kernel has begun, so that open chats show it."""
+        """Listeners, called in any thread when a run of this kernel has begun, so that open chats show the run."""
         self._notes: list[str] = []
         self._url: str | None = None
         self._chat: str | None = None
@@ -162,7 +162,7 @@ class Session:
         Sends nothing.
         """
         self._url = url
-        # Chats, uploads and turns belong to the previous service; their ids mean nothing to another one.
+        # Chats, uploads and turns belong to the previous service. Their ids mean nothing to another service.
         self._chat = None
         self._chats = {}
         self.staged = {}
@@ -177,7 +177,7 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The name of the notebook in the journal: its path, or outside a notebook the label."""
+        """The name of the notebook in the journal: the notebook's path, or, outside a notebook, the session's label."""
         return self.notebook or self.label
 
     @property
@@ -191,7 +191,7 @@ class Session:
         return self._client is not None
 
     def client(self) -> AgentService:
-        """Return the connected client. Finds or starts the embedded service if no other is configured.
+        """Return the connected client. Finds or starts the embedded service if no other service is configured.
 
         Raises:
             AskError: a key without an address, an address without a key, or the embedded service does not start;
@@ -205,13 +205,13 @@ class Session:
                 self._leave()
                 revive = self._revived if self.base_url == EMBEDDED else None
                 made = AgentService(key, url, revive=revive)
-                # In case nobody closes the session, close it when it or the program ends.
+                # If nobody closes the session, close it when it is deleted or the program ends.
                 weakref.finalize(self, made.close)
                 self._client = (url, key, made)
             return self._client[2]
 
     def undecided(self) -> AskError | None:
-        """Return the error that `client` would raise if there is a key, but no address of its service; else None."""
+        """Return the error that `client` would raise for a key without the address of its service; else None."""
         if self.base_url != EMBEDDED or self._url == EMBEDDED or not self.keys.given:
             return None
         return AskError(
@@ -236,12 +236,12 @@ class Session:
 
     def _revived(self) -> tuple[str, str]:
         found = self._embedded(revived=True)
-        if self._client is not None:  # keep the client and change its address, so that its streams continue
+        if self._client is not None:  # change the address of the existing client, so that its streams continue
             self._client = (*found, self._client[2])
         return found
 
     def _embedded(self, revived: bool = False) -> tuple[str, str]:
-        # Look it up each time: the service stops when idle, and another kernel may have restarted it on another port.
+        # Look up the service each time: it stops when idle, and another kernel may have restarted it on another port.
         from agentsvc_nb.embedded import EmbeddedError, find_or_start, revive
         from agentsvc_nb.settings import SettingsError
 
@@ -266,7 +266,7 @@ class Session:
     # -- the chat ------------------------------------------------------------------------------------------------
 
     def address(self, chat: str | None = None, new_chat: bool = False, *, project: str | None = None) -> ChatAddress:
-        """Return where the next turn goes: by default to this notebook's chat."""
+        """Return the address of the next turn: by default this notebook's chat."""
         if chat:
             return ChatAddress(chat=chat, project=project)
         if self._chat and not project and not new_chat:
@@ -274,19 +274,19 @@ class Session:
         return ChatAddress(session=None if new_chat else self.label, project=project or self.project)
 
     def known_chat(self, address: ChatAddress) -> str | None:
-        """Return the id of the chat at an address, if a run or job of this kernel or an earlier one has revealed it."""
+        """Return the id of the chat at an address, if it is known from a run or job of this or an earlier kernel."""
         known = address.chat or self._chats.get(address)
         if known or not address.session or not self.notebook:
             return known
         return self.journal.chat_of(self.notebook, self.base_url, str(address))
 
     def target(self, address: ChatAddress) -> CallTarget:
-        """Return the arguments that choose the chat of a tool call: its id if known, else the label and project."""
+        """Return the arguments that determine the chat of a tool call: its id if known, else the label and project."""
         known = self.known_chat(address)
         return {"chat": known, "session": None if known else address.session, "project": address.project}
 
     def learn(self, address: ChatAddress, chat: str | None) -> None:
-        """Remember the chat that the service reported for an address, and tell the listeners of its turn."""
+        """Remember the chat that the service reported for an address, and notify the listeners of the turn."""
         if chat and address.session:
             self._chats[address] = chat
         for listener in [*self.turn_listeners]:
@@ -297,7 +297,7 @@ class Session:
         self._chat = chat
 
     def for_chat(self, chat: str) -> Session:
-        """Return a session for another chat of the same service, with a separate connection; made once per chat."""
+        """Return a session, one per chat, for another chat of the same service, with a separate connection."""
         other = self._others.get((self._url, chat))
         if other is None:
             other = self._others[self._url, chat] = Session(self.notebook, environ=self.environ, journal=self.journal)
@@ -307,7 +307,7 @@ class Session:
         return other
 
     def turn_to(self, project: str | None) -> None:
-        """Ask from now on in the notebook's chat of this project (None: in no project)."""
+        """From now on, ask in the notebook's chat of this project, or in no project (None)."""
         self._chat = None
         self.project = project
 
@@ -336,7 +336,7 @@ class Session:
         }
 
     def note_replaced(self, chat: str, files: Iterable[AttachedFile], current: set[str]) -> None:
-        """Note the files of a repeated turn that are missing in the chat, which has the `current` SHA-256s.
+        """Note the files of a repeated turn that the chat, whose files have the `current` SHA-256s, no longer has.
 
         Later turns must find these files, so the next one attaches them again.
         """
@@ -347,7 +347,7 @@ class Session:
                 self._replaced[chat, file.path.name] = file
 
     def take_replaced(self, chat: str, names: Collection[str]) -> list[AttachedFile]:
-        """Return the files that `note_replaced` noted for a chat, except files with these names; forget them all."""
+        """Return the files that `note_replaced` noted for a chat, except files with these names. Forget all."""
         found = {name: self._replaced.pop((where, name)) for where, name in [*self._replaced] if where == chat}
         return [file for name, file in found.items() if name not in names]
 

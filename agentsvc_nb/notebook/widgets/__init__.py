@@ -1,7 +1,7 @@
-"""The widgets: cards, forms, a file browser, a gallery, a chat. Without a build step.
+"""The widgets: cards, forms, a file browser, a gallery, a chat. They need no build step.
 
-A widget is lost when its notebook is opened again. So a static output precedes each, which describes it and names the
-command that brings it back (`outputs.WidgetWithFallback`), or replaces it at its end (`card.LiveOutput`).
+A widget is lost when its notebook is reopened. So a static output precedes each widget, describes it, and names the
+command that shows it again (`outputs.WidgetWithFallback`), or replaces the widget at its end (`card.LiveOutput`).
 
 front/   the front end of all of them, plain modules        outputs   the outputs of a cell, by host
 card     runs and jobs in the background                    approvals calls that wait for approval

@@ -19,14 +19,14 @@ from agentsvc_nb.wire.text import editable, label, worded
 _RUN: Final = "Run as changed"
 _APPROVE: Final = "Approve as changed"
 Decide = Callable[[WaitingCall, Verdict], None]
-"""Sends an approval, optionally with a changed input, or a refusal. Raises `AskError` when that fails."""
+"""Sends an approval, optionally with a changed input, or a refusal. Raises `AskError` if sending fails."""
 
 
 class ApprovalCards:
     """Show a card for each call that waits for approval: the parts `asked/KEY` and `ran`. Any thread may handle clicks.
 
     Args:
-        decide: decides tool calls. Calls for the kernel decide themselves.
+        decide: sends decisions about tool calls. Calls for the kernel have their own method.
         codes: whether the cards show the code of each call, and the outcome of ended calls.
     """
 
@@ -39,13 +39,13 @@ class ApprovalCards:
         front.on("decide", self._decided)
 
     def show(self, tools: Mapping[str, WaitingCall], codes: Sequence[KernelCall]) -> None:
-        """Show cards for exactly the waiting calls among these, and the outcome of code."""
+        """Show a card for each of these calls that waits, and no other cards, and the outcome of code."""
         waiting = {call.call_id: call for call in codes if call.state == "asked" and not call.by_prompt}
         self._asked = {**tools, **waiting}
         cards = {f"asked/{key}": call for key, call in self._asked.items()}
         known = self._front.parts("asked/")
         parts: dict[str, Any] = dict.fromkeys(known.keys() - cards.keys())
-        # A call does not change while it waits, and another thread may write a failure on its card: leave known cards.
+        # Do not change existing cards: a call does not change while it waits, and another thread may write to its card.
         parts |= {name: self._card(call) for name, call in cards.items() if name not in known}
         ended = [call for call in codes if call.state != "asked"] if self._codes else []
         if (drawn := [call.signature for call in ended]) != self._drawn:
@@ -87,13 +87,13 @@ class ApprovalCards:
         try:
             verdict.input = None if text is None else _read_input(text)
             self._decide(call, verdict)  # the run's next event removes the card
-        except Exception as error:  # nobody would see an error in this thread
+        except Exception as error:  # nobody would see an exception in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             self._front.amend(f"asked/{key}", failed=worded(said, SAID_CHARS))
 
 
 def _scopes(call: WaitingCall | KernelCall) -> dict[str, tuple[str, NewStandingApproval | None]]:
-    """Return the standing approvals that the user may give with this call: for each name, its label and scope."""
+    """Return the standing approvals that the user may give with this call, each by name with its label and scope."""
     if isinstance(call, KernelCall) or not call.standing:
         return {}
     found: dict[str, tuple[str, NewStandingApproval | None]] = {"": ("this call", None)}

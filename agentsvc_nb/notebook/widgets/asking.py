@@ -1,4 +1,4 @@
-"""The live screen of a foreground run, with buttons: its page can be heard while the cell runs."""
+"""The live screen of a foreground run, with buttons, for pages whose clicks arrive while the cell runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class AskingScreen(LiveScreen):
-    """A live screen with buttons for the run's kernel calls, below their code, and a button that raises the limit of a
-    run near it.
+    """A live screen with buttons for the run's kernel calls, below their code, and with a button to raise the limit of
+    a run near its limit.
     """
 
     def __init__(self, output: Output, raise_limit: Raise, reloads: Callable[[], int] = lambda: 0) -> None:
@@ -30,7 +30,7 @@ class AskingScreen(LiveScreen):
         self._placed = ""
 
     def _draw_limit(self, view: RunView) -> None:
-        """Show the limit only once it was raised. Until then, the card warns next to its button."""
+        """Show the limit only after it was raised. Before that, the card with the button shows the warning."""
         if view.near is None:
             super()._draw_limit(view)
 

@@ -1,7 +1,7 @@
 """The files of a chat as a widget: `%files browse` shows a list, `%files gallery` a grid of the pictures.
 
-The page (`front/files.js`) has the list of all files, and sorts and filters it alone. The kernel reads files that it
-opens.
+The page (`front/files.js`) has the list of all files, and sorts and filters it without the kernel. The kernel reads the
+files that the page opens.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from agentsvc_nb.wire.text import label, plain, worded
 
 Message = Mapping[str, Any]
 KEY_CHARS: Final = 500
-"""The maximum length of a path by which the page names a file."""
+"""The maximum length of a path with which the page names a file."""
 THUMBNAILS_MAX: Final = 300
-"""The maximum number of thumbnails that the kernel holds for pages opened later."""
+"""The maximum number of thumbnails that the kernel keeps for pages that are opened later."""
 STAGED_NOTE: Final = "is attached to the next question"
 
 
 def browse(session: Session, chat: str | None = None) -> WidgetWithFallback:
-    """Return a browser for the files of this notebook's chat, or of the `chat` that the session is for.
+    """Return a browser for the files of this notebook's chat, or of `chat`, if the session is for that chat.
 
     Raises `AskError` when the service fails.
     """
@@ -72,13 +72,14 @@ def _whose(chat: str | None) -> str:
 
 
 class FileBrowser:
-    """The state of the widget of one chat. A lock guards it: messages come in any thread, two workers send requests.
+    """The state of the widget of one chat. A lock guards the state, because messages come in any thread, and two
+    workers send requests.
 
     Args:
         session: the notebook's session, or one made by `Session.for_chat` for another chat.
         files: the chat's current files.
-        staged: the files that go along with the next question.
-        pattern: a glob, with which the widget is a gallery of the pictures that fit it.
+        staged: the files that are attached to the next question.
+        pattern: a glob. With it, the widget is a gallery of the pictures that match.
     """
 
     def __init__(
@@ -229,7 +230,7 @@ class FileBrowser:
 
     def _put(self, key: str, path: Path) -> None:
         if not path.exists():
-            return  # cancelled
+            return  # the upload was cancelled
         try:
             said = str(files_put(self._session, [path], by_cell=False))
         finally:
@@ -246,8 +247,8 @@ def _call(handle: Callable[[Message], object], content: Message, _: object) -> N
 
 
 def _row(key: str, file: WorkspaceFile | StagedFile) -> list[Any]:
-    """Return a file as the page shows it: key, the user's own name for it, media type, size, time, version, author, and
-    the reason if it can't be read.
+    """Return a file as the page shows it: key, display name, media type, size, time, version, author, and the reason if
+    the file can't be read.
     """
     facts = _facts(file)
     if isinstance(file, StagedFile):

@@ -21,13 +21,13 @@ from agentsvc_nb.wire.text import label, plain
 from agentsvc_nb.wire.tools import Job
 
 TAIL_CHARS: Final = 1_000
-"""The number of characters of an answer that a card shows. It also shows the beginning of a block that would be cut."""
+"""The number of characters of an answer that a card shows, plus the beginning of a block that would be cut."""
 _DRAW_SECONDS: Final = STATUS_SECONDS / 4
 _ICONS: Final = {"image": "picture", "transcript": "sound", "mail": "send", "search": "search", "page": "code"}
 
 
 def card_front() -> Front:
-    """Return the front end of cards and bars, without anything in it."""
+    """Return an empty front end for cards and bars."""
     return Front("live", "card")
 
 
@@ -54,14 +54,14 @@ class LiveOutput:
             self._output.update(standin_bundle(line), self._line_id)
 
     def finish(self, bundle: Bundle, metadata: Mapping[str, Any] | None = None) -> None:
-        """Leave one static output, and empty the other one, because no thread can remove the output of a cell."""
+        """Leave one static output, and empty the other output, because no thread can remove the output of a cell."""
         self._output.update({"text/plain": "", "text/html": ""}, self._front_id)
         self._output.update(bundle, self._line_id, metadata=metadata)
         self._front.change(dict.fromkeys(self._front.parts()) | {"closed": bundle["text/html"]})
 
 
 class CardScreen:
-    """The screen of a background run: a card in its cell's output. Made in that cell, drawn from another thread."""
+    """The screen of a background run: a card in its cell's output. Create it in that cell. Another thread draws it."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class CardScreen:
         self._front.on("cancel", pressed)
 
     def draw(self, view: RunView) -> None:
-        """Draw at most four times a second, though called ten times; seconds and text change once a second."""
+        """Draw at most four times a second, although called ten times. Seconds and text change once a second."""
         now = self._clock()
         if now - self._drawn < _DRAW_SECONDS:
             return
@@ -117,11 +117,11 @@ class CardScreen:
         self._live.finish(bundle, metadata)
 
     def clear(self) -> None:
-        pass  # the run was not started: `Background.left_alone` shows the error here instead
+        pass  # the run was not started, so `Background.left_alone` shows the error here instead
 
 
 class QuietScreen:
-    """The screen of a background run in a terminal: shows nothing; the answer is printed when its value is shown."""
+    """The screen of a background run in a terminal. It shows nothing; showing the cell's value prints the answer."""
 
     def cancels(self, cancel: Callable[[], object]) -> None:
         pass
@@ -137,12 +137,12 @@ class QuietScreen:
 
 
 def last_blocks(said: str) -> str:
-    """Return the last blocks of the answer so far as Markdown, of about `TAIL_CHARS` characters."""
+    """Return the last blocks of the answer so far, about `TAIL_CHARS` characters of Markdown."""
     text = plain(said).rstrip()
     cut = len(text) - TAIL_CHARS
     if cut <= 0:
         return text
-    start = text.rfind("\n\n", max(0, cut - TAIL_CHARS), cut)  # a table or list that was cut is shown from its head
+    start = text.rfind("\n\n", max(0, cut - TAIL_CHARS), cut)  # show a table or list that would be cut from its head
     start = start if start >= 0 else max(cut, text.find("\n\n", cut))
     fence = "```\n" if f"\n{text[:start]}".count("\n```") % 2 else ""
     return f"…\n\n{fence}{text[start:].lstrip()}"
@@ -162,7 +162,7 @@ class BarsScreen(JobScreen):
     """The bars of background jobs, drawn from another thread.
 
     Args:
-        output: the output of the jobs' cell; None to show `front` elsewhere.
+        output: the output of the jobs' cell; None if `front` is shown elsewhere.
     """
 
     def __init__(self, output: SavedOutput | None = None) -> None:

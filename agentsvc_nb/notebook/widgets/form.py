@@ -1,8 +1,7 @@
-"""A form for a tool's input: its plan for the page (`front/form.js`), its errors, and the call.
+"""A form for a tool's input: the form's plan for the page (`front/form.js`), its errors, and the call.
 
-`FormPlanner` turns a JSON Schema into the plan of a form. The page sends the input back as one JSON text, so that
-numbers keep all digits. Schemas are untrusted: their texts are only labels, and `form_errors` validates in a child
-process.
+`FormPlanner` turns a JSON Schema into the plan of a form. The page returns the input as one JSON text, so that numbers
+keep all digits. Schemas are untrusted: their texts are only labels, and `form_errors` validates in a child process.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from agentsvc_nb.notebook.widgets.front import Front
 
 Node = dict[str, Any]
-"""The page's data for one field: its input (`kind`), label, value, and the JSON that an empty input sends."""
+"""The page's data for one field: the input's `kind`, label and value, and the JSON that an empty input sends."""
 
 DEPTH_MAX: Final = 6
 FIELDS_MAX: Final = 300
@@ -60,7 +59,7 @@ _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "m
 
 
 class FormPlanner:
-    """Plans the inputs for a schema, at most `FIELDS_MAX` in `DEPTH_MAX` levels; anything beyond is edited as JSON."""
+    """Plans the inputs for a schema: at most `FIELDS_MAX` in `DEPTH_MAX` levels. Other fields are edited as JSON."""
 
     def __init__(self) -> None:
         self._left = FIELDS_MAX
@@ -119,7 +118,7 @@ class FormPlanner:
 
 
 def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
-    """Return the page's input for a field; `json` if none can hold its value unchanged."""
+    """Return the kind of input for a field; `json` if no other kind can represent its value unchanged."""
     absent = value is MISSING
     match of.kind:
         case "text" | "file" if absent or (isinstance(value, str) and plain(value) == value):
@@ -142,7 +141,7 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
             if not known and of.others():
                 rows = absent or (len(value) <= ITEMS_MAX and all(name and plain(name) == name for name in value))
                 return "rows" if rows else "json"
-            # An object that may be left out has inputs if empty ones leave it out.
+            # An optional object gets inputs if empty inputs leave the object out.
             simple = all(not one.required and one.kind not in _COMPOUND for one in known)
             if (absent or {one.name for one in known} >= value.keys()) and not of.nullable and (of.required or simple):
                 return "object"
@@ -150,7 +149,7 @@ def _input_kind(of: Field, value: Any, can_be_empty: bool) -> str:
 
 
 def _empty_value(of: Field, kind: str, start: Any) -> Any:
-    """Return the value of an empty input, or MISSING if the field is then left out."""
+    """Return the value of an empty input, or MISSING if an empty input leaves the field out."""
     blank = _BLANKS.get(kind, MISSING)
     if blank is not MISSING and start == blank:
         return blank
@@ -163,13 +162,13 @@ def _empty_value(of: Field, kind: str, start: Any) -> Any:
 def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
     """Return the first error of each invalid field, at most about `PROBLEMS_MAX`.
 
-    Raises `ValueError` if the schema cannot be used, or checking takes too long.
+    Raises `ValueError` if the schema cannot be used, or if validation takes too long.
     """
     found: dict[Path, str] = {}
     left = form_errors(schema, value)
     while left and len(found) < PROBLEMS_MAX:
         error = left.pop(0)
-        # Of alternatives (usually a value or null), count those that fit the type of the value.
+        # Of several alternatives (usually a value or null), consider those that fit the type of the value.
         fitting = [
             one for one in error.alternatives if all(each.path != error.path or each.keyword != "type" for each in one)
         ]
@@ -181,7 +180,7 @@ def field_errors(schema: Mapping[str, Any], value: Any) -> dict[Path, str]:
             path, said = (*path, error.missing), "This is required."
         elif error.is_blank:
             said = "This must not be empty."
-        elif error.keyword == "pattern":  # a regular expression tells most people nothing
+        elif error.keyword == "pattern":  # most people do not understand a regular expression
             said = f"{said.partition(' does not match ')[0]} does not match the expected format."
         elif error.keyword in ("anyOf", "oneOf"):
             said = "This matches none of the allowed forms, or more than one."
@@ -274,7 +273,7 @@ class ToolForm(Showing):
         return outputs.fallback(f"A form for {name}.", f"`agentsvc_nb.ToolForm({name!r})`", self._mimebundle())
 
     def _ipython_display_(self) -> None:
-        """Show two outputs: a static one for the saved notebook, later with the answer, and the form."""
+        """Show two outputs: a static output for the saved notebook, later with the answer, and the form."""
         from IPython.core.getipython import get_ipython
         from IPython.display import display
 
@@ -289,7 +288,7 @@ class ToolForm(Showing):
         self._saved = output, place
 
     def _display_(self) -> Any:
-        """Return both for marimo, which calls this and shows anywidgets."""
+        """Return both outputs for marimo, which calls this and shows anywidgets."""
         import marimo
 
         return marimo.vstack([marimo.Html(self._summary()["text/html"]), self.front])
@@ -315,11 +314,11 @@ class ToolForm(Showing):
         root, value = FormPlanner().plan(field(schema, schema), start)
         match root.get("fields"):
             case [{"kind": "object"} as only]:
-                only["title"] = ""  # a frame around all fields would say nothing
+                only["title"] = ""  # a frame around all fields is not useful
         return root, {} if value is MISSING else value
 
     def _files(self) -> list[str]:
-        """Return the paths of the chat's files if the tool takes one; none if they cannot be listed."""
+        """Return the paths of the chat's files if the tool takes such a path; none if the files cannot be listed."""
         if FILE_FORMAT not in str(self.tool.input_schema):
             return []
         try:
@@ -332,10 +331,10 @@ class ToolForm(Showing):
         self._unreadable = {tuple(path): str(said) for path, said in content["unreadable"]}
         try:
             self._value = read_json(content["text"])
-        except ValueError as error:  # such as a number of thousands of digits
+        except ValueError as error:  # such as a number with thousands of digits
             self._unreadable[()] = f"The input can't be read: {error}."
         else:
-            self.front.remember({"plan": self._planned(self._value)[0]})  # for a page that is loaded again
+            self.front.remember({"plan": self._planned(self._value)[0]})  # for a page that is reloaded
         errors = self._errors()
         self.front.change({"errors": errors, **({} if errors else {"status": {"text": self._fault}})})
 
@@ -363,7 +362,7 @@ class ToolForm(Showing):
             self._show(bundle)
         except AskError as error:
             self._show(error_bundle(str(error), error.hint))
-        except Exception as error:  # an error in a thread would go unseen
+        except Exception as error:  # nobody would see an exception in this thread
             self._show(error_bundle(f"{type(error).__name__}: {error}", ""))
         finally:
             self._calling.release()
@@ -378,7 +377,7 @@ class ToolForm(Showing):
         return result
 
     def _show(self, bundle: Bundle) -> None:
-        """Show an answer below the form, and keep it in the saved notebook."""
+        """Show an answer below the form, and keep the answer in the saved notebook."""
         self.front.change({"answer": bundle["text/html"]})
         self._save(bundle)
 

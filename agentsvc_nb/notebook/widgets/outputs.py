@@ -28,12 +28,12 @@ VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 class CellOutput:
-    """The output area of the running cell. Use it on the main thread; another thread would write to another cell's
-    output.
+    """The output area of the running cell. Use it only on the main thread, because another thread would write to
+    another cell's output.
 
     Args:
-        mark: returns metadata about the cell for each message, for a page that reloads while the cell runs. It is not
-            saved.
+        mark: returns metadata about the cell for each message, for a page that reloads while the cell runs. The
+            metadata are not saved.
     """
 
     def __init__(self, shell: Any, mark: Mapping[str, Any] | None = None) -> None:
@@ -59,7 +59,7 @@ class CellOutput:
 
 
 class PageOutput(CellOutput):
-    """The output area in voila. It drops updates of outputs after the cell has ended, so these outputs are widgets."""
+    """The output area in voila, which drops updates of an ended cell's outputs. So these outputs are widgets."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -73,7 +73,7 @@ class PageOutput(CellOutput):
         super().show(bundle, metadata=metadata)
 
     def keep(self, bundle: Bundle, *, display_id: str | None = None) -> None:
-        """Do nothing: a page is not saved."""
+        """Do nothing, because a page is not saved."""
 
     def update(self, bundle: Bundle, display_id: str, *, metadata: Mapping[str, Any] | None = None) -> None:
         if place := self._places.get(display_id):
@@ -81,7 +81,7 @@ class PageOutput(CellOutput):
 
 
 def static_front(bundle: Bundle) -> Front:
-    """Return a widget that shows an output of ours."""
+    """Return a widget that shows one of our outputs."""
     from agentsvc_nb.notebook.widgets.card import card_front
 
     front = card_front()
@@ -106,8 +106,8 @@ class TerminalOutput:
 
 
 def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise | None = None) -> Screen:
-    """Return the screen of a foreground run for this kind of host. With `raise_limit`, the page can be heard while the
-    cell runs, so the screen has buttons for code and for the limit.
+    """Return the screen of a foreground run for this kind of host. With `raise_limit`, clicks arrive while the cell
+    runs, so the screen has buttons for code and for the limit.
     """
     if how == "terminal":
         return TerminalScreen(sys.stdout)
@@ -121,8 +121,8 @@ def screen(shell: Any, how: Mode, pages: Pages | None = None, raise_limit: Raise
 
 
 def card(shell: Any, how: Mode, decide: Decide, raise_limit: Raise) -> CardScreen | QuietScreen:
-    """The card of a run in the background; `decide` answers its calls that wait for approval, and `raise_limit` lets it
-    cost more."""
+    """The card of a background run. `decide` decides its calls that wait for approval, and `raise_limit` raises its
+    cost limit."""
     from agentsvc_nb.notebook.widgets.card import CardScreen, QuietScreen
 
     return QuietScreen() if how == "terminal" else CardScreen(output(shell, how), decide, raise_limit)
@@ -140,14 +140,14 @@ def jobs_screen(shell: Any, how: Mode) -> JobScreen:
 
 
 def output(shell: Any, how: Mode, pages: Pages | None = None) -> SavedOutput:
-    """Return the output of the running cell for this kind of host; with `pages`, it is done when the cell has ended."""
+    """Return the output of the running cell for this kind of host. With `pages`, its messages name the cell."""
     if how == "terminal":
         return TerminalOutput()
     return PageOutput(shell) if how == "page" else CellOutput(shell, pages.mark() if pages else None)
 
 
 class WidgetWithFallback(Showing):
-    """A cell value of two outputs: a line that unfolds to the static form and names the command, then the widget."""
+    """A cell value with two outputs: a line that names the command and unfolds to the static form, then the widget."""
 
     def __init__(self, summary: Bundle, widget: Front) -> None:
         self.summary = summary
@@ -163,7 +163,7 @@ class WidgetWithFallback(Showing):
         area.show({**data, "text/plain": ""}, metadata=metadata)
 
     def _display_(self) -> Any:
-        """Return both for marimo, which calls this and shows anywidgets."""
+        """Return both outputs for marimo, which calls this and shows anywidgets."""
         import marimo
 
         return marimo.vstack([marimo.Html(self.summary["text/html"]), self.widget])
@@ -176,7 +176,7 @@ class WidgetWithFallback(Showing):
 
 
 def fallback(said: str, again: str, shown: Bundle) -> Bundle:
-    """The static output: a line with a description (`said`) and the command `again`, and folded below it `shown`."""
+    """The static output: a line with the description `said` and the command `again`, with `shown` folded below."""
     line = f"{label(said, 300)} After reopening the notebook, run {again} to show it again."
     return {
         "text/plain": f"{line}\n{shown['text/plain']}",

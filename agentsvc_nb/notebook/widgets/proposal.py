@@ -1,4 +1,4 @@
-"""The change of a cell that an answer proposes: the diff, and buttons that make the page write it."""
+"""The change of a cell that an answer proposes: the diff, and buttons with which the page makes the change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEADS: Final = {
 
 
 class Proposal:
-    """Shown in the running cell; its buttons work once the kernel hears them."""
+    """A proposal in the running cell. Its buttons work once the kernel receives clicks."""
 
     def __init__(self, output: SavedOutput, cell: Cell, after: str, page: Page) -> None:
         self._cell, self._after, self._page = cell, after, page
@@ -59,7 +59,7 @@ class Proposal:
 
 
 def proposal_bundle(head: str, cell: Cell, after: str) -> Bundle:
-    """Return the diff below a line with its status, and the whole cell to copy."""
+    """Return the diff below a line with the status, and the whole cell for copying."""
     line, diff = f"{head} {cell.name}.", edits.diff_bundle(cell.source, after)
     shown = f"<div>{escape(line, 500)}</div>{diff['text/html']}{edits.copy_html(after)}"
     return {"text/plain": f"{line}\n{diff['text/plain']}\n", "text/html": shown}

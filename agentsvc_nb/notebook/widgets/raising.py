@@ -1,4 +1,4 @@
-"""The card of a run that is near its limit, with a button that raises it: a part of a front end (`front/live.js`)."""
+"""The card of a run near its limit, with a button that raises the limit: a part of a front end (`front/live.js`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agentsvc_nb.notebook.widgets.front import SAID_CHARS, Front
 from agentsvc_nb.wire.text import worded
 
 Raise = Callable[[str, float], object]
-"""Raises the limit of a run (by its id) to so many cents. Raises `AskError` when that fails."""
+"""Raises the limit of the run with this id to this number of cents. Raises `AskError` if that fails."""
 
 
 class LimitCard:
-    """Show the card's part `near` while the run is near its limit. Any thread may handle clicks."""
+    """Shows the card's part `near` while the run is near its limit. Any thread may handle clicks."""
 
     def __init__(self, front: Front, raise_limit: Raise) -> None:
         self._front = front
@@ -28,7 +28,7 @@ class LimitCard:
         front.on("raise", self._pressed)
 
     def show(self, view: RunView) -> None:
-        """Show the card of this run, or none if it is not near its limit."""
+        """Show the card of this run, or no card if the run is not near its limit."""
         if view.near == self._near and view.run_id == self._run_id:
             return
         self._run_id, self._near = view.run_id, view.near
@@ -47,13 +47,13 @@ class LimitCard:
 
     def _pressed(self, _: Mapping[str, Any], __: object) -> None:
         if self._near is not None:
-            self._front.remember({"near": self._part()})  # the next failure is news, even if it is the same
+            self._front.remember({"near": self._part()})  # the next failure must be announced, even if it is the same
             threading.Thread(target=self._send, args=(self._run_id, self._near), daemon=True).start()
 
     def _send(self, run_id: str, near: NearLimit) -> None:
         try:
             self._raise_limit(run_id, near.suggested_cents)  # the run's next event removes the card
-        except Exception as error:  # an error in a thread would go unseen
+        except Exception as error:  # nobody would see an exception in this thread
             said = f"{error} {error.hint}" if isinstance(error, AskError) else f"{type(error).__name__}: {error}"
             if self._near == near:
                 self._front.change({"near": self._part(worded(said, SAID_CHARS))})

@@ -21,16 +21,16 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.text import label
 
 TOGETHER: Final = 10
-"""The maximum number of files in transfer, including those of a page that was closed."""
+"""The maximum number of files in transfer, including files of a page that was closed."""
 REMEMBERED: Final = 100
-"""The number of ended uploads to remember, so that a repeated slice does not begin an upload anew."""
+"""The number of ended uploads to remember, so that a repeated slice does not restart an upload."""
 UNREADABLE: Final = "{} can't be read. Drop the files of a folder, not the folder."
 _BAD_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR})
 
 
 @dataclass
 class ArrivingFile:
-    """A file in a separate folder; `at` bytes of it have arrived."""
+    """A file in a separate folder, of which `at` bytes have arrived."""
 
     folder: Path
     name: str
@@ -48,7 +48,7 @@ class ArrivingFile:
 
 
 class SliceRefused(AskError):
-    """A slice is neither the next one nor one that has come before."""
+    """A slice is neither the next slice nor one that has already arrived."""
 
 
 def has_come(name: str, start: object, content: bytes, at: int, size: int, read: Callable[[int, int], bytes]) -> bool:
@@ -59,7 +59,7 @@ def has_come(name: str, start: object, content: bytes, at: int, size: int, read:
         at: how many of the `size` bytes have arrived; `read` returns the bytes between two positions.
 
     Raises:
-        SliceRefused: the slice belongs elsewhere, or repeats bytes with other content.
+        SliceRefused: the slice begins elsewhere, or repeats bytes with other content.
     """
     if start == at < size:
         return False
@@ -74,7 +74,7 @@ class Uploads:
 
     Args:
         front: shows `upload/ID`, the progress of each.
-        come: called with the id and the path of a complete file; call `done` for it in the end.
+        come: called with the id and the path of a complete file. Call `done` for the file in the end.
         refuse: called with a sentence for a refused file.
     """
 
@@ -92,7 +92,7 @@ class Uploads:
         front.on("unreadable", lambda content, _: refuse(UNREADABLE.format(_name(content))))
 
     def done(self, key: str) -> None:
-        """Delete a file that was sent or is not wanted."""
+        """Delete a file that was sent or is no longer wanted."""
         with self._lock:
             self._over.append(key)
             if file := self._arriving.pop(key, None):
@@ -110,17 +110,17 @@ class Uploads:
                 elif at == 0 and key not in self._over:
                     file = self._begin(key, content)
                 else:
-                    return  # cancelled, refused or done
+                    return  # the upload was cancelled, refused or done
                 if file.at + len(data) > file.size:
                     raise AskError(f"{name} is larger than the notebook page announced, and was not sent.")
                 with file.path.open("ab") as into:
                     file.at += into.write(data)
-            except SliceRefused as error:  # what has come stays
+            except SliceRefused as error:  # the bytes that have arrived stay
                 self._refuse(str(error))
                 return
             except (AskError, OSError, ValueError) as error:
                 self._refuse(_reason(name, error))
-                return self.done(key)  # the page sends no more of it
+                return self.done(key)  # the page sends no more slices of this file
             self._front.change({f"upload/{key}": {"name": name, "at": file.at, "size": file.size}})
         if file.at >= file.size:
             self._come(key, file.path)

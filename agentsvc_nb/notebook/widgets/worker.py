@@ -23,7 +23,7 @@ class Worker:
         self._newest: dict[str, object] = {}
 
     def do(self, kind: str, work: Callable[[], object]) -> None:
-        """Queue a task. It is skipped if a newer task of its kind is queued before its turn."""
+        """Queue a task. The task is skipped if a newer task of the same kind is queued before its turn."""
         mark = object()
         with self._lock:
             self._newest[kind] = mark
@@ -38,5 +38,5 @@ class Worker:
             work()
         except AskError as error:
             self._failed(f"{error} {error.hint}".strip())
-        except Exception as error:  # an error in a thread would go unseen: the widget shows it and goes on
+        except Exception as error:  # nobody would see an exception in this thread: the widget shows it and continues
             self._failed(f"An unexpected error occurred: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""The chat widget: turns, an input, and once it is closed one static output.
+"""The chat widget: turns and an input, and after the chat is closed, one static output.
 
 chat         `Chat`, the value of a cell              controller   ask, follow, stop, show turns of others
 turns        the turns, without widgets               screen       the turn that goes on

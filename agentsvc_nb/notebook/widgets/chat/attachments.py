@@ -16,7 +16,7 @@ from agentsvc_nb.wire.limits import ATTACHMENTS_MAX, MB
 from agentsvc_nb.wire.text import label, worded
 
 HELD_BYTES: Final = 20 * MB
-"""The limit in bytes of all attachments of a message, which are held in the kernel until it is sent."""
+"""The limit in bytes of all attachments of a message. The kernel keeps the attachments until the message is sent."""
 OFFERED: Final = 200
 """The maximum number of the chat's files to choose from."""
 LIMITS: Final = f"At most {ATTACHMENTS_MAX} files and {size(HELD_BYTES)} can be attached; not attached: "
@@ -24,7 +24,7 @@ LIMITS: Final = f"At most {ATTACHMENTS_MAX} files and {size(HELD_BYTES)} can be 
 
 @dataclass
 class ArrivingAttachment:
-    """A file that has not arrived completely."""
+    """A file that has not yet arrived completely."""
 
     name: str
     size: int
@@ -66,7 +66,7 @@ class Attachments:
         return taken
 
     def give_back(self, files: Sequence[AttachedFile]) -> None:
-        """Restore uploads that were taken but not sent; the chosen paths are in the message."""
+        """Restore uploads that were taken but not sent. The chosen paths are in the message."""
         with self._lock:
             self._files = [*files, *self._files]
             self._show()
@@ -81,7 +81,7 @@ class Attachments:
         with self._lock:
             if (file := self._arriving.get(key)) is None:
                 if at != 0 or key in self._over:
-                    return  # refused with its first slice, removed since, or attached
+                    return  # the file was refused with its first slice, removed since, or attached
                 held = sum(len(file.data or b"") for file in self._files)
                 held += sum(file.size for file in self._arriving.values())
                 count = len(self._files) + len(self._arriving)
@@ -124,7 +124,7 @@ class Attachments:
     def _show(self) -> None:
         uploads = [[_key(file), label(file.path.name, 80)] for file in self._files]
         chosen = [[path, label(path, 80)] for path in self._paths]
-        # If a file's page was closed, the file never completes; the user removes it with its chip.
+        # If the page that sends a file was closed, the file never completes. The user can remove it with its chip.
         arriving = [[key, f"{label(file.name, 80)} …"] for key, file in self._arriving.items()]
         self._front.change({"chips": [*uploads, *chosen, *arriving] or None})
 

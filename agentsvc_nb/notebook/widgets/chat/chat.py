@@ -32,16 +32,16 @@ _INSTALL: Final = f"Run `%{pip_install('lab')}` and reload the page, or omit `wh
 class Chat(Showing):
     """Talk with the agent: several turns, streamed, with files, Stop, and approval of calls with effects.
 
-    Its turns go into the notebook's own chat, which `%%ask` uses as well, unless you name another. It shows all turns
-    of the chat, including those that cells, other windows and other machines add while it is open. Close leaves the
-    conversation as one static output.
+    The turns go to the notebook's chat, which `%%ask` also uses, unless you name another chat. The widget shows all
+    turns of the chat, including turns that cells, other windows and other machines add while it is open. Close leaves
+    the conversation as one static output.
 
     Jupyter, voila and marimo show it.
 
     Args:
         chat: the id of another chat.
         project: the id of a project, for a new chat.
-        new: begin a new chat; the notebook keeps using its chat.
+        new: begin a new chat. The notebook continues to use its own chat.
         model: one of the service's models (`%agentsvc model`).
         effort: how much the model thinks: `"low"`, `"medium"`, `"high"`.
         where: `"side"` opens it next to the notebook (JupyterLab with the package sidecar).
@@ -63,7 +63,7 @@ class Chat(Showing):
         effort: Effort | None = None,
         where: Literal["below", "side"] = "below",
     ) -> None:
-        # A template: each message replaces "-". Made here, so that an invalid id raises at once.
+        # A template, in which each message replaces "-". Created here, so that an invalid id raises an error at once.
         offer = kernel_offer_here()
         self._first = AskRequest(
             "-", chat=chat, project=project, new_chat=new, model=model, effort=effort, kernel=offer
@@ -86,7 +86,7 @@ class Chat(Showing):
             return
         place = secrets.token_hex(4)
         self._shown.append((output, place))
-        front = self.front  # before `summary`: it reads the turns that the summary counts
+        front = self.front  # before `summary`, because this reads the turns that the summary counts
         output.keep(summary(self._conversation), display_id=place)
         if self._where == "side":
             output.show({"text/plain": "", "text/html": ""}, display_id=f"{place}-chat")  # where Close leaves it
@@ -96,7 +96,7 @@ class Chat(Showing):
             output.show({**data, "text/plain": ""}, display_id=f"{place}-chat", metadata=metadata)
 
     def _show_beside(self, front: Any) -> None:
-        """Open the widget in a panel at the right of JupyterLab."""
+        """Open the widget in a panel on the right side of JupyterLab."""
         from IPython.display import display
         from sidecar import Sidecar
 

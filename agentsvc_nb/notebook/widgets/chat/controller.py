@@ -1,4 +1,4 @@
-"""The controller of a chat: ask, follow, stop, show turns of others. Called in any thread; a lock guards its state."""
+"""The controller of a chat: ask, follow, stop, show turns of others. Thread-safe: a lock guards its state."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from agentsvc_nb.notebook.widgets.raising import LimitCard
 from agentsvc_nb.wire.text import label, plain
 
 AT_ONCE: Final = 5
-"""The number of earlier turns that are loaded at the beginning and with each click."""
+"""The number of earlier turns that are loaded initially and with each click."""
 LISTED: Final = 500
-"""The number of runs of a chat that are listed at the beginning."""
+"""The number of runs of a chat that are listed initially."""
 NEWEST: Final = 20
 """The number of runs to list when another window or machine may have asked a question."""
 
@@ -84,9 +84,9 @@ class ChatController:
 
     def send(self, message: str) -> None:
         """Ask this question, with the current attachments."""
-        message = message.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8
+        message = message.encode("utf-8", "replace").decode()  # a lone surrogate can't be encoded as UTF-8
         with self._lock:
-            self.front.remember({"draft": None})  # the page has cleared its input
+            self.front.remember({"draft": None})  # the page has already cleared its input
             self.attachments.say("")
             if self._active or self.conversation.closed:
                 self._give_back(message)
@@ -116,7 +116,7 @@ class ChatController:
             self._thread(partial(self._read, found))
 
     def close(self) -> None:
-        """Stop drawing. A run goes on, and `changed` is still called when it ends."""
+        """Stop drawing. An active run continues, and `changed` is still called when the run ends."""
         with self._lock:
             self._session.turn_listeners.discard(self._heard)
             self.conversation.closed = True
@@ -124,14 +124,14 @@ class ChatController:
                 self._active.screen.close()
 
     def show_closed(self) -> None:
-        """Leave the static conversation in the place of the chat: a reloaded page gets no updates of outputs."""
+        """Show the static conversation in place of the chat, because a reloaded page gets no updates of outputs."""
         gone = dict.fromkeys(self.front.parts())
         self.front.change(gone | {"closed": transcript(self.conversation)["text/html"]})
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
     def _ask(self, turn: ChatTurn, files: tuple[AttachedFile, ...]) -> None:
-        """Ask a turn's question; while a run from elsewhere holds the chat, it waits."""
+        """Ask a turn's question. The question waits while a run from elsewhere holds the chat."""
         question = replace(self._first, message=turn.message, typed=turn.typed, files=files, wait=True)
         if chat := self.conversation.chat:
             question = replace(question, chat=chat, new_chat=False, project=None)
@@ -139,7 +139,7 @@ class ChatController:
         self._watch(ActiveTurn(screen, lambda: prepare_ask(self._session, question, screen), question))
 
     def _ask_again(self, number: object) -> None:
-        """Ask a turn's question once more. Its attachments are files of the chat since."""
+        """Ask a turn's question again. By now, its attachments are files of the chat."""
         with self._lock:
             turn = next((turn for turn in self.conversation.turns if turn.number == number), None)
             if turn is None or not self._can_ask(turn):
@@ -150,7 +150,7 @@ class ChatController:
                 self._ask(self.conversation.ask(turn.message), ())
 
     def _follow(self, turn: ChatTurn) -> None:
-        """Follow a turn's run, which somebody else has started."""
+        """Follow a turn's run that somebody else has started."""
         screen = TurnScreen(self.front, self._approvals, self._limit, turn)
         self._watch(ActiveTurn(screen, lambda: prepare_attach(self._session, turn.run_id, screen)))
 
@@ -170,7 +170,7 @@ class ChatController:
             if active.stopped:  # Stop was pressed before there was a run to cancel
                 background.cancel()
             background.run_here()
-        except BaseException as error:  # nothing else would report an error of this thread
+        except BaseException as error:  # nothing else would report an error in this thread
             failure = error
         self._end(active, failure)
 
@@ -184,7 +184,7 @@ class ChatController:
             self._model = screen.model or self._model
             self._costs[turn.run_id] = screen.cost
             if not conversation.closed:
-                # Nothing was asked: the input has the message again.
+                # Nothing was asked, so return the message to the input.
                 if not turn.run_id and active.question is not None:
                     self.attachments.give_back(active.question.files)
                     self._give_back(turn.message)
@@ -201,13 +201,14 @@ class ChatController:
         self._join()  # somebody may have asked while the chat was busy with this turn
 
     def _give_back(self, message: str) -> None:
-        """Put a message that was not asked into the input again, if it is empty."""
+        """Return a message that was not asked to the input, if the input is empty."""
         self.front.change({"draft": plain(message)})
 
     # -- turns of others ---------------------------------------------------------------------------------------------
 
     def _heard(self) -> None:
-        """A run has begun in this kernel, maybe in this chat. A chat that no page shows joins when one does."""
+        """Handle the start of a run in this kernel, maybe in this chat. Without a page, join once one shows the
+        chat."""
         if self.front.views:
             self._thread(self._join)
 
@@ -215,7 +216,7 @@ class ChatController:
         """Show the turns that cells, other windows and other machines have added to the chat."""
         with self._lock:
             if self._active or self.conversation.closed:
-                return  # called again when the active turn has ended
+                return  # this is called again when the active turn has ended
             found = self._learn(NEWEST)
             if not found:
                 return
@@ -225,9 +226,9 @@ class ChatController:
         self._read([turn for turn in found if turn in self.conversation.turns])
 
     def _learn(self, most: int) -> list[ChatTurn]:
-        """Append the chat's turns that are not known yet, and return them.
+        """Append the turns of the chat that are not known yet, and return them.
 
-        The service lists all turns; the journal adds what people typed for those asked on this machine.
+        The service lists all turns. For turns asked on this machine, the journal adds the typed text.
         """
         session, conversation, first = self._session, self.conversation, self._first
         if conversation.chat is None and not first.new_chat:
@@ -237,7 +238,7 @@ class ChatController:
         typed = {row["run_id"]: row["typed"] for row in session.journal.turns(session.base_url, conversation.chat)}
         try:
             listed = [*islice(session.client().runs.list(chat=conversation.chat), most)][::-1]
-        except (StefanBrainError, AskError):  # the next question tells what is wrong
+        except (StefanBrainError, AskError):  # the next question reports the error
             listed = []
         said = {run.run_id: run.message for run in listed} or dict(list(typed.items())[-most:])
         self._costs |= {run.run_id: run.usage.cost_microcents for run in listed}
@@ -254,7 +255,7 @@ class ChatController:
             try:
                 answer = show(self._session, turn.run_id)
                 bundle, active = answer.shown, not answer.run.ended
-            except Exception as error:  # an error in a thread would go unseen
+            except Exception as error:  # nobody would see an exception in this thread
                 bundle, active = error_bundle(str(error), getattr(error, "hint", "")), False
             with self._lock:
                 if self.conversation.closed:
@@ -269,7 +270,7 @@ class ChatController:
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def show(self) -> None:
-        """Show the ended turns and the head; the active turn draws itself."""
+        """Show the head and the turns that have ended. The active turn draws itself."""
         active = self._active.screen.turn if self._active else None
         turns = [turn for turn in self.conversation.turns if turn is not active]
         parts: dict[str, Any] = dict.fromkeys(self.front.parts("turn/"))
@@ -290,17 +291,17 @@ class ChatController:
         ask = self._can_ask(turn)
         chat = self.conversation.chat
         if ask and chat == self._session.known_chat(self._session.address()):
-            chat = None  # a cell asks there anyway
+            chat = None  # a cell asks in this chat by default
         answer = turn.bundle["text/html"] if turn.bundle else ""
         return {**asked_part(turn), "answer": answer, "again": ask, "cell": as_cell(turn, chat) if ask else ""}
 
     @staticmethod
     def _can_ask(turn: ChatTurn) -> bool:
-        """Return True if the whole question is known, and has its answer."""
+        """Return True if the whole question is known and was answered."""
         return bool(turn.bundle and turn.typed and turn.run_id and not turn.elsewhere)
 
     def _offer_files(self) -> None:
-        """Offer the files of the chat to be attached; on an error none, since the next question reports it again."""
+        """Offer the files of the chat as attachments. On an error, offer none; the next question reports the error."""
         try:
             chat = self.conversation.chat
             found = [file.path for file in islice(self._session.client().files.list(chat), OFFERED)] if chat else []

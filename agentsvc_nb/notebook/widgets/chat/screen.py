@@ -1,4 +1,4 @@
-"""The active run of a chat's last turn, drawn as parts of the front end: its activity, text and waiting calls."""
+"""The active run of a chat's last turn, drawn as parts of the front end: activity, text and waiting calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PartsOutput:
 
     def show(self, bundle: Bundle, *, display_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         if self._clearing:
-            # The numbers go on: a new block under the number of a removed one would be shown in the old one's place.
+            # Never reuse numbers: a new block with the number of a removed block would appear in that block's place.
             self._front.remove("live/")
             self._clearing = False
             self._places = {}
@@ -44,12 +44,12 @@ class PartsOutput:
 
 
 class TurnScreen(LiveScreen):
-    """Draws a run as the active turn. Use it from one thread only.
+    """Draws a run as the active turn. Use it in one thread only.
 
     Attributes:
         chat: the run's chat, once known.
         wrote: the paths of the files that the run has written.
-        cost: what the run has cost, in micro-cents, once it has ended.
+        cost: the run's cost in micro-cents, once the run has ended.
     """
 
     def __init__(self, front: Front, approvals: ApprovalCards, limit: LimitCard, turn: ChatTurn) -> None:
@@ -80,10 +80,10 @@ class TurnScreen(LiveScreen):
         self.turn.bundle = bundle
 
     def clear(self) -> None:
-        """Do nothing: the run was not started, and `finish` is called with the error instead."""
+        """Do nothing. The run was not started, and `finish` is called with the error."""
 
     def end(self) -> None:
-        """Remove the turn that goes on: it has ended, and is shown as one of the others."""
+        """Remove the active turn, which has ended and is now shown like the other turns."""
         self._closed = True
         self._approvals.show({}, ())
         self._limit_card.clear()
@@ -91,7 +91,7 @@ class TurnScreen(LiveScreen):
         self._front.change(dict.fromkeys(gone))
 
     def close(self) -> None:
-        """Draw no more."""
+        """Stop drawing."""
         self._closed = True
 
     # -- hooks of LiveScreen -----------------------------------------------------------------------------------------
@@ -106,10 +106,10 @@ class TurnScreen(LiveScreen):
             self._front.change({"steps": (plan_html(view.plan) + timeline_html(view, planned=False)) or None})
 
     def _draw_asked(self, view: RunView) -> None:
-        """Draw nothing: `_draw_kernel` shows the cards of all calls."""
+        """Draw nothing, because `_draw_kernel` shows the cards of all calls."""
 
     def _draw_plan(self, view: RunView) -> None:
-        """Draw nothing: the plan is among the steps."""
+        """Draw nothing, because the plan is shown with the steps."""
 
     def _draw_limit(self, view: RunView) -> None:
         self._limit_card.show(view)

@@ -12,9 +12,9 @@ from agentsvc_nb.notebook.display.render import Bundle, standin_bundle
 from agentsvc_nb.wire.text import escape, excerpt, label, worded
 
 SHOWN: Final = 40
-"""The number of turns held in the kernel and the page; the service has them all."""
+"""The maximum number of turns in the kernel and the page. The service has all turns."""
 KEPT: Final = 20
-"""The number of turns kept once there are more than `SHOWN`: fewer, because each is then sent to the page again."""
+"""The number of turns kept once there are more than `SHOWN`: fewer, because all are then sent to the page again."""
 MESSAGE_CHARS: Final = 4_000
 _ASKED: Final = (
     "white-space:pre-wrap;overflow-wrap:anywhere;width:fit-content;max-width:85%;margin:14px 0 8px auto;"
@@ -28,10 +28,10 @@ class ChatTurn:
 
     Attributes:
         number: from 1.
-        typed: the message as it would be typed in a cell (see `as_typed`).
+        typed: the message as a user would type it in a cell (see `as_typed`).
         files: the names of its attachments.
         bundle: the answer, once the run has ended and is loaded.
-        elsewhere: another machine or page asked it, and only the beginning of its message is known.
+        elsewhere: whether another machine or page asked it, so that only the beginning of its message is known.
     """
 
     number: int
@@ -49,7 +49,7 @@ class ChatTurn:
 
 @dataclass
 class Conversation:
-    """The turns shown, and the `earlier` ones known by id alone. `chat` is None until the service has created it."""
+    """The shown turns, and the ids of `earlier` turns. `chat` is None until the service has created the chat."""
 
     chat: str | None = None
     turns: list[ChatTurn] = field(default_factory=list)
@@ -67,11 +67,11 @@ class Conversation:
         return label(first.message.strip().partition("\n")[0], 80) if first else "New chat"
 
     def ask(self, message: str, files: tuple[str, ...] = ()) -> ChatTurn:
-        """Append a turn for this message, and return it."""
+        """Append a turn for this message, and return the turn."""
         return self.append(as_typed(message), files=files)
 
     def append(self, typed: str, **more: Any) -> ChatTurn:
-        """Append a turn for a message as it is typed in a cell, and return it."""
+        """Append a turn for a message in the form that is typed in a cell, and return the turn."""
         last = max((turn.number for turn in (*self.earlier, *self.turns)), default=0)
         self.turns.append(ChatTurn(last + 1, typed, **more))
         return self.turns[-1]
@@ -83,7 +83,7 @@ class Conversation:
     def surplus(self) -> None:
         """If there are more than `SHOWN` turns, remove all but the last `KEPT`.
 
-        Turns that have a run become `earlier` ones, since they can be loaded again.
+        Turns that have a run become `earlier` turns, because they can be loaded again.
         """
         if len(self.turns) <= SHOWN:
             return
@@ -102,7 +102,7 @@ class Conversation:
 
 
 def as_typed(message: str) -> str:
-    r"""Escape a message for a cell, where `{{name}}` would be replaced by a variable.
+    r"""Escape a message for a cell, where `{{name}}` would be replaced with a variable's value.
 
     >>> as_typed("Explain {{name}}")
     'Explain \\{{name}}'
@@ -111,7 +111,7 @@ def as_typed(message: str) -> str:
 
 
 def as_cell(turn: ChatTurn, chat: str | None) -> str:
-    """Return the turn as an `%%ask` cell; `chat` is the chat's id unless it is the notebook's own."""
+    """Return the turn as an `%%ask` cell. `chat` is the chat's id, or None for the notebook's own chat."""
     return f"%%ask{f' --chat {chat}' if chat else ''}\n{turn.typed}"
 
 

@@ -1,8 +1,8 @@
 """The front end of chat, file browser and gallery: one small anywidget, plain ES modules without a build step.
 
-`Front` holds the state of a view as named parts and sends changes. The page renders them (`common.js`, the modules of
-the view, `front.css`, the view's style sheet). A page that is opened or reloaded says hello and gets all parts. Text is
-never in a trait, because each change would send all of it (docs/decisions/18).
+`Front` holds the state of a view as named parts and sends changes. The page renders the parts (`common.js`, the modules
+of the view, `front.css`, the view's style sheet). A page that is opened or reloaded sends a greeting and gets all
+parts. Text is never in a trait, because each change would send the whole text (docs/decisions/18).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import traitlets
 from agentsvc_nb.notebook.kernel.addressed import hear_as_addressed
 
 Heard = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
-"""Handles a message of the page: its content, and its binary buffers."""
+"""Handles a message of the page, given the message's content and binary buffers."""
 SAID_CHARS: Final = 1_000
-"""The maximum length of a text in a view."""
+"""The maximum length of a message in a view."""
 _HELLO: Final = "hello"
 _BYE: Final = "bye"
 
@@ -45,7 +45,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
     on its allow list.
 
     Args:
-        modules: the names of the view's modules, its main module last, such as `chat`.
+        modules: the names of the view's modules, such as `chat`, with its main module last.
     """
 
     base = traitlets.Unicode().tag(sync=True)
@@ -53,7 +53,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
     _esm = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, *modules: str) -> None:
-        # One module: a relative import does not resolve from the blob URL that hosts load it from.
+        # Join all into one module: hosts load it from a blob URL, from which no relative import resolves.
         esm = "".join(_source(f"{name}.js") for name in ("icons", "common", *modules))
         base = _answer_sheet() + _source("front.css")
         super().__init__(_esm=esm, base=base, sheet=_source(f"{modules[-1]}.css"))
@@ -61,7 +61,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         self._heard: dict[str, Heard] = {}
         self._parts_lock = threading.RLock()
         self.views: set[str] = set()
-        """The pages that show this view, by their ids. A page closed with its window stays here."""
+        """The ids of the pages that show this view. The id of a page that was closed with its window stays here."""
         self.on_msg(self._hear)
         hear_as_addressed(self.comm)
 
@@ -75,11 +75,11 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
             return {name: value for name, value in self._parts.items() if name.startswith(prefix)}
 
     def change(self, parts: Mapping[str, Any]) -> None:
-        """Set these parts, or remove those that are None, in one message. Does not send unchanged parts."""
+        """In one message, set these parts, or remove the parts that are None. Does not send unchanged parts."""
         with self._parts_lock:
             new = {name: value for name, value in parts.items() if self._parts.get(name) != value}
             self.remember(new)
-            if new:  # within the lock: a page applies changes in the order in which they were made
+            if new:  # within the lock, so that a page applies changes in the order in which they were made
                 self.send({"parts": new})
 
     def amend(self, name: str, **fields: Any) -> None:
@@ -89,7 +89,7 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
                 self.change({name: {**part, **fields}})
 
     def remember(self, parts: Mapping[str, Any]) -> None:
-        """Set parts that the page already shows, and send them only to pages opened later."""
+        """Set parts that the page already shows. Send them only to pages that are opened later."""
         with self._parts_lock:
             self._parts |= parts
             for name in [name for name in parts if parts[name] is None]:
@@ -114,5 +114,5 @@ class Front(anywidget.AnyWidget):  # type: ignore[misc]
         elif heard := self._heard.get(str(what)):
             try:
                 heard(content, buffers or ())
-            except Exception:  # nobody could handle the error; handlers put errors for users into parts
+            except Exception:  # nobody could handle this error; handlers put errors for users into parts
                 logging.getLogger(__name__).exception("Handling the message %r of a notebook page failed", what)
