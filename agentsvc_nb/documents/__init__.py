@@ -1,1 +1,1 @@
-"""Make foreign content safe and readable: file types, decoding, documents as text, tables, safe text and Markdown."""
+"""Make untrusted content safe and readable: file types, decoding, documents as text, tables, safe text and Markdown."""

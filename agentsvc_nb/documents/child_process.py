@@ -2,11 +2,11 @@
 
 A child gets a short list of environment variables and none of the service's keys. Its memory, CPU time and output are
 limited. It is killed with every process that it started, and it ends when its parent ends. On macOS its memory is not
-limited. On Windows only the caller's deadline is (docs/hosts.md).
+limited. On Windows, only the time is limited, by the caller's deadline (docs/hosts.md).
 
-`ChildPool` is our own, because `pebble` and `concurrent.futures` pickle answers: a child that a hostile file has taken
-over could run code in its parent. Neither of them starts a child with its own environment, or kills the processes that
-a child started.
+We use our own `ChildPool`, because `pebble` and `concurrent.futures` pickle answers: a child that a hostile file has
+taken over could run code in its parent. Also, neither starts a child with a separate environment, or kills the
+processes that a child started.
 
 `python -m agentsvc_nb.documents.child_process LIMITS MODULE ARGUMENT...` runs in the child, which also imports this
 module. So modules that only the parent needs are imported inside functions.
@@ -35,11 +35,11 @@ from agentsvc_nb.documents.memory import limit_memory, return_large_buffers
 ENVIRONMENT: Final = (*("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR"),)
 """The environment variables that a child inherits. None of them may hold a key."""
 START_SECONDS: Final = 60.0
-"""The time that a child may take to import its modules. The time for a question starts afterwards."""
+"""The time that a child may take to import its modules. The time limit of a question starts afterwards."""
 KEPT_BYTES: Final = 150 * 2**20
-"""The pool replaces a child that uses more memory after an answer, because a library may never free it."""
+"""The pool replaces a child that uses more memory after an answer, because a library may never free memory."""
 _NICENESS: Final = 5
-"""Children run at a lower priority than their parent, which has other callers to answer."""
+"""Children run at a lower priority than their parent, which must respond to other callers."""
 _PARENT_POLL_SECONDS: Final = 1.0
 _LENGTH_BYTES: Final = 8
 
@@ -85,7 +85,7 @@ class LimitedChild:
         log: bool = False,
     ) -> None:
         theirs, ours = os.pipe()
-        self._lifeline = os.fdopen(ours, "wb", 0)  # the system closes it when this process ends, for whatever reason
+        self._lifeline = os.fdopen(ours, "wb", 0)  # the system closes this when the process ends, for whatever reason
         given = json.dumps({"parent": os.getpid(), "lifeline": theirs, **asdict(limits or Limits())})
         try:
             self._process = subprocess.Popen(
@@ -96,7 +96,7 @@ class LimitedChild:
                 cwd=folder,
                 env=environment(names, variables),
                 pass_fds=(theirs,) if os.name == "posix" else (),
-                start_new_session=True,  # a process group of its own, to be killed as one
+                start_new_session=True,  # a separate process group, which can be killed as a whole
             )
         except BaseException:
             self._lifeline.close()
@@ -127,8 +127,8 @@ class LimitedChild:
     def ask(self, question: bytes, seconds: float, answer_bytes: int) -> bytes:
         """Send a line and return the child's answer, a line.
 
-        An answer without a line break is incomplete: the child has ended or was killed after `seconds`, or the answer
-        is longer than `answer_bytes`.
+        An answer without a line break is incomplete, because the child has ended or was killed after `seconds`, or
+        because the answer is longer than `answer_bytes`.
         """
         with self.deadline(seconds):
             return self.read_line(answer_bytes) if self.write_line(question) else b""
@@ -176,7 +176,7 @@ class LimitedChild:
         """Kill the child and all processes that it started."""
         if sys.platform == "win32":
             self._process.kill()
-        elif self._process.returncode is None:  # after `wait`, another process may have its id
+        elif self._process.returncode is None:  # after `wait`, another process may have the child's id
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -206,7 +206,8 @@ class ChildPool:
         module: the module that runs in the child and calls `answer_questions`.
         limits: the limits of each child for its whole life.
         folder: the child's working directory.
-        kept_bytes: a child with more memory after an answer ends; 0 starts a child for each question.
+        kept_bytes: the pool ends a child that uses more memory than this after an answer; 0 starts a child for each
+            question.
 
     Example: `await pool.ask(b"a question", seconds=5, answer_bytes=1_000)`
     """
@@ -226,7 +227,7 @@ class ChildPool:
         self._closed = False
 
     async def ask(self, question: bytes | None, seconds: float, answer_bytes: int) -> bytes:
-        """Return the answer of a child, which has `seconds` from the question on. None only starts a child.
+        """Return the answer of a child, which may take `seconds` after it gets the question. None only starts a child.
 
         If the task is cancelled, the pool withdraws the question and kills a child that works on it.
 
@@ -290,7 +291,7 @@ class ChildPool:
         """Return a child that is ready for the question, either an idle or a new one."""
         with contextlib.suppress(IndexError):  # no child is idle
             while (child := self._idle.pop()).wait(0) is not None:
-                child.close()  # the system killed it while it was idle
+                child.close()  # the system killed the child while it was idle
             self._hold(child, asked)
             return child
         if self._closed:
@@ -315,7 +316,7 @@ class ChildPool:
                 child.kill()
 
     def _withdraw(self, asked: _Question) -> None:
-        """Kill the child that works on the question. A child that takes it later is killed at once."""
+        """Kill the child that works on the question. A child that takes the question later is killed at once."""
         with self._lock:
             asked.withdrawn = True
             if asked.child is not None:

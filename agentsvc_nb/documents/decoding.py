@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is the beginning of this one
+    (codecs.BOM_UTF32_LE, "utf-32"),  # must come before UTF-16, whose mark is the beginning of this mark
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HEAD_BYTES: Final = 4_000
-"""The number of bytes in which zero bytes are counted, to detect UTF-16 without a byte order mark."""
+"""The number of bytes in which we count zero bytes, to detect UTF-16 without a byte order mark."""
 _SAMPLE_BYTES: Final = 16_000
 """Guessing from more bytes takes longer and is not better."""
 _SAMPLE_LINES: Final = 2_000
@@ -32,7 +32,7 @@ _LIKELY_ENCODINGS: Final = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-"""The encodings in use today. Of all hundred encodings, several would fit a short text equally well."""
+"""The encodings in use today. Of all hundred encodings, several would equally well fit a short text."""
 _SURE: Final = 0.9
 _RARE: Final = 0.5
 _FAMILIAR: Final = re.compile(
@@ -54,7 +54,8 @@ class DecodedText:
 def decode(data: bytes, *, cut: bool, declared: str | None = None) -> DecodedText | None:
     """Return the text of these bytes, or None if they are not text.
 
-    Pass `cut` if they are only the beginning of a file. `declared` replaces the guess for a text that is not UTF.
+    Pass `cut` if the bytes are only the beginning of a file. `declared` replaces the guess for a text that is not in
+    UTF.
 
     >>> decode("Zürich".encode("utf-16"), cut=False)
     DecodedText(text='Zürich', encoding='utf-16', guessed=False)
@@ -89,7 +90,7 @@ def _without_mark(head: bytes) -> str:
 
 
 def _beside_utf(data: bytes, declared: str | None) -> DecodedText:
-    """Decode a text that is not UTF-8, or is UTF-8 with errors: hardly any letter of other encodings is valid UTF-8."""
+    """Decode a text that is not UTF-8, or is UTF-8 with errors. Hardly any letter of other encodings is valid UTF-8."""
     text = data.decode("utf-8", "replace")
     broken, beyond_ascii = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
     if broken * 2 < beyond_ascii - broken:
@@ -114,7 +115,7 @@ def _guess(data: bytes) -> str:
 
     found = from_bytes(sample, cp_isolation=[*_LIKELY_ENCODINGS])
     best = found.best()
-    # European text often fits the western encoding as well as the central European one. Western is more likely.
+    # European text often fits both the western and the central European encoding. The western encoding is more likely.
     as_well = best is None or any(
         _WESTERN[0] in match.could_be_from_charset and match.chaos <= best.chaos for match in found
     )
@@ -124,7 +125,7 @@ def _guess(data: bytes) -> str:
 def _familiar(text: str) -> float:
     """Return the share, from 0 to 1, of the non-ASCII characters that are usual in western languages.
 
-    It is 0.0 if these are frequent, because they are rare in western languages.
+    It is 0.0 if non-ASCII characters are frequent, because they are rare in western languages.
     """
     beyond = [char for char in text if not char.isascii()]
     letters = sum(1 for char in text if char.isalpha())
@@ -140,7 +141,7 @@ _META: Final = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]{1,
 def decode_page(data: bytes, label: str = "") -> Iterator[str]:
     """Yield the text of a web page in pieces, decoded as browsers do it.
 
-    The byte order mark decides the encoding, else of `label` (the charset of `Content-Type`), else of a `<meta>`
+    The encoding is that of the byte order mark, else of `label` (the charset of `Content-Type`), else of a `<meta>`
     element, else UTF-8 if the bytes are valid UTF-8, else Windows-1252. Only the encodings of the WHATWG standard are
     allowed, because Python has others that take quadratic time (`punycode`) or raise errors despite "replace" (`idna`).
 

@@ -1,7 +1,7 @@
 """Make files searchable: read their text and split it into tokens of the full-text index, in limited child processes.
 
-A word's level says how dense it is in its text, from 1 to `TOP_LEVEL`. Search uses it when too many files match to
-rank.
+A word's level, from 1 to `TOP_LEVEL`, says how frequent the word is in its text. Search uses levels when too many files
+match to rank them all.
 
 `DocumentReader` reads all files in child processes (docs/decisions/10), which run `documents.reading`. A child that
 takes too much memory or does not answer is killed.
@@ -70,7 +70,7 @@ expand to several others.
 """
 _CHILD: Final = "agentsvc_nb.documents.reading"
 _END: Final = "\0"
-"""Separates the parts of an answer. No text contains it (`documents.texts.tidied`)."""
+"""Separates the parts of an answer. No text contains this character (`documents.texts.tidied`)."""
 
 
 class DocumentReader:

@@ -1,7 +1,7 @@
 """Read JSON from strangers within limits, so that it can be stored and sent again.
 
-Python's parser holds the interpreter's lock until it has read a whole document. So the size is limited before: 16 MB
-and 100,000 values take at most 0.1 s.
+Python's parser holds the interpreter's lock until it has read a whole document. So the size is checked before parsing:
+16 MB and 100,000 values take at most 0.1 s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _STEPS: Final = bytes(1 if code in _OPENING else 0xFF for code in range(256))
 def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> Any:
     """Parse a JSON document. Raises `ValueError` with the reason in one sentence.
 
-    Empties a bytearray, so that memory holds at most two of the bytes, their text and its value at a time.
+    Empties a bytearray, so that at most two of these are in memory at a time: the bytes, their text, and the text's
+    value.
 
     >>> read('{"a": [1, null]}')
     {'a': [1, None]}
@@ -32,7 +33,7 @@ def read(text: str | bytes | bytearray, most_values: int = JSON_VALUES_MAX) -> A
     _check_weight(text.encode("utf-8", "replace") if isinstance(text, str) else text, most_values)
     may_have_halves = isinstance(text, str)
     if not isinstance(text, str):
-        data, text = text, text.decode("utf-8-sig")  # otherwise Python would also read UTF-16
+        data, text = text, text.decode("utf-8-sig")  # decode here, because Python's parser would also read UTF-16
         if isinstance(data, bytearray):
             data.clear()
         may_have_halves = "\\ud" in text or "\\uD" in text
@@ -72,8 +73,8 @@ def _check_weight(data: bytes | bytearray, most_values: int) -> None:
 def weigh(data: bytes | bytearray) -> tuple[int, int]:
     """Count a JSON document's values and levels from its bytes, without parsing.
 
-    For invalid JSON, the counts are at least those that a parser would see. The depth is 0 for more than
-    `JSON_VALUES_MAX` values.
+    For invalid JSON, the counts are at least those that a parser would see. For more than `JSON_VALUES_MAX` values, the
+    depth is returned as 0.
 
     >>> weigh(b'{"a": [1, {}, "[[,"]}')
     (5, 2)

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """A thread-safe cache. It removes the least recently used values if all exceed `room`, but keeps the last value.
+    """A thread-safe cache. If all values exceed `room`, it removes the least recently used, but keeps the last value.
 
     Args:
         room: the limit of the size of all values together.
@@ -31,7 +31,7 @@ class LruCache(Generic[K, V]):
             return self._values.get(key)
 
     def put(self, key: K, value: V) -> V:
-        """Store a value, unless the key has one. Return the stored value."""
+        """Store a value, unless the key already has a value. Return the stored value."""
         with self._lock:
             if key in self._values:
                 return self._values[key]

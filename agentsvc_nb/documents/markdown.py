@@ -64,7 +64,7 @@ def formula(opening: str, written: str, tag: str, env: MutableMapping[str, Any])
 def _inline(state: StateInline, silent: bool) -> bool:
     """Parse a formula in a line of text.
 
-    `$$5 and $$10` is not a formula: text with blanks at its ends counts only if it has signs of a formula (`_SIGN`).
+    `$$5 and $$10` is not a formula: text with blanks at its ends is a formula only if it has signs of one (`_SIGN`).
     """
     found = _formula(state.src, state.pos, state.env)
     if found is None:
@@ -101,7 +101,7 @@ def _formula(text: str, at: int, env: MutableMapping[str, Any]) -> tuple[str, st
 def _closing(text: str, closing: str, begin: int, env: MutableMapping[str, Any]) -> int:
     """Return the place of the next closing mark, or -1 if there is none within `_CHARS`.
 
-    `env` remembers where there is none, so that no text is searched repeatedly.
+    `env` records where there is no mark, so that no text is searched repeatedly.
     """
     known, since, until = env.get(closing, ("", 0, 0))
     start = max(begin, until) if known is text and since <= begin else begin
@@ -134,7 +134,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def is_blank(line: str) -> bool:
-    """Return True if a line is blank, also in a quotation, and so ends any formula."""
+    """Return True if a line is blank, even in a quotation. A blank line ends any formula."""
     return not line.strip("> \t")
 
 
@@ -154,7 +154,7 @@ def unclosed(lines: Sequence[str]) -> int:
 
 
 def _last_line(state: StateBlock, closing: str, first: int) -> int:
-    """Return the next line that ends with the closing mark, before any blank line, else the number of lines."""
+    """Return the next line that ends with the closing mark, if no blank line precedes it, else the number of lines."""
     if "lines" not in state.env:
         lines = state.src.split("\n")
         ends = {mark: [at for at, line in enumerate(lines) if line.rstrip().endswith(mark)] for mark in ("$$", r"\]")}
@@ -177,7 +177,7 @@ HTML_CHARS: Final = 400_000
 CELLS: Final = 50_000
 """Text with more table cells is shown as plain text.
 
-A row is filled up to the width of its head, so a few thousand `|` would become megabytes.
+Each row is filled up to the width of the table's head, so a few thousand `|` would become megabytes.
 """
 
 
@@ -221,7 +221,7 @@ class SafeRenderer(RendererHTML):
         return html.escape(code)
 
     def folded(self, summary: str, block: str) -> str:
-        """Return HTML below a line that unfolds it."""
+        """Return HTML that is folded below a line. The line unfolds it."""
         return f"<details><summary>{summary}</summary>{block}</details>\n"
 
     def formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]) -> str:
@@ -275,7 +275,7 @@ def _anchor(url: str) -> str:
 
 def _place(tokens: Sequence[Token], idx: int) -> re.Match[str] | None:
     """Return the place of a quoted passage in its file, if this code span is the file's name in `— file, line 12`."""
-    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # the place has at most two numbers
+    before, after = tokens[idx - 1 : idx], tokens[idx + 1 : idx + 5]  # a place has at most two numbers
     if not before or not after or not before[0].content.endswith("— "):
         return None
     return _PLACE.match("".join(token.content for token in after))
@@ -289,7 +289,7 @@ def parser_with(renderer: type[SafeRenderer]) -> MarkdownIt:
 
 
 def _take_details(state: StateCore) -> None:
-    """Make the paragraph before a block of computed SQL its children, so that both are folded."""
+    """Make the paragraph before a block of computed SQL a child of the block, so that both are folded."""
     kept: list[Token] = []
     for token in state.tokens:
         if token.type == "fence" and token.info.strip() == FOLDED and kept and kept[-1].type == "paragraph_close":

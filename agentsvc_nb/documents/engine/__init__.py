@@ -1,1 +1,1 @@
-"""Tables in DuckDB: loaded as they were read, described, named, computed with. Only a child process has the engine."""
+"""Tables in DuckDB: load, describe and name tables, and compute with them. Only a child process loads the engine."""

@@ -1,7 +1,7 @@
 """Read a large CSV file with DuckDB, into the same table that `documents.tables.reading` creates, but much faster.
 
-Python reads the head of the file and decides about form and header. From samples and all unusual cells it decides the
-kind of each column. DuckDB reads, types and adds up all rows. A file that does not fit is left to Python.
+Python reads the head of the file to find its format and header. From samples and all unusual cells, Python decides the
+kind of each column. DuckDB reads, types and adds up all rows. If a file is not regular enough, Python reads it all.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     import duckdb
 
 WORTH_BYTES: Final = 2_000_000
-"""The size from which the engine reads a file. Python reads about 27,000 rows of six cells per second."""
+"""The minimum size of a file that the engine reads. Python reads about 27,000 rows of six cells per second."""
 CHECKED_CELLS_MAX: Final = 1_200_000
-"""The number of cells up to which Python also reads a large file if it may have rows that add up others. Takes 7 s."""
+"""Python reads a large file with up to this number of cells if some rows may add up others. This takes 7 s."""
 HEAD_BYTES: Final = 400_000
 TAIL_BYTES: Final = 64_000
 _SAMPLE: Final = 2_000
@@ -73,17 +73,17 @@ _MARKS_UNREAD: Final = (
     "A line of the file defines marks for missing values. They were not applied, because the file is large."
 )
 _NEVER: Final = "\\x01none\\x01"
-"""The text for NULL. No file contains it, so every empty cell is an empty text."""
+"""The text for NULL. No file contains this text, so every empty cell is an empty text."""
 _WORDS: Final = (
     "tota|totu|sum|som|gesamt|ergebnis|razem|ogó|celkem|spolu|összes|toplam|ukupno|yhteens|sammanlagt|итого|всего|σύνολο|kop"
     "|kokku|jumlah|tổng|overall|all|tous|todos|合計|合计|总计|總計|小計|小计|計|합계|총계|المجموع|averag|avg|mean|durchschnitt|mittel"
     "|moyenne|media|promedio|gemiddelde|średnia|genomsnitt|平均"
 )
-"""A part of every word for totals. `has_total_word` makes the decision."""
+"""Parts of words for totals, at least one in every such word. `has_total_word` makes the decision."""
 
 
 class _Unfit(Exception):
-    """The file is left to Python."""
+    """The engine cannot read this file, so Python must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ class _Column:
 def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimiter: str) -> ReadTable | None:
     """Create the table `name` from a CSV file, and return its description without its cells.
 
-    Returns None, and creates no table, if the file is small or not regular enough. `delimiter` is the one that the
-    file's name suggests.
+    Returns None, and creates no table, if the file is small or not regular enough. `delimiter` is the delimiter that
+    the file's name suggests.
     """
     if file.stat().st_size < WORTH_BYTES:
         return None
@@ -139,7 +139,7 @@ def load_large(engine: duckdb.DuckDBPyConnection, name: str, file: Path, delimit
 
 @contextlib.contextmanager
 def _regular_copy(file: Path) -> Iterator[tuple[Path, list[str], str, list[str]]]:
-    """Yield the file, or a regular copy of it, with notes on its encoding, the encoding, and the lines below the table.
+    """Yield the file or a regular copy of it, notes about the encoding, the encoding, and the lines below the table.
 
     A copy is in UTF-8, with one kind of line end and without the lines below the table.
     """
@@ -218,7 +218,7 @@ def _read_head(file: Path, delimiter: str) -> _Head:
 
 
 def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _Head) -> None:
-    """Create a table of all cells as texts. Python reads lines of another width, and adds them at the end."""
+    """Create a table of all cells as texts. Python reads lines of a different width, and adds them at the end."""
     import duckdb
 
     width = len(head.layout.names)
@@ -245,7 +245,7 @@ def _read_cells(engine: duckdb.DuckDBPyConnection, raw: str, file: Path, head: _
     last = head.skip + count + len(rejected)
     surplus = []
     for number, line in rejected:
-        # At the end of the file, the order stays. Elsewhere Python keeps it, unless the file is too large for that.
+        # At the end of the file, the order of lines stays. Elsewhere, Python restores it, unless the file is too large.
         in_order = number > last - len(rejected)
         if not in_order and (
             count * width <= CELLS_MAX or any(map(has_total_word, str(line).split(head.form.delimiter)))
@@ -280,7 +280,7 @@ class _Loader:
         return self.engine.execute(f"SELECT {what} FROM {self.raw} WHERE {where}").fetchone() or ()
 
     def _cut_blank_end(self) -> None:
-        """Delete blank rows at the end of the file, unless there are others."""
+        """Delete blank rows at the end of the file, unless there are blank rows elsewhere."""
         blank = " AND ".join(f"c{at} = ''" for at in range(len(self.layout.names)))
         (count,) = self.one("count(*)", blank)
         if count:
@@ -334,7 +334,7 @@ class _Loader:
     # Columns
 
     def _draft(self, sql: str, name: str) -> _Column:
-        """Read a sample of a column, then all unusual cells."""
+        """Read a sample of a column, then all its unusual cells."""
         stride = self.rows // _SAMPLE + 1
         asked = f"SELECT {sql} FROM {self.raw} WHERE {{}} AND {sql} <> '' LIMIT {_SAMPLE}"
         sample = self.engine.execute(asked.format("true")).fetchall()
@@ -348,7 +348,7 @@ class _Loader:
         return column
 
     def _find_unusual(self, column: _Column) -> None:
-        """Count the distinct cells that DuckDB does not read by itself, and read the column again with them."""
+        """Count the distinct cells that DuckDB cannot read, and read the column again with these cells."""
         for _ in range(4):
             before = column.reading
             column.usual = self._usual_value(column)
@@ -366,8 +366,8 @@ class _Loader:
                     return
                 raise _Unfit
             kept = {cell: count for cell, count in column.counts.items() if cell not in found}
-            # Weight each cell of the sample by its share of the usual cells, so that kinds keep their share of the
-            # column.
+            # Weight each cell of the sample by the number of usual cells that it represents, so that each kind keeps
+            # its share of the column.
             share = max(1, usual // max(1, sum(kept.values())))
             column.counts = (
                 found + Counter({cell: count * share for cell, count in kept.items()}) + self._extremes(column)
@@ -379,7 +379,7 @@ class _Loader:
         raise _Unfit
 
     def _extremes(self, column: _Column) -> Counter[str]:
-        """Return dates whose first or second number must be a day, because a sample may lack them."""
+        """Return dates whose first or second number must be a day, because a sample may lack such dates."""
         if column.reading.kind not in ("date", "datetime"):
             return Counter()
         found = Counter[str]()
@@ -427,7 +427,8 @@ class _Loader:
         group = "," if mark == "." else "."
         if places > 18:
             return ""
-        # Python checks numbers with leading zeros, which are codes, and `0.5` next to `1.234`, which decides the mark.
+        # Python checks numbers with leading zeros, which are codes, and `0.5` near `1.234`, which decides the decimal
+        # mark.
         whole = r"(0|[1-9]\d{0,14})"
         if reading.decimal_mark:
             whole = rf"(0|[1-9]\d{{0,14}}|[1-9]\d{{0,2}}({re.escape(group)}\d{{3}})+)"
@@ -462,7 +463,7 @@ class _Loader:
             )  # fmt: skip
             type_ = self._type(column)
             if reading.kind == "text":
-                # Trimming takes much longer than finding out whether any cell needs it.
+                # Trimming takes much longer than checking whether any cell needs it.
                 (spaced,) = self.one(f"count(*) FILTER (regexp_matches({column.sql}, {text(_AT_AN_END)}))")
                 terms.append(f"nullif({f'trim({column.sql}, {text(_SPACES)})' if spaced else column.sql}, '')")
             elif column.unusual:
@@ -475,7 +476,7 @@ class _Loader:
                 terms.append(f"({column.usual or 'NULL'})::{type_}")
             made.append(about)
         named = ", ".join(f"{term} AS {column.sql}" for term, column in zip(terms, columns, strict=True))
-        # The join keeps the order of rows if the maps are the smaller side.
+        # The join keeps the order of rows if the maps are the smaller side of the join.
         order = f" ORDER BY {self.raw}.rowid" if maps * 4 > self.rows else ""
         self.engine.execute(f"CREATE TABLE {self.name} AS SELECT {named} FROM {self.raw}{''.join(joins)}{order}")
         for column in columns:
@@ -490,7 +491,7 @@ class _Loader:
         return number_type(column.reading.decimals, max(most, column.largest))
 
     def _about(self, column: _Column, about: ReadColumn) -> ReadColumn:
-        """Complete a column with the cells that it could not read, after totals are removed."""
+        """Add to a column the cells that could not be read, after totals are removed."""
         if about.kind in ("text", "boolean") and not column.unusual:
             return about
         lost = f"SELECT {column.sql} FROM {self.raw} WHERE {column.sql} <> '' AND rowid NOT IN (SELECT place FROM gone)"
@@ -507,14 +508,14 @@ class _Loader:
         return note_unread(about, counts)
 
     def _name_columns(self, made: Sequence[ReadColumn]) -> list[ReadColumn]:
-        """Give the columns their own names, and drop those without a name and a value."""
+        """Give the columns their own names, and drop columns that have neither a name nor a value."""
         kept = []
         for at, column in enumerate(made):
             if is_generated_name(column.name) and not self.one(f"count(*) FILTER (c{at} <> '')")[0]:
                 self.engine.execute(f"ALTER TABLE {self.name} DROP COLUMN c{at}")
             else:
                 kept.append((at, column))
-        # A column may be called `c3`, so all first get a name that no file has.
+        # A column of the file may be called `c3`, so all columns first get a name that no file has.
         for at, _ in kept:
             self.engine.execute(f'ALTER TABLE {self.name} RENAME COLUMN c{at} TO "\x01{at}"')
         for name, (at, _) in zip(column_names(column for _, column in kept), kept, strict=True):

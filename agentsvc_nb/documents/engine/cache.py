@@ -1,7 +1,7 @@
-"""Cache tables with their profiles: a folder has one DuckDB database per content, named by its hash.
+"""Cache tables with their profiles, in a folder with one DuckDB database per content, named by the content's hash.
 
-So the next process need not read the file again. A database never changes. `process.sweep` removes databases that were
-not used for long.
+So later processes need not read the file again. A database never changes. `process.sweep` removes databases that were
+not used for a long time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DELIMITERS: Final = {".csv": "", ".tsv": "\t", ".tab": "\t"}
 
 
 def read(folder: Path, file: TableFile) -> TableAnswer:
-    """Return the profiles of a file's tables, or the reason why it can't be read. Both are cached."""
+    """Return the profiles of a file's tables, or the reason why the file can't be read. Both results are cached."""
     answer, database = _paths(folder, file)
     with contextlib.suppress(FileNotFoundError):
         os.utime(database)
@@ -55,7 +55,7 @@ def _make(database: Path, file: TableFile) -> TableAnswer:
     except UnreadableTable as error:
         kind: Literal["too_much", "unreadable"] = "too_much" if isinstance(error, TableTooLarge) else "unreadable"
         made = TableAnswer(error=(kind, "", str(error)))
-    # An unreadable file also leaves a database, because `read` requires both files to know the content.
+    # Store a database for an unreadable file, too, because `read` knows a content only if both cached files exist.
     part.replace(database)
     return made
 
@@ -72,10 +72,10 @@ def _load_all(engine: duckdb.DuckDBPyConnection, file: TableFile) -> Iterator[Ta
 
 
 def attach(engine: duckdb.DuckDBPyConnection, folder: Path, file: TableFile, name: str) -> None:
-    """Attach a file's tables as the database `name`, read-only. Read them first if they are not cached.
+    """Attach a file's tables as the read-only database `name`. If the tables are not cached, first read the file.
 
-    The engine lets SQL without access to other files detach a database and attach it again, to write to it. So it gets
-    a file name that is deleted before SQL runs. On systems that can't delete open files, it gets a copy.
+    Even without access to other files, SQL can detach a database and attach it again to write to it. So the database
+    gets a file name that is deleted before SQL runs. On systems that can't delete open files, the engine gets a copy.
 
     Raises:
         UnreadableTable: The file can't be read.
@@ -94,19 +94,19 @@ def _paths(folder: Path, file: TableFile) -> tuple[Path, Path]:
 
 
 def _part(path: Path) -> Path:
-    """Return the path to which the file is written until it is complete."""
+    """Return the path to which a file is written until the file is complete."""
     return path.with_name(f"{path.name}.{os.getpid()}.part")
 
 
 VALUES_MAX: Final = 2_000
 VALUES_BYTES: Final = 100_000
-"""Limits of the distinct values of one text column, and of their bytes in UTF-8."""
+"""The limits for the distinct values of one text column: their number, and their bytes in UTF-8."""
 TABLE_VALUES_BYTES: Final = 1_000_000
 """The limit for all columns of a table."""
 
 
 def profile(engine: duckdb.DuckDBPyConnection, name: str, table: ReadTable) -> TableProfile:
-    """Describe a table that was loaded as `name`. Its path and name stay empty, because they depend on the chat."""
+    """Describe a table that was loaded as `name`. The path and name stay empty, because they depend on the chat."""
     room = TABLE_VALUES_BYTES
     columns = []
     for named, column in zip(column_names(table.columns), table.columns, strict=True):

@@ -1,7 +1,7 @@
 """The limited child process of tables (docs/decisions/11).
 
-Each question gets its own engine, with only the tables that it names attached, read-only. Before untrusted SQL runs,
-access to the file system, the network and extensions is turned off and locked.
+Each question gets a separate engine, to which only the tables that it names are attached, read-only. Before untrusted
+SQL runs, access to the file system, the network and extensions is turned off and locked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CPU_SECONDS: Final = 20
 SAVED_CHARS: Final = 20_000_000
 CELL_CHARS: Final = 500
 ANSWER_CHARS: Final = 1_000_000
-"""The maximum number of characters of all cells. A table with many columns is shown with fewer rows."""
+"""The maximum number of characters in all cells. A table with many columns is shown with fewer rows."""
 ERROR_CHARS: Final = 600
 NOTES_MAX: Final = 40
 NAMED_MAX: Final = 40
@@ -71,7 +71,7 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
     with duckdb.connect(":memory:", config=ENGINE) as engine:
         for table, source in _attached(engine, folder, question.tables):
             engine.execute(f"CREATE VIEW {quoted(table.profile.name)} AS SELECT * FROM {source}")
-        # Lock this, because the following SQL could turn it on again.
+        # Lock the settings, because the SQL that follows could turn access on again.
         engine.execute("SET enable_external_access = false")
         engine.execute("SET lock_configuration = true")
         try:
@@ -89,7 +89,7 @@ def _queried(folder: Path, question: SqlQuestion) -> TableAnswer:
 
 
 def _there_is(question: SqlQuestion) -> str:
-    """List the tables that a query names with their columns, or all tables. The engine names only similar ones."""
+    """List the tables that a query names, with their columns, or all tables. The engine only names similar ones."""
     profiles = [one.profile for one in question.tables]
     asked = question.sql.casefold()
     if used := [one for one in profiles if one.name.casefold() in asked]:
@@ -102,7 +102,7 @@ def _there_is(question: SqlQuestion) -> str:
 def _attached(
     engine: duckdb.DuckDBPyConnection, folder: Path, tables: Sequence[UsedTable]
 ) -> Iterator[tuple[UsedTable, str]]:
-    """Yield each table with its name in the database to which its file's tables were attached."""
+    """Yield each table with its name in the attached database of its file."""
     names: dict[TableFile, str] = {}
     for table in tables:
         if table.file not in names:
@@ -128,7 +128,7 @@ def _nothing_written() -> Iterator[None]:
 
 
 def _found(engine: duckdb.DuckDBPyConnection, question: SqlQuestion) -> tuple[list[str], list[Sequence[Any]]]:
-    """Return the columns and the first rows, one row more than is shown."""
+    """Return the columns and the first rows: one row more than is shown."""
     found = engine.execute(question.sql)
     limit = SAVED_ROWS_MAX if question.save else ROWS_MAX
     return [column[0] for column in found.description or []], list(islice(iter(found.fetchone, None), limit + 1))
@@ -227,12 +227,12 @@ def _without_paths(said: str) -> str:
 
 def _answered(question: bytearray) -> bytes:
     _limit_time()
-    # The question is pickled by the trusted service. The answer is JSON, because this process is not trusted.
+    # The trusted service pickles the question. The answer is JSON, because this process is not trusted.
     return answer(pickle.loads(question), Path()).model_dump_json().encode()
 
 
 def _limit_time() -> None:
-    """End this process after it has worked longer, from now on, than a question may take."""
+    """End this process once it has worked, from now on, longer than a question may take."""
     if sys.platform != "win32":  # Windows has no such limits
         import resource
 

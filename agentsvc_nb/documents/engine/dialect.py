@@ -1,4 +1,4 @@
-"""DuckDB's SQL: quoting of names and texts, and the types and names of a table's columns."""
+"""DuckDB's SQL: quote names and texts, and choose the types and names of a table's columns."""
 
 from __future__ import annotations
 

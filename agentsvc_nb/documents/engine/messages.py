@@ -22,7 +22,7 @@ SAVED_ROWS_MAX: Final = 100_000
 class FileTables:
     """The tables of the file at `path`, or in `unreadable` a sentence why there are none.
 
-    If `too_much` is True, reading was given up, so the file may well have tables.
+    If `too_much` is True, reading stopped at a limit, so the file may well have tables.
     """
 
     path: str
@@ -35,7 +35,7 @@ class FileTables:
 class QueryAnswer:
     """The first rows of a query, whose cells are numbers, None or texts.
 
-    `more` is True if there are further rows. `notes` tell how the tables were read. `saved` has `saved_rows` rows as
+    `more` is True if there are further rows. `notes` say how the tables were read. `saved` has `saved_rows` rows as
     CSV, and `types` has the types of their columns in a Table Schema.
     """
 
@@ -50,7 +50,7 @@ class QueryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A content with tables: its hash, its format as an ending (`.csv`), and its path."""
+    """A file with tables: the hash of its content, its format as a file extension (`.csv`), and its path."""
 
     sha256: str
     ending: str
@@ -58,13 +58,13 @@ class TableFile:
 
     @property
     def key(self) -> str:
-        """Return the key of its tables in the cache."""
+        """Return the key of the file's tables in the cache."""
         return f"{self.sha256}{self.ending}"
 
 
 @dataclass(frozen=True, slots=True)
 class UsedTable:
-    """A table of a file with its name, at `place` among the file's tables (from 0)."""
+    """A table of a file, with its name and its `place` among the file's tables (from 0)."""
 
     file: TableFile
     place: int

@@ -58,7 +58,7 @@ class TableProcess:
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def sweep(self) -> None:
-        """Remove cached tables that were not used for long."""
+        """Remove cached tables that were not used for a long time."""
         sweep(self._folder)
 
     def warm(self) -> None:
@@ -67,7 +67,7 @@ class TableProcess:
             self._warming = asyncio.create_task(self._pool.warm(), name="the process of tables")
 
     async def read(self, file: TableFile) -> TableAnswer:
-        """Return the profiles of a file's tables, or the reason why it can't be read."""
+        """Return the profiles of a file's tables, or the reason why the file can't be read."""
         if told := self._told.get(file.key):
             return told[0]
         said, length = await self._ask(ReadQuestion(file))
@@ -95,7 +95,7 @@ KEPT_SECONDS: Final = 3600.0
 
 
 def sweep(folder: Path) -> None:
-    """Remove files that were not used for long, and the least recently used files beyond `KEPT_BYTES`."""
+    """Remove files that were not used for a long time, and the least recently used files beyond `KEPT_BYTES`."""
     room, now = KEPT_BYTES, clock.now_ms() / 1000
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():

@@ -1,4 +1,4 @@
-"""Find rows of a large table that may add up others. The reader of small tables would check them one by one."""
+"""Find rows of a large table that may add up others. The reader of small tables would check each row."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class UncheckedRows:
     Args:
         engine: The database.
         name: The typed table, without the rows that are proven totals.
-        raw: The table of all cells as texts. The table `gone` has the places of its totals.
+        raw: The table of all cells as texts. The table `gone` has the places of the totals in `raw`.
         rows: The number of rows of `raw`.
-        columns: The columns of both.
+        columns: The columns of both tables.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class UncheckedRows:
         self.measures = [at for at, column in enumerate(columns) if column.kind == "number" and at not in years]
 
     def describe(self, named: Sequence[tuple[int, str]]) -> str:
-        """Say which rows count although they may add up others, or return "" if no row looks like that.
+        """Say which rows count although they may add up others, or return "" if there are no such rows.
 
         `named` are the cells called total, with the index of their column.
         """
@@ -94,7 +94,7 @@ class UncheckedRows:
         return ""
 
     def _cube_totals(self) -> str:
-        """Say which label has the sums of the others, where all other labels are equal."""
+        """Say which label has the sums of the other labels, in rows whose remaining labels are equal."""
         distinct = ", ".join(f"approx_count_distinct(c{at})" for at in self.keys)
         if not distinct:
             return ""
@@ -113,7 +113,8 @@ class UncheckedRows:
         return ""
 
     def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
-        """Return the labels whose number is the sum of all others, wherever the other labels are the same."""
+        """Return the labels whose number is the sum of all others' numbers, wherever the remaining labels are the
+        same."""
         # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
         places = self.columns[measure].decimals or 0
