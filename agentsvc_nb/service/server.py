@@ -68,7 +68,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(BACKLOG)  # now rather than later in uvicorn: another process could take the port in between
+        listening.listen(BACKLOG)  # before uvicorn does, as another process could take the port
     except OSError:
         listening.close()
         raise

@@ -1,6 +1,6 @@
 """Read rows of the database as frozen records, and named statements from a module's `.sql` file.
 
-A line such as `-- name: claim` stands above each statement. If PostgreSQL needs a different statement, that follows as
+Above each statement is a line such as `-- name: claim`. If PostgreSQL needs a different statement, that follows as
 `-- name: claim, in PostgreSQL`.
 """
 

@@ -1,4 +1,5 @@
-"""The tools, one module each, which `catalog` discovers. They use the service only through `port`.
+"""The tools, which `catalog` discovers. They use the service only through `port`.
 
-Every module here except `catalog` and `port` is a tool. The folders hold shared code of tools.
+Each module here except `catalog` and the ports is a tool. The folders contain code that tools share; the folder
+`workspace` contains the tools for a chat's files.
 """

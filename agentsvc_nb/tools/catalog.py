@@ -1,4 +1,4 @@
-"""The catalog lists a model's tools and describes each (docs/api/tools-and-jobs.md "Catalog").
+"""The catalog lists the tools for a model and describes each tool (docs/api/tools-and-jobs.md "Catalog").
 
 A tool is a module of `agentsvc_nb.tools` that defines a `BaseTool`. The catalog imports these modules when it is
 created. `ask_stefanbrain` has no module, because it starts a run.
@@ -44,7 +44,7 @@ class AskInput(BaseModel):
 
 
 class AskStefanBrain(CatalogEntry):
-    """A catalog entry without `run`. The service starts a run for it, and its job refers to that run."""
+    """A catalog entry without `run`. The service starts a run for each call, and the call's job refers to that run."""
 
     name: ClassVar[str] = "ask_stefanbrain"
     description: ClassVar[str] = "Asks the agent. Returns its answer, or a job if the answer takes longer."
@@ -72,7 +72,9 @@ def tools(settings: Settings, complete: Complete | None = None) -> dict[str, Too
 
 
 def offered(tools: Mapping[str, Tool]) -> dict[str, CatalogEntry]:
-    """Return the tools for HTTP. They include `ask_stefanbrain`, which would deadlock within a run."""
+    """Return the tools for HTTP. They include `ask_stefanbrain`, which agents do not get because it would deadlock
+    within a run.
+    """
     ask = AskStefanBrain()
     return {**tools, ask.name: ask}
 
@@ -85,7 +87,8 @@ def within(tools: Mapping[str, Tool], settings: Settings) -> dict[str, Tool]:
 def taken_names(within: Mapping[str, Tool]) -> frozenset[str]:
     """Return the names that a caller's tools must not use.
 
-    These are the names of the agent's tools, whether available or not, `ask_stefanbrain`, and the names of its answer.
+    These are the names of the agent's tools (whether available or not), `ask_stefanbrain`, and the names in
+    `RESERVED_NAMES`.
     """
     return frozenset({*offered(within), *RESERVED_NAMES})
 
@@ -105,7 +108,7 @@ def describe(tool: CatalogEntry) -> ToolDescription:
     )
 
 
-@cache  # pydantic takes a millisecond for each
+@cache  # cached, because pydantic takes a millisecond for each schema
 def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
     return model.model_json_schema(mode=mode)
 
@@ -116,7 +119,7 @@ def _construct(package: str, services: ToolServices) -> dict[str, Tool]:
     Leave out the groups that the settings turn off.
 
     Base classes of several tools have no `name`. A module `*_child` runs in a child process, and the service must not
-    make its imports.
+    import what that process needs.
     """
     settings, found = services.settings, []
     for info in iter_modules(import_module(package).__path__):

@@ -45,7 +45,7 @@ Text = Annotated[str, AfterValidator(lambda text: text[:_TEXT_CHARS])]
 
 
 class MetaAd(BaseModel):
-    """An ad. Its fields have other names in the library's answer, which is read as this model."""
+    """An ad. This model also reads the ad library's response, in which the fields have other names."""
 
     model_config = ConfigDict(populate_by_name=True, coerce_numbers_to_str=True)
 
@@ -78,7 +78,7 @@ class MetaAds(BaseModel):
 
 
 _KEYS: Final = ("video_hd_url", "video_sd_url", "original_image_url", "resized_image_url", "video_preview_image_url")
-"""Keys of media in the JSON of a snapshot page, best quality first. Each may occur several times."""
+"""Keys of media in the JSON of a snapshot page, best quality first. Each key may occur several times."""
 _IN_DATA = re.compile(rf'"({"|".join(_KEYS)})"\s*:\s*("(?:[^"\\]|\\.)*+")')
 _IN_TAGS = re.compile(
     r"""<(?:video|source|img)\b[^<>]{0,2000}?\bsrc\s*=\s*["']?([^"'\s>]+)|"""
@@ -88,7 +88,7 @@ _IN_TAGS = re.compile(
 
 
 def find_media(page: str, base: str) -> list[str]:
-    """Return the addresses of videos and pictures in a snapshot page, from its JSON or else its tags."""
+    """Return the addresses of videos and pictures in a snapshot page, from the page's JSON or else from its tags."""
     found = []
     for match in sorted(_IN_DATA.finditer(page), key=lambda match: _KEYS.index(match[1])):
         with contextlib.suppress(ValueError):
@@ -121,7 +121,7 @@ FIELDS: Final = [
 
 
 class GetMetaAd(BaseTool):
-    """Asks the library, and fetches only addresses in its answers."""
+    """Asks the ad library, and fetches only addresses from its responses."""
 
     name: ClassVar[str] = "get_meta_ad"
     description: ClassVar[str] = "Finds ads in the Meta Ad Library, by words or pages, and stores their media."
@@ -164,7 +164,7 @@ class GetMetaAd(BaseTool):
 
 
 async def _media(fetcher: Fetcher, snapshot: str, context: ToolContext) -> list[str]:
-    """Store the media of a snapshot page and return their ids. Leave out media that can't be fetched."""
+    """Fetch and store the media of a snapshot page. Return their ids. Leave out media that can't be fetched."""
     kept, shown = [], remove_token(snapshot)
     try:
         page = await fetcher.get(snapshot, max_bytes=PAGE_BYTES)

@@ -75,7 +75,7 @@ class MediaTranscript(BaseTool):
 def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
     """Return the language, text and segments of a file's speech.
 
-    Load the model for each file: loading takes seconds, but keeping it would take much memory. Raises
+    Load the model anew for each file: loading takes seconds, but keeping the model would take much memory. Raises
     `WorkFailure("transcript_failed")`.
     """
     whisper: Any = import_module("faster_whisper")
@@ -83,7 +83,7 @@ def _transcribe(model: Path | None, file: Path) -> dict[str, Any]:
     try:
         recogniser = whisper.WhisperModel(str(model), device="cpu", compute_type="int8", local_files_only=True)
         found, about = recogniser.transcribe(str(file))
-        for one in islice(found, TRANSCRIPT_SEGMENTS):  # recognises each segment when it is taken
+        for one in islice(found, TRANSCRIPT_SEGMENTS):  # lazy: recognises each segment when the iterator reaches it
             stopping.check()
             segments.append(Segment(start_s=round(one.start, 3), end_s=round(one.end, 3), text=one.text.strip()))
     except Exception as error:  # codecs and model files raise their own errors

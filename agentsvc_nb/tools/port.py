@@ -21,7 +21,7 @@ FIELD_CHARS: Final = 200
 
 
 def fault(error: ValidationError) -> tuple[str, str]:
-    """Return the dotted name of the first wrong field, and a message about it.
+    """Return the dotted name of the first invalid field, and a message about that field.
 
     >>> fault(error)
     ('request.outputs.count', 'request.outputs.count: Input should be greater than or equal to 1')
@@ -33,8 +33,8 @@ def fault(error: ValidationError) -> tuple[str, str]:
 
 
 def validate(model: type[M], document: Mapping[str, Any]) -> M:
-    """Read a JSON object as `model`. Like JSON Schema, accept 5.0 as an integer, but not "5", nor 1 as a boolean. Nulls
-    count as absent.
+    """Read a JSON object as `model`. Like JSON Schema, accept 5.0 as an integer, but not "5", nor 1 as a boolean. Treat
+    null as absent.
 
     Raises `ValidationError`.
     """
@@ -65,7 +65,7 @@ def with_integers(value: Any) -> Any:
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$", max_length=URL_CHARS)]
 FILLED: Final = r"\S"
 Filled = Annotated[str, StringConstraints(pattern=FILLED)]
-"""A text that is not blank."""
+"""A text that must not be blank."""
 WorkspacePath = Annotated[Filled, Field(json_schema_extra={"format": "workspace-path"})]
 """The path of a file in the chat's workspace. Forms offer the existing paths."""
 
@@ -83,7 +83,8 @@ class Check(BaseModel):
 
 
 class WorkFailure(Exception):
-    """The work failed for a reason that has a code. The reason becomes the run's `last_error` or the tool's error.
+    """The work failed for a reason with an error code. The code and message become the run's `last_error` or the tool's
+    error.
 
     Messages are cut to `MESSAGE_CHARS`.
     """
@@ -94,19 +95,19 @@ class WorkFailure(Exception):
 
 
 LIMIT_REACHED: Final = "limit_reached"
-"""The error of work whose next call exceeds a limit of money (`wire.codes`)."""
+"""The error code of work whose next call would exceed a limit of money (`wire.codes`)."""
 LABELS: Final = "What you will call the columns in your answer, as `readmitted: came back within 30 days`."
 """The description of the field `labels` in tools that return tables. The number check reads this field."""
 LABELS_MAX: Final = 50
 PLAN: Final = "plan"
-"""The tool with which an agent shows its plan. Models with a small context do not get it."""
+"""The tool with which an agent shows its plan. Models with a short context length do not get it."""
 RESERVED_NAMES: Final = ("answer", "final_result", "search_tools")
-"""Names with which models answer or load tools. No tool may use them."""
+"""Tool names with which models return their answer or load tools. No tool may have these names."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A part of a model call: its kind (`wire.runs.SentPart`), its beginning, and its number of characters."""
+    """A part of a model call: the part's kind (`wire.runs.SentPart`), its beginning, and its number of characters."""
 
     what: str
     text: str
@@ -115,8 +116,9 @@ class SentPart:
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """A model call: its address, whether a provider hosts it, its estimated `tokens`, and the parts that this run had
-    not sent before."""
+    """A model call: the model's address, whether a provider hosts the model, the call's estimated `tokens`, and the
+    parts that this run had not sent before.
+    """
 
     provider: str
     hosted: bool
@@ -134,15 +136,21 @@ class Meter(Protocol):
         ...
 
     async def room(self) -> int | None:
-        """Return the micro-cents that the run's `max_cents` leaves for the next call, or None if it has no limit."""
+        """Return how many micro-cents of the run's `max_cents` are left for the next call, or None if the run has no
+        limit.
+        """
         ...
 
     async def hold(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
-        """Reserve the next call's highest cost. Raise `WorkFailure("limit_reached")` if a limit has no room."""
+        """Reserve the next call's maximum cost. Raise `WorkFailure("limit_reached")` if a limit does not allow this
+        cost.
+        """
         ...
 
     async def sending(self, call: SentCall) -> bool:
-        """Record a model call before it is sent. Return True for this folder's first call of a hosted model."""
+        """Record a model call before it is sent. Return True if this is the first call to a hosted model from this data
+        folder.
+        """
         ...
 
     def use(self, input_tokens: int, output_tokens: int, microcents: int) -> None:
@@ -150,18 +158,17 @@ class Meter(Protocol):
         ...
 
     def use_uncounted(self) -> None:
-        """Note a model call that did not report its tokens."""
+        """Record a model call that did not report its tokens."""
         ...
 
 
 class ToolContext(Meter, Protocol):
-    """The service as a running tool sees it. `workspace` holds the files of its chat.
-
-    Only asynchronous tools may use a language model. The job pays for the tokens.
+    """The service as a running tool sees it. `workspace` gives access to the chat's files. Only asynchronous tools may
+    use a language model. The tokens are charged to the tool's job.
     """
 
     def charge(self, kind: str) -> None:
-        """Count a finished unit that is billed (`accounts.money.PER_USE`), whatever the tool's outcome."""
+        """Count a finished unit with a price (`accounts.money.PER_USE`). It is charged whatever the tool's outcome."""
         ...
 
     @property
@@ -169,7 +176,9 @@ class ToolContext(Meter, Protocol):
 
     @property
     def key(self) -> str:
-        """Return the id of this work, which a repetition after a crash keeps. Mails get their Message-ID from it."""
+        """Return the id of this work, which stays the same if a crash repeats the work. The Message-ID of mails is
+        derived from this id.
+        """
         ...
 
     @property
@@ -178,10 +187,9 @@ class ToolContext(Meter, Protocol):
         ...
 
     async def held(self, tool: str, opened: Callable[[bool], AbstractAsyncContextManager[T]]) -> T:
-        """Return a resource that the tool keeps between calls, such as a process, until this attempt at the run ends.
-
-        The attempt's first call opens it. `opened` receives True if an earlier attempt called the tool and lost its
-        resource. Only calls that a run makes itself may use this.
+        """Return a resource, such as a process, that the tool keeps between calls until this attempt at the run ends.
+        The attempt's first call opens the resource. `opened` receives True if an earlier attempt called the tool and
+        lost its resource. Only calls that a run makes directly may use this.
         """
         ...
 
@@ -209,7 +217,7 @@ class ToolContext(Meter, Protocol):
     async def keep_media(self, name: str, data: bytes, source: str, url: str) -> str | None:
         """Store a video, sound or picture as ad media of the account.
 
-        Returns its id, which is the same for equal data and `url`, or None for any other kind of data.
+        Returns the medium's id, which is the same for equal data and `url`. Returns None for any other kind of data.
         """
         ...
 
@@ -223,7 +231,7 @@ class ToolContext(Meter, Protocol):
 
 
 Complete = Callable[[str, Mapping[str, Any], Meter], Awaitable[dict[str, Any]]]
-"""Asks a language model, and returns an object that fits a JSON Schema. Counts the tokens, even of a failed call.
+"""Asks a language model, and returns an object that fits a JSON Schema. Counts the tokens even if the call fails.
 Raises `WorkFailure`."""
 
 
@@ -235,11 +243,11 @@ class Outcome(BaseModel):
     error: tuple[str, str] | None = None
     """The code and message if the tool failed."""
     inline: bool = True
-    """False if the result consists of the written files."""
+    """False if the result consists of the files that the tool wrote."""
 
     @classmethod
     def of_text(cls, text: str, *more: dict[str, Any], data: BaseModel | None = None) -> Self:
-        """Return an outcome with a text, then `more` content blocks, and `data`."""
+        """Return an outcome with a text block, followed by the content blocks `more`, and with `data`."""
         return cls(content=[{"type": "text", "text": text}, *more], data=data and data.model_dump())
 
 
@@ -249,14 +257,14 @@ class CatalogEntry:
     name: ClassVar[str]
     description: ClassVar[str]
     family: ClassVar[str]
-    """The family of its jobs. The default is the tool's name."""
+    """The family of the tool's jobs. The default is the tool's name."""
     Input: ClassVar[type[BaseModel]]
-    """The model of its input. Unknown fields are ignored."""
+    """The model of the tool's input. Unknown fields are ignored."""
     Output: ClassVar[type[BaseModel] | None] = None
     """The model of `Outcome.data`, or None if the tool promises no data."""
     asynchronous: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
-    """Whether calls accept an `Idempotency-Key`, so that the same key returns the same job."""
+    """Whether calls accept an `Idempotency-Key`. A repeated key returns the same job."""
     effect: ClassVar[bool] = False
     settings_used: ClassVar[tuple[str, ...]] = ()
     """The names of the settings that the tool reads."""
@@ -272,8 +280,9 @@ class CatalogEntry:
         return True
 
     def max_charges(self, given: Any) -> Mapping[str, int]:
-        """Return the most units by kind that a call with the `Input` `given` may cost. They are held before the call
-        (`accounts.money.PER_USE`)."""
+        """Return the maximum number of priced units, by kind, of a call with this input. Their cost is reserved before
+        the call (`accounts.money.PER_USE`).
+        """
         return {}
 
 
@@ -281,38 +290,38 @@ class Tool(CatalogEntry):
     """A tool that does its own work in `run`.
 
     After a crash, an unfinished call is repeated if the tool has no `effect`. A call whose effect may have happened
-    fails with `outcome_unknown`, unless the tool sets `repeatable = True`. Such a tool recognises its earlier work by
-    `ToolContext.key`.
+    fails with `outcome_unknown`, unless the tool sets `repeatable = True`. Such a tool must recognise its earlier work
+    by `ToolContext.key`.
     """
 
     group: ClassVar[str] = ""
-    """The group with which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server.
-
-    The model's first request has the tools without a group. It also has the `project` group if the chat has a project,
-    and the `skills` group if that project has skills.
+    """The group with which a model loads the tool: a `setting_types.ToolGroup`, or the name of an MCP server. The
+    model's first request contains the tools without a group. It also contains the `project` group if the chat has a
+    project, and the `skills` group if that project has skills.
     """
     repeatable: ClassVar[bool | None] = None
-    """Whether a call may be repeated after a crash. None: only if it has no effect (`repeatable`)."""
+    """Whether a call may be repeated after a crash. None means only if the tool has no effect (`repeatable`)."""
     always_waits: ClassVar[bool] = False
     """Whether every call needs approval, whatever the settings say."""
     shows: ClassVar[bool] = False
-    """Whether a model with vision sees the pictures of its results."""
+    """Whether a model with vision sees the pictures in the tool's results."""
     needs_sight: ClassVar[bool] = False
     """Whether only models with vision get the tool."""
     keeps_state: ClassVar[bool] = False
-    """Whether other calls of the tool in the run may change a call's result."""
+    """Whether a call's result may depend on other calls of the tool in the same run."""
 
     def fetches(self, given: Any) -> Sequence[str]:
-        """Return addresses of strangers in the input that the tool would fetch (docs/privacy.md)."""
+        """Return the untrusted addresses in the input that the tool would fetch (docs/privacy.md)."""
         return ()
 
     def reads(self, given: Mapping[str, Any]) -> bool:
-        """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes such calls at
-        the same time, and any other alone."""
+        """Return True if a call with this unchecked input changes nothing and costs nothing. A run makes such calls
+        concurrently, and any other call alone.
+        """
         return False
 
     async def preview(self, given: Any, context: ToolContext) -> str:
-        """Return the diff that a call would cause, for the person who approves it; "" for most tools.
+        """Return the diff that a call would cause, for the person who approves the call; "" for most tools.
 
         Raises `WorkFailure` if the call would fail.
         """
@@ -321,7 +330,7 @@ class Tool(CatalogEntry):
     async def run(self, given: Any, context: ToolContext) -> Outcome:
         """Do the work. `given` is an `Input`.
 
-        Run long CPU work in a thread (`asyncio.to_thread`). It must check from time to time whether to stop
+        Run long CPU work in a thread (`asyncio.to_thread`). The thread must check from time to time whether to stop
         (`tools.support.stopping`).
         """
         raise NotImplementedError
@@ -338,14 +347,14 @@ class ToolServices:
 
     settings: Settings
     complete: Complete | None = None
-    """Asks the language model. None if there is none."""
+    """Asks the language model. None without a language model."""
 
 
 class BaseTool(Tool):
     """Base class of the tools that the catalog discovers.
 
-    To add a tool, write one module in `agentsvc_nb/tools` with a subclass. It defines `name`, `description`, `Input`,
-    `Output` and `async def run(self, given, context)`, its `group`, and for the docs `settings_used` and
+    To add a tool, write one module in `agentsvc_nb/tools` with a subclass. The subclass defines `name`, `description`,
+    `Input`, `Output`, `async def run(self, given, context)` and `group`, and for the docs `settings_used` and
     `requirements`. Import heavy libraries in `run`, because the service imports every module when it starts.
     """
 

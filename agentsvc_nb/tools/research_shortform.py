@@ -1,4 +1,6 @@
-"""`research_shortform`: facts about stored videos from their transcripts, and a language model's ideas for new ones."""
+"""`research_shortform`: facts about stored videos from their transcripts, and a language model's ideas for new
+videos.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ReviewCopy(BaseTool):
         return Outcome(content=[{"type": "text", "text": _summary(review)}], data=review.model_dump())
 
     async def _judge(self, parts: dict[str, str], review: CopyReview, context: ToolContext) -> None:
-        """Add the model's judgement, or the reason why there is none. The counted facts remain either way."""
+        """Add the model's judgement, or the reason why there is none. The counted facts remain in either case."""
         own = await read_brand(context.workspace)
         review.brand_files = list(own.files)
         text = "\n".join(f"{name}: {part}" for name, part in parts.items())

@@ -77,7 +77,7 @@ class ReviewFunnel(BaseTool):
 
 
 async def _weigh(fetcher: Fetcher, fetched: Fetched, page: PageFacts, most: int) -> Weight:
-    """Fetch at most `most` of the files that a page loads."""
+    """Fetch at most `most` of the files that a page loads, to sum up their sizes."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def size(url: str) -> int | None:
@@ -122,7 +122,7 @@ async def _read(fetcher: Fetcher, url: str, seconds: float) -> tuple[Fetched, Pa
 
 
 async def _look(fetcher: Fetcher, url: str, said: str, source: str) -> tuple[FunnelPage, PageFacts | None]:
-    """Return a linked page and its facts, or None for the facts if it can't be read."""
+    """Return a linked page and its facts, or None in place of the facts if the page can't be read."""
     looked = FunnelPage(url=url, said=said, source=source, status=None)
     try:
         fetched, page = await _read(fetcher, url, FILE_SECONDS)

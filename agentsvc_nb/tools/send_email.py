@@ -37,12 +37,12 @@ TEXT_CHARS: Final = 200_000
 ATTACHMENTS_MAX: Final = 10
 ADDRESS_CHARS: Final = 254
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-"""Control characters (including tabs) and the other line separators, for `[...]` in a regular expression."""
+"""Control characters (including tabs) and other line separators, for use within `[...]` in a regular expression."""
 
 
 Address = Annotated[
     str,
-    # ASCII without "?", because mail programs would read an encoded word (=?utf-8?q?...?=) as another address.
+    # Only ASCII without "?", because mail programs would decode an encoded word (=?utf-8?q?...?=) to another address.
     StringConstraints(
         pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
         max_length=ADDRESS_CHARS,
@@ -79,7 +79,7 @@ NOBODY: Final = "agent@localhost.invalid"
 
 
 class SendEmail(BaseTool):
-    """Writes the .eml file before sending, so that the workspace has every sent message."""
+    """Writes the .eml file before sending, so that the workspace contains every sent message."""
 
     name: ClassVar[str] = "send_email"
     description: ClassVar[str] = (
@@ -97,7 +97,7 @@ class SendEmail(BaseTool):
         recipients, server = list(dict.fromkeys(given.to)), self.services.settings.smtp_url
         self._check(recipients, given.dry_run)
         sender = self.services.settings.mail_from or NOBODY
-        # The id is unique per call, and stays the same if a crash repeats the call.
+        # The id is unique for each call, and stays the same if a crash repeats the call.
         message_id = f"<{hashlib.sha256(context.key.encode()).hexdigest()[:32]}@{sender.rpartition('@')[2]}>"
         message = EmailMessage(_POLICY)
         message["From"] = sender
@@ -140,13 +140,13 @@ class SendEmail(BaseTool):
 
 # ---- the message -----------------------------------------------------------------------------------------------------
 
-# Take every text literally. Newer policies decode encoded words (`=?utf-8?q?...?=`) in texts, with which a subject
-# could add headers.
+# Take every text literally. Newer policies decode encoded words (`=?utf-8?q?...?=`) in texts, so that a subject could
+# add headers.
 _POLICY: Final = compat32.clone(linesep="\r\n", mangle_from_=False)
 _TEXT: Final[dict[str, Any]] = {"cte": "quoted-printable", "content_manager": raw_data_manager}
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MEDIA_TYPE: Final = re.compile(r"(?!(?:message|multipart)/)([\w.+-]+)/([\w.+-]+)", re.ASCII)
-"""Exclude types that hold messages, because they must not use base64, as files do."""
+"""A valid media type, except types that contain messages, because those must not be encoded in base64 like files."""
 
 
 def _literal(text: str) -> str | Header:
@@ -185,7 +185,9 @@ _LOST: Final = (
 
 
 class _Plain(smtplib.SMTP):
-    """Records when it starts to send the message. A connection that breaks later leaves the outcome unknown."""
+    """A connection that records when it starts to send the message. If the connection breaks after that, the outcome is
+    unknown.
+    """
 
     handing_over = False
 
@@ -195,11 +197,11 @@ class _Plain(smtplib.SMTP):
 
 
 class _Encrypted(_Plain, smtplib.SMTP_SSL):
-    """The same with TLS from the start."""
+    """The same, with TLS from the start."""
 
 
 def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> list[str]:
-    """Send through `smtp://` (encrypted if the server can) or `smtps://`. Return the refused recipients.
+    """Send through `smtp://` (encrypted if the server supports that) or `smtps://`. Return the refused recipients.
 
     Blocks, so call it in a thread. Raises `WorkFailure`: `upstream_failed` if no recipient gets the message,
     `outcome_unknown` if the server may have accepted it.
@@ -225,14 +227,14 @@ def deliver(server: str, message: bytes, sender: str, recipients: list[str]) -> 
         said = f"could not be reached, or closed the connection ({type(error).__name__})"
     finally:
         if smtp is not None:
-            with contextlib.suppress(OSError, smtplib.SMTPException):  # they do not affect the message
+            with contextlib.suppress(OSError, smtplib.SMTPException):  # the message is not affected
                 smtp.quit()
             smtp.close()
     raise WorkFailure("upstream_failed", f"The mail server {said}.")
 
 
 def _log_in(smtp: smtplib.SMTP, host: str, name: str | None, password: str | None) -> None:
-    """Log in. Send a name and password unencrypted only to this machine."""
+    """Log in. Send a user name and password unencrypted only to this machine."""
     smtp.ehlo_or_helo_if_needed()
     is_safe = isinstance(smtp, smtplib.SMTP_SSL) or _is_here(host)
     if not isinstance(smtp, smtplib.SMTP_SSL) and smtp.has_extn("starttls"):

@@ -23,7 +23,9 @@ class _StaticAdTool(BaseTool):
 
 
 async def _making() -> Any:
-    """Return the drawing module. The first call imports it, because most services never need Pillow's memory."""
+    """Return the drawing module. It is imported at the first call, because most services never need it and it loads
+    Pillow.
+    """
     return await asyncio.to_thread(import_module, f"{__package__}.ads.making")
 
 

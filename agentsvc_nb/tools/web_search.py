@@ -77,7 +77,7 @@ class WebSearch(BaseTool):
         return Outcome(content=[{"type": "text", "text": text}], data=data.model_dump())
 
     def _missing(self) -> str | None:
-        """Return the missing configuration and how to supply it, or None if nothing is missing."""
+        """Return a sentence about the missing configuration and how to supply it, or None if nothing is missing."""
         settings = self.services.settings
         match settings.web_search:
             case None:
@@ -109,7 +109,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
     try:
         with package.DDGS(timeout=15) as search:
             return list(search.text(query, max_results=count))
-    except Exception as error:  # its engines raise many undocumented errors
+    except Exception as error:  # the search engines of `ddgs` raise many undocumented errors
         if "no results" in str(error).lower():
             return []
         said = f"The search engines of ddgs did not answer ({type(error).__name__}). They limit the number of searches."
@@ -117,7 +117,7 @@ def _ddgs(query: str, count: int) -> list[Any]:
 
 
 def _result(one: Any) -> WebResult | None:
-    """Return a result with the parts under any provider's names, or None if it has no web address."""
+    """Return a result. Its parts may have the names of any provider. Return None if the result has no web address."""
     if not isinstance(one, dict):
         return None
     url = str(one.get("url") or one.get("href") or "")

@@ -1,4 +1,4 @@
-"""The files of a chat as agents and tools see them. These docstrings are the contract."""
+"""The interface to a chat's files for agents and tools. These docstrings are the contract."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class WorkspaceEntry(Protocol):
 
     Attributes:
         output_type: the type of the typed output to which it belongs.
-        unreadable: why its text, or a part of it, could not be read; empty if it could or was not tried.
+        unreadable: why the file's text, or a part of it, could not be read; empty if it was read or reading was not
+        tried.
     """
 
     @property
@@ -36,11 +37,13 @@ class WorkspaceEntry(Protocol):
 
 
 COMPUTED: Final = ("table", "chart")
-"""Types of files computed from other files of the chat. They answer questions only if the question names them."""
+"""Types of files that are computed from other files of the chat. They are used for an answer only if the question names
+them.
+"""
 RULES: Final = ("AGENTS.md", "BRAND.md")
-"""Names of files with rules for agents by the chat's members."""
+"""Names of files in which the chat's members write rules for agents."""
 SUMMARY: Final = "logs/chat-summary.md"
-"""The agent's summary of a long chat's first turns. Tools can't write it, and searches do not find it."""
+"""The file with the agent's summary of a long chat's first turns. Tools can't write it, and searches do not find it."""
 
 
 class Workspace(Protocol):
@@ -55,7 +58,7 @@ class Workspace(Protocol):
         ...
 
     async def text(self, path: str) -> str:
-        """Return a file's readable text (at most 1 MB, empty if it has none). Raise `FileNotFoundError`."""
+        """Return a file's readable text: at most 1 MB, empty if the file has no text. Raise `FileNotFoundError`."""
         ...
 
     async def unreadable(self, path: str) -> str:
@@ -67,7 +70,9 @@ class Workspace(Protocol):
         ...
 
     async def search(self, query: str) -> Sequence[tuple[str, float]]:
-        """Return at most 100 paths whose name or content matches, best first. Uses the grammar of `/files/search`."""
+        """Return the paths of at most 100 files whose name or content matches, best first. The query has the grammar of
+        `/files/search`.
+        """
         ...
 
     async def skill(self, name: str) -> Mapping[str, str]:
@@ -85,15 +90,15 @@ class WorkspaceTables(Protocol):
     """
 
     async def profiles(self, paths: Sequence[str] = ()) -> Sequence[FileTables]:
-        """Return the tables of these files by path, or of all files that may have some. Include files that can't be
-        read.
+        """Return the tables of these files by path, or of all files that may contain tables. Include files that can't
+        be read.
 
         Table names are unique within a chat. Raises `FileNotFoundError`.
         """
         ...
 
     async def query(self, sql: str, paths: Sequence[str] = (), *, save: bool = False) -> QueryAnswer:
-        """Query the tables of these files, or of all. `save` adds the rows as CSV.
+        """Query the tables of these files, or of all files. With `save`, also return the rows as CSV.
 
         Raises `FileNotFoundError`, and `WorkFailure("query_failed")` with the engine's message.
         """

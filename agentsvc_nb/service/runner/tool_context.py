@@ -162,7 +162,7 @@ class LiveToolContext:
             raise WorkFailure("project_required", "This chat does not belong to a project.")
 
     async def keep_whole(self, what: str, document: Any) -> str:
-        """Write the unshortened document to a file and return the file's path. The file is not an output of the tool."""
+        """Write the unshortened document to a file and return its path. The file is not an output of the tool."""
         return await self.workspace.keep_whole(what, document, Author("output", self._run_id))
 
     async def keep_page(self, url: str) -> str:

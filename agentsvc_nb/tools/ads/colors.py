@@ -36,7 +36,7 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def readable(on: Color, *wishes: Color) -> Color:
-    """Return the first wish with enough contrast on `on`, else white or black, whichever has it."""
+    """Return the first wish with enough contrast to the colour `on`, else white or black, whichever has enough."""
     chosen = next((wish for wish in wishes if contrast(wish, on) >= CONTRAST_MIN), None)
     return chosen or max((WHITE, BLACK), key=lambda one: contrast(one, on))
 
@@ -48,7 +48,7 @@ def mix(one: Color, other: Color, part: float) -> Color:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of an ad. Texts on the ground use the colour `ink` if it is readable there."""
+    """The colours of an ad. Texts on the background use the colour `ink` if it is readable there."""
 
     ground: Color
     accent: Color
@@ -57,7 +57,8 @@ class Palette:
 
     @classmethod
     def of(cls, codes: Sequence[str]) -> Palette:
-        """Return a brand's palette: ground, accent, second accent, texts. Derive missing colours from the given ones.
+        """Return a brand's palette: background, accent, second accent, texts. Derive missing colours from the given
+        colours.
 
         >>> Palette.of(["#000"]).codes()
         ['#000000', '#bfbfbf', '#606060', '#ffffff']
@@ -72,7 +73,7 @@ class Palette:
         return ["#{:02x}{:02x}{:02x}".format(*one) for one in (self.ground, self.accent, self.second, self.ink)]
 
     def button(self) -> Color:
-        """Return the first colour that contrasts with the ground."""
+        """Return the first colour that contrasts with the background."""
         wishes = (self.accent, self.second, self.ink)
         return next((one for one in wishes if contrast(one, self.ground) >= SHAPE_CONTRAST_MIN), self.ink)
 
@@ -88,4 +89,4 @@ PALETTES: Final = tuple(
         ("#a3172f", "#ffd166", "#ffe9d6"),
     )
 )
-"""For ads without their own colours."""
+"""Palettes for ads without their own colours."""

@@ -1,4 +1,6 @@
-"""Draw layouts of ads. Texts have a flat background for exact contrast, and stay where platforms cover nothing."""
+"""Draw layouts of ads. Texts are on a flat background, so that their contrast is exact, and in the part that platforms
+do not cover.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,12 @@ WORDS: Final[dict[LayoutName, dict[Shape, Parts]]] = {
     "product": {"square": (0, 0.5, 1, 1), "tall": (0, 0.5, 1, 1), "wide": (0, 0, 0.52, 1)},
     "photo": {"square": (0.05, 0.46, 0.95, 0.95), "tall": (0.05, 0.46, 0.95, 0.95), "wide": (0.04, 0.1, 0.6, 0.92)},
 }
-"""The place of the words, in fractions of the safe part."""
+"""The box of the words in each layout, in fractions of the safe part."""
 _PRODUCT: Final[dict[Shape, Parts]] = {
     "square": (0.08, 0, 0.92, 0.43), "tall": (0.04, 0, 0.96, 0.44), "wide": (0.62, 0.02, 1, 0.98),
 }  # fmt: skip
 TYPE: Final = {"brand": (34, 22), "headline": (144, 40), "text": (46, 24), "cta": (38, 22)}
-"""The largest and smallest size of each text, in units. The largest that fits is used."""
+"""The largest and smallest size of each text, in units. The largest size that fits is used."""
 _GAPS: Final = {"headline": 24, "text": 26, "cta": 40}
 """The space in units above each text except the first."""
 _STEPS: Final = 30
@@ -42,7 +44,7 @@ _BASELINE: Final = 0.84
 
 
 class Block(NamedTuple):
-    """A text, or the logo, and its place."""
+    """A text or the logo, and its position."""
 
     name: str
     width: int
@@ -59,8 +61,9 @@ class Block(NamedTuple):
 
 
 class Design(BaseModel):
-    """The design of an ad, without its pictures. `edit_image` reads its JSON from the picture's file. Any program may
-    have written that JSON, so do not trust it."""
+    """The design of an ad, without its pictures. `edit_image` reads its JSON from the picture's file. Do not trust that
+    JSON, because any program may have written it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,9 +83,9 @@ class Ad(Design):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     pictures: dict[PictureName, Image.Image] = Field(default_factory=dict, exclude=True)
-    """The product and the logo as RGBA without empty edges, and the background of a `photo`."""
+    """The product and the logo as RGBA without empty edges, and the background picture of a `photo` layout."""
     own_size: Size | None = Field(default=None, exclude=True)
-    """Replaces `size`."""
+    """The ad's own size, which replaces `size`."""
 
     @property
     def frame(self) -> Size:
@@ -90,14 +93,14 @@ class Ad(Design):
 
     @property
     def box(self) -> Box:
-        """Return the place of the words."""
+        """Return the box of the words."""
         return self.frame.part(WORDS[self.layout][self.frame.shape])
 
     def blocks(self) -> list[Block]:
-        """Return the logo and the texts in their places, in the largest font size that fits. Takes CPU time.
+        """Return the logo and the texts in their positions, in the largest font size that fits. Takes CPU time.
 
-        Raises `WorkFailure("invalid_tool_input")` if the smallest type is too large, `missing_glyphs` if no font has
-        the characters.
+        Raises `WorkFailure("invalid_tool_input")` if even the smallest type does not fit, `missing_glyphs` if no font
+        has the characters.
         """
         left, top, right, bottom = self.box
         texts = {
@@ -126,7 +129,7 @@ class Ad(Design):
         return blocks
 
     def _text_block(self, name: str, text: str, family: str, step: int) -> Block:
-        """Return a text `step` of `_STEPS` steps from its largest to its smallest type."""
+        """Return a text in the size that is `step` of `_STEPS` steps from its largest to its smallest size."""
         most, least = (round(size * self.frame.unit) for size in TYPE[name])
         is_bold = name != "text"
         inset = most if name == "cta" else 0  # on each side of a button's words
@@ -212,7 +215,7 @@ def _paint(draw: ImageDraw.ImageDraw, layout: LayoutName, frame: Size, colors: P
             turn = chance.randrange(5)
             if turn == 4:
                 draw.circle((x + cell / 2, y + cell / 2), 0.32 * cell, over)
-            else:  # a quarter of a disc about one of the corners
+            else:  # a quarter of a disc around one of the corners
                 x, y = x + cell * (turn in (1, 2)), y + cell * (turn in (2, 3))
                 draw.pieslice((x - cell, y - cell, x + cell, y + cell), 90 * turn, 90 * turn + 90, over)
 
@@ -245,7 +248,7 @@ def _draw_text(image: Image.Image, block: Block, ad: Ad, colors: Palette) -> flo
 
 
 def _draw_logo(image: Image.Image, logo: Image.Image, box: Box, ground: Color) -> None:
-    """Draw the logo. Put a plate behind it if much of it has the ground's colour."""
+    """Draw the logo. Put a plate behind it if much of it has the background's colour."""
     left, top, right, bottom = box
     if _lost(logo, ground) > 0.3:
         edge = (bottom - top) // 7

@@ -31,7 +31,7 @@ _FILES: Final[dict[str, tuple[str, str]]] = {
 _PROBE: Final = 48
 _NO_CHARACTER: Final = "\U0010fffe"
 _JOINED: Final = re.compile("[\u0900-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1cff\ua800-\uabff\U00011000-\U00011fff]")
-"""Left-to-right scripts whose letters change their form next to others."""
+"""Left-to-right scripts whose letters change their form next to other letters."""
 _NAMED_MAX: Final = 5
 _WIDE: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE: Final = re.compile(
@@ -42,7 +42,7 @@ _PIECE: Final = re.compile(
 
 @lru_cache(maxsize=512)
 def font(family: str, bold: bool, size: int) -> FreeTypeFont:
-    """Return the family at a size in pixels. Raise `OSError` if the system lacks it."""
+    """Return the font family at a size in pixels. Raise `OSError` if the system lacks the family."""
     return ImageFont.truetype(_FILES[family][bold], size)
 
 
@@ -59,7 +59,7 @@ def families() -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def draws(family: str, char: str) -> bool:
-    """Return True if the family has a glyph for the character other than the sign for missing ones."""
+    """Return True if the family has a glyph for the character, other than the glyph for missing characters."""
     if char.isspace() or char in JOINERS:
         return True
     is_leftwards = unicodedata.bidirectional(char) in ("R", "AL")
@@ -75,7 +75,7 @@ def draws(family: str, char: str) -> bool:
 def family_for(name: str, text: str) -> str:
     """Return the preferred family that can draw the whole text.
 
-    Raises `WorkFailure("missing_glyphs")` if there is none. `name` (such as `headline`) is for the error.
+    Raises `WorkFailure("missing_glyphs")` if there is none. `name` (such as `headline`) is for the error message.
     """
     missing = {family: [char for char in dict.fromkeys(text) if not draws(family, char)] for family in families()}
     best = min(missing, key=lambda family: len(missing[family]))

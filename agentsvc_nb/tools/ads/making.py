@@ -33,7 +33,7 @@ _SIDE: Final = 2_160
 _SIDE_MIN: Final = 320
 _RATIO_MAX: Final = 3.0
 _VISIBLE: Final = 8
-"""Pixels with a higher alpha are visible."""
+"""Pixels with a higher alpha value are visible."""
 _SHOWN: Final = {"words", "palette", "layout"}
 _PROMPT: Final = "A picture without any text, as the background of an advertisement. "
 _PROMPT_CHARS: Final = 2_000
@@ -50,7 +50,7 @@ async def create(request: ImageRequest, settings: Settings, context: ToolContext
             ads[path] = await asyncio.to_thread(_fit_layout, ad)
             continue
         photo, shape = ad.model_copy(update={"layout": "photo"}), ad.frame.shape
-        await asyncio.to_thread(photo.blocks)  # do not paint for texts that do not fit
+        await asyncio.to_thread(photo.blocks)  # do not call the image model if texts do not fit
         if shape not in painted:
             await context.progress(0, None, f"painting a {shape} background")
             painted[shape] = await _paint(settings, _PROMPT + request.brief[:_PROMPT_CHARS], shape)
@@ -83,7 +83,7 @@ def designs(request: ImageRequest) -> dict[str, Ad]:
 
 
 def _key(request: ImageRequest) -> str:
-    """Return a hash of everything drawn, so that the same request gives the same files."""
+    """Return a hash of all drawing inputs, so that the same request gives the same files."""
     return hashlib.sha256(request.model_dump_json(exclude={"outputs", "sizes"}).encode()).hexdigest()
 
 
@@ -93,7 +93,7 @@ def _fit_layout(ad: Ad) -> Ad:
         with contextlib.suppress(WorkFailure):
             (turned := ad.model_copy(update={"layout": layout})).blocks()
             return turned
-    return ad  # `_draw` refuses it
+    return ad  # `_draw` refuses the ad
 
 
 async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> Outcome:
@@ -121,7 +121,7 @@ async def edit(request: ImageEdit, settings: Settings, context: ToolContext) -> 
 
 
 def _read_design(picture: Image.Image) -> Ad | None:
-    """Return the ad stored in one of our pictures, without files of a photo."""
+    """Return the ad stored in one of our pictures, without the file of a photo."""
     try:
         design = Design.model_validate_json(picture.info.get(DESIGN, ""))
     except ValidationError:
@@ -147,7 +147,7 @@ async def _draw(
         edited_from: the `path` and `sha256` of the picture that was edited.
     """
     for ad in ads.values():
-        await asyncio.to_thread(ad.blocks)  # refuse misfits before anything is written
+        await asyncio.to_thread(ad.blocks)  # refuse texts that do not fit before anything is written
     made: list[MadeImage] = []
     for path, ad in ads.items():
         await context.progress(len(made), len(ads), f"drawing {path}")
@@ -208,7 +208,7 @@ async def _open_picture(context: ToolContext, field: str, path: str) -> tuple[Im
 
 
 def _flatten(picture: Image.Image) -> Image.Image:
-    """Return the picture without transparency, with its `info`."""
+    """Return the picture without transparency. Keep its `info`."""
     ground = Image.new("RGB", picture.size, "white")
     ground.paste(picture, (0, 0), picture)
     ground.info = picture.info
@@ -219,13 +219,13 @@ def _flatten(picture: Image.Image) -> Image.Image:
 
 
 async def _paint(settings: Settings, prompt: str, shape: Shape) -> Image.Image:
-    """Return a picture of this shape for a prompt."""
+    """Return the image model's picture for a prompt, in this shape."""
     size = {"tall": "1024x1536", "square": "1024x1024", "wide": "1536x1024"}[shape]
     return await _ask_model(settings, "generations", json={**_model(settings), "prompt": prompt, "n": 1, "size": size})
 
 
 async def _repaint(settings: Settings, picture: Image.Image, instruction: str) -> Image.Image:
-    """Return the picture, changed by the instruction."""
+    """Return the picture as the image model changed it by the instruction."""
     files = {"image": ("picture.png", await asyncio.to_thread(encode, picture), "image/png")}
     return await _ask_model(settings, "edits", data={**_model(settings), "prompt": instruction, "n": "1"}, files=files)
 

@@ -27,7 +27,7 @@ _QUOTES: Final = "\"'“”„«»"
 
 
 class Texts(BaseModel):
-    """The texts of one ad. An empty one is not printed."""
+    """The texts of one ad. Empty texts are not printed."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,7 +38,7 @@ class Texts(BaseModel):
 
 
 def labelled_lines(brief: str) -> dict[str, list[str]]:
-    """Return the texts after each label, in order. Labels count only at the start of a line.
+    """Return the texts after each label, in order. A label must be at the start of a line.
 
     >>> labelled_lines("Budget EUR 240,000\\n**Headline:** Pack light\\n- CTA: “Shop tents”")
     {'headline': ['Pack light'], 'cta': ['Shop tents']}
@@ -77,9 +77,9 @@ def _is_invisible(char: str) -> bool:
 # ---- inputs and outputs ----------------------------------------------------------------------------------------------
 
 DESIGN: Final = "agentsvc-design"
-"""The text chunk of a drawn PNG with its design as JSON. `words` are its texts."""
+"""The PNG text chunk in which a drawn picture stores its design as JSON. `words` are the ad's texts."""
 EDITED_FROM: Final = "agentsvc-edited-from"
-"""The text chunk of an `edit_image` PNG with the `path` and `sha256` of its source as JSON."""
+"""The PNG text chunk in which a picture of `edit_image` stores its source's `path` and `sha256` as JSON."""
 PICTURES_MAX: Final = 20
 BRIEF_CHARS: Final = 50_000
 TEXT_CHARS: Final = 500
@@ -108,7 +108,7 @@ class Size(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """Return the unit of type in pixels, which is one pixel on a square of 1080."""
+        """Return the unit of font sizes in pixels. It is one pixel on a square of 1080 pixels."""
         return math.sqrt(self.width * self.height) / 1080
 
     @property
@@ -131,7 +131,7 @@ SIZES: Final[dict[SizeName, Size]] = {
     "landscape": Size(1200, 628, 38, 60, 38, 60),  # link previews
     "wide": Size(1920, 1080, 54, 96, 86, 96),  # video players: their bar of progress
 }
-"""From the platforms' help pages, checked 2026-11. They change occasionally."""
+"""Sizes from the platforms' help pages, checked in 2026-11. They change occasionally."""
 BrandColor = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}){1,2}$")]
 BrandColors = Annotated[
     list[BrandColor],
@@ -142,12 +142,14 @@ _HEADLINE: Final = "The text to print instead of the headline of the brief or th
 
 
 class AdInput(BaseModel):
-    """Refuses unknown fields: a misspelt `headline` would otherwise give an ad without it."""
+    """Input of an ad. Unknown fields are refused, because a misspelt `headline` would otherwise give an ad without
+    headline.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     def given_texts(self) -> dict[str, str]:
-        """Return the texts that replace those of the brief or the ad."""
+        """Return the given texts, which replace those of the brief or the ad."""
         return {label: one_line(text) for label in LABELS if (text := getattr(self, label, None)) is not None}
 
 
@@ -188,9 +190,10 @@ class ImageRequest(AdInput):
     )
 
     def texts(self) -> list[Texts]:
-        """Return the texts of each ad. Each headline has one ad.
+        """Return the texts of each ad. There is one ad per headline.
 
-        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`. Fewer of them repeat in turn.
+        The n-th `Text:`, `CTA:` and `Brand:` of the brief belong to its n-th `Headline:`. If there are fewer of them
+        than headlines, they repeat in turn.
         """
         lines = labelled_lines(self.brief) | {label: [text] for label, text in self.given_texts().items()}
         return [
@@ -199,7 +202,7 @@ class ImageRequest(AdInput):
         ]
 
     def colors(self) -> list[str]:
-        """Return the colours of the call, else those of the brief's `Colors:` lines."""
+        """Return the colours given in the call, else those of the brief's `Colors:` lines."""
         codes = [code for line in labelled_lines(self.brief).get("colors", []) for code in _HEX.findall(line)]
         return self.brand_colors or codes[:4]
 

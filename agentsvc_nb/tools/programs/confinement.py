@@ -32,16 +32,18 @@ PACKAGES: Final = {
     "docx": "python-docx",
     "pptx": "python-pptx",
 }
-"""The modules that a program can import in addition to the standard library, with their packages' names."""
+"""The modules that a program can import in addition to the standard library, with the names of their packages."""
 WORK_BYTES: Final = 256_000_000
-"""The maximum number of bytes of all files that a program writes. They are in memory."""
+"""The maximum total size of the files that a program writes. The files are in memory."""
 SCRATCH_BYTES: Final = 64_000_000
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SHARED: Final = ("/usr/share/fonts", "/usr/share/zoneinfo")
 PACKAGES_AT: Final = "/python/packages"
 SUPERVISOR: Final = "/python/supervisor.py"
 _SUPERVISOR_SOURCE: Final = Path(__file__).with_name("supervisor_child.py")
-"""Not imported, because the service also runs where its imports are missing."""
+"""The supervisor's source is read, not imported, because the service also runs where the supervisor's imports are
+missing.
+"""
 _PYTHON: Final = "/python/bin/python"
 _CONFIG: Final = "/tmp/matplotlib"
 _THREADS: Final = str(min(os.cpu_count() or 1, 4))
@@ -59,7 +61,7 @@ _VARIABLES: Final = {
 }
 _FIRST_USER: Final = 1_900_000_000
 _USERS: Final = 200_000_000
-"""Unused user ids: above those of containers, and below those that some programs read as negative."""
+"""Unused user ids: above those of containers, and below those that some programs read as negative numbers."""
 _ALL_USERS: Final = ["0", "0", str(0xFFFFFFFF)]
 _NAME: Final = re.compile(r"[\w.-]+")
 _NOT_CODE: Final = re.compile(r"|\.\.|__pycache__|.*\.dist-info")
@@ -81,7 +83,7 @@ log = logging.getLogger(__name__)
 
 
 def missing_requirement() -> str | None:
-    """Return why this machine can't run programs and how to fix it, or None if it can."""
+    """Return why this machine can't run programs and how to fix that, or None if it can."""
     if sys.platform != "linux":
         return NOT_LINUX
     if shutil.which("bwrap") is None:
@@ -107,7 +109,7 @@ def _probe() -> str | None:
 
 @cache
 def font_list() -> tuple[str, bytes] | None:
-    """Return the name and content of matplotlib's font list, which takes a second to build, or None on failure."""
+    """Build matplotlib's font list, which takes a second. Return its file name and content, or None on failure."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = _run(_FONTS, _FONTS_SECONDS)
         if done.returncode == 0:
@@ -141,7 +143,9 @@ def _run(source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
 
 
 def is_root() -> bool:
-    """Return True if this process is the machine's root, not a user namespace's root, which has few users."""
+    """Return True if this process is the machine's root. A root of a user namespace, which has few user ids, does not
+    count.
+    """
     if sys.platform != "linux" or os.geteuid():
         return False
     return Path("/proc/self/uid_map").read_text("utf-8").split() == _ALL_USERS
@@ -158,8 +162,8 @@ class Confinement:
 
     Attributes:
         fonts: `font_list`.
-        user: an unused user for the programs of a service that runs as root. In a user namespace, the program would be
-            root under another name, and the kernel does not limit root's processes. None uses the service's own user in
+        user: an unused user id for the programs of a service that runs as root. With only a user namespace, a program
+        would still be root for the kernel, which does not limit root's processes. None uses the service's own user in
             a user namespace.
     """
 
@@ -194,7 +198,7 @@ class Confinement:
         ends = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--cap-drop", "ALL"]
         if self.user is None:
             names += ["--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"]
-        else:  # the first process becomes that user before it starts a program
+        else:  # the sandbox's first process becomes that user before it starts a program
             ends += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         variables = [part for name, value in _VARIABLES.items() for part in ("--setenv", name, value)]
         return [*names, *ends, "--clearenv", *variables, "--chdir", "/work"]
@@ -217,7 +221,7 @@ def _system() -> list[str]:
         own = folder / (sysconfig.get_config_var("MULTIARCH") or "-")
         if folder.is_symlink():
             found += ["--symlink", os.readlink(folder), str(folder)]
-        elif own.is_dir():  # one folder per CPU type: the files next to it are programs
+        elif own.is_dir():  # one folder per CPU type; the files next to the folders are programs
             found += ["--dir", str(folder), "--ro-bind", str(own), str(own)]
         elif folder.is_dir():
             found += _without_packages(folder, str(folder))
@@ -225,7 +229,9 @@ def _system() -> list[str]:
 
 
 def _without_packages(folder: Path, shown_at: str) -> list[str]:
-    """Bind a folder of libraries without Python packages. Their list is private, and URLs may contain keys."""
+    """Bind a folder of libraries, but not its Python packages: the list of installed packages is private, and their
+    URLs may contain keys.
+    """
     found = ["--ro-bind", str(folder), shown_at]
     for place in folder.glob("python3*/*-packages"):
         at = f"{shown_at}/{place.relative_to(folder)}"
@@ -250,7 +256,7 @@ def _packages() -> Mapping[str, str]:
     found: dict[str, str] = {}
     wanted = list(PACKAGES.values())
     for name in wanted:
-        with contextlib.suppress(metadata.PackageNotFoundError):  # other systems or versions need it
+        with contextlib.suppress(metadata.PackageNotFoundError):  # other systems or Python versions need it
             installed = metadata.distribution(name)
             # Read as text, because parsing the lists of large packages takes a second.
             listed = installed.read_text("RECORD") or installed.read_text("top_level.txt") or name

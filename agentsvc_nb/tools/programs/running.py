@@ -1,4 +1,6 @@
-"""Run programs in a sandbox that keeps their variables: exchange files, read output, and watch memory and processes."""
+"""Run programs in a sandbox that keeps their variables: exchange files, read output, and watch memory and the number of
+processes.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,24 @@ from agentsvc_nb.wire.limits import FILE_MAX_BYTES
 from agentsvc_nb.wire.reading import read_json
 
 MEMORY_BYTES: Final = 2_000_000_000
-"""The limit for the memory of all processes of a program, and for the address space of each."""
+"""The limit for the total memory of a program's processes, and for the address space of each process."""
 PROCESSES_MAX: Final = 32
 FILES_MAX: Final = 10_000
 RESULTS_MAX: Final = 100
 PRINTED_MAX: Final = 16_000_000
-"""A program that prints more bytes is ended."""
+"""The maximum number of printed bytes. A program that prints more is ended."""
 PRINTED_KEPT: Final = 20_000
 GRACE_SECONDS: Final = 15.0
 """Seconds for creating the sandbox and for returning the files."""
 WATCH_SECONDS: Final = 0.1
 IDLE_SECONDS: Final = 600.0
-"""Seconds for which variables stay while no program runs, because a run may wait for its user for days."""
+"""Seconds for which variables are kept while no program runs. The limit is needed because a run may wait for its user
+for days.
+"""
 IDLE_MAX: Final = 4
-"""Interpreters that may wait for their next program. One more ends the one that has waited longest."""
+"""The maximum number of interpreters that wait for their next program. If there is one more, the interpreter that has
+waited longest is ended.
+"""
 NEW_ATTEMPT: Final = "the run was interrupted and continues in a new process"
 _LOST: Final = "their sandbox ended, or had no space for the chat's new files"
 _ENDED: Final = {"exit": "the last program ended its process, or left others behind", "lost": _LOST}
@@ -69,7 +75,7 @@ Keep = Callable[[str, bytes], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file of the chat for a program. `open` is called only if the sandbox lacks the content."""
+    """A file of the chat for a program. `open` is called only if the sandbox does not have the content yet."""
 
     path: str
     size: int
@@ -94,8 +100,8 @@ class Ending:
         how: `exit`, `time`, `files`, `memory`, `processes`, `printed`, or `lost` if the sandbox ended first.
         code: its exit code.
         left_out: the number of written files that were too many or too large to keep.
-        alive: True if only its process remains, stopped, so that another program can use its variables.
-        gone: a clause on why earlier programs' variables were lost; empty if they were not.
+        alive: True if only the interpreter's process remains, stopped, so that the next program can use the variables.
+        gone: a clause that says why earlier programs' variables were lost; empty if they were not lost.
     """
 
     how: str = "lost"
@@ -108,7 +114,9 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A started sandbox. `handle` refers to its process, whose number may now belong to another process."""
+    """A started sandbox. `handle` refers to the sandbox's process, whose process id may be reused by another
+    process.
+    """
 
     process: Process
     handle: int
@@ -121,7 +129,7 @@ class Sandbox:
 
         Return None if it did not start because the sandbox has ended or lacks room for the files.
         """
-        # The sandbox prints the mark when the program has ended. All output before it is the program's.
+        # The sandbox prints the mark when the program has ended. All output before the mark is the program's.
         mark = f"\0{secrets.token_hex(16)}\0"
         if not await self._send(program, mark):
             return None
@@ -179,7 +187,8 @@ class Sandbox:
 async def start(confinement: Confinement, files: Sequence[InputFile] = ()) -> Sandbox:
     """Start a sandbox with room for these files.
 
-    It ends with this process: its standard input is closed, and the kernel then ends the processes of bubblewrap.
+    The sandbox ends with this process: its standard input is then closed, and the kernel ends the processes of
+    bubblewrap.
     """
     if sys.platform != "linux":
         raise NotImplementedError(NOT_LINUX)
@@ -198,8 +207,8 @@ class Interpreter:
     program gets a new one.
 
     Args:
-        idle: this process's interpreters with variables but without a program, oldest first, and the tasks that will
-            end them.
+        idle: this process's interpreters that keep variables but run no program, oldest first, with the tasks that will
+        end them.
         gone: why variables were lost, if there were any.
     """
 
@@ -280,7 +289,7 @@ async def _read_output(sandbox: Sandbox, mark: bytes, ending: Ending) -> None:
             if len(found) > PRINTED_MAX:
                 ending.how = "printed"
                 return sandbox.kill()
-    finally:  # even after its time limit
+    finally:  # read on even after the program's time limit
         ending.printed = _shorten(found if end < 0 else found[:end])
 
 
@@ -292,7 +301,7 @@ def _shorten(printed: bytearray) -> str:
 
 
 async def _watch(sandbox: Sandbox, ending: Ending) -> None:
-    """Kill the sandbox when its processes use too much memory or are too many."""
+    """Kill the sandbox when its processes use too much memory or there are too many processes."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         processes, memory = await asyncio.to_thread(measure_usage, sandbox.process.pid)
@@ -304,7 +313,7 @@ async def _watch(sandbox: Sandbox, ending: Ending) -> None:
 def measure_usage(root: int) -> tuple[int, int]:
     """Return the number of processes in a tree, including its root, and their memory in bytes.
 
-    The memory includes the most that the sandbox's sockets may hold.
+    The memory includes the maximum that the sandbox's sockets may hold.
     """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
@@ -319,13 +328,15 @@ def measure_usage(root: int) -> tuple[int, int]:
 
 
 def _memory_of(pid: int) -> int:
-    """Return a process's memory without files. Pages that a child shares with its parent count for both."""
+    """Return a process's memory without files. Pages that a child shares with its parent are counted for both."""
     lines = (line.split() for line in _read(f"/proc/{pid}/status").splitlines())
     return sum(int(line[1]) * 1024 for line in lines if line[0] in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
 
 
 def _socket_buffers(pid: int) -> int:
-    """Return the most bytes in the sockets of a process's network namespace. The kernel reports no exact figure."""
+    """Return the maximum number of bytes in the sockets of a process's network namespace. The kernel reports no exact
+    figure.
+    """
     used = _SOCKETS.match(_read(f"/proc/{pid}/net/sockstat"))
     return int(used[1]) * _buffer_bytes() if used else 0
 

@@ -6,10 +6,10 @@ sandbox's `user`. It reads requests, one JSON line each (`running.Sandbox.run`),
 stays open while the service needs the sandbox. When it closes, this process ends, and as the first of its process
 namespace it ends all others.
 
-An answer on the standard output has four parts. First comes a line with the numbers of the chat's files that the
-sandbox lacks, whose contents are read next. When the program has ended, a line says how. Each written file follows as a
-line with path and size, then the content. The last line has the number of files left out. Programs print into this
-process's standard error, to which it adds the request's `mark` at the end.
+A response on the standard output has four parts. First comes a line with the indexes of the chat's files that the
+sandbox lacks; the supervisor then reads their contents. When the program has ended, a line says how. Each written file
+follows as a line with path and size, then the content. The last line has the number of files left out. Programs print
+into this process's standard error, to which it adds the request's `mark` at the end.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Interpreter:
 
     def run(self, code: str, seconds: float) -> tuple[str, int]:
         """Return the ending (`exit`, `time`, `files`) and the exit code. Leave no other process running."""
-        with contextlib.suppress(OSError):  # it may have been killed, which the code below detects
+        with contextlib.suppress(OSError):  # the interpreter may have been killed, which the code below detects
             os.kill(self._pid, signal.SIGCONT)
             os.write(self._programs, _line({"code": code}))
         how, exit_code = self._wait(seconds)
@@ -111,17 +111,19 @@ class Interpreter:
 
 
 class Folder:
-    """The working folder. It receives the chat's files and returns each file that programs changed once."""
+    """The working folder. It receives the chat's files, and hands out each change that programs made to a file once."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
         self._known: dict[str, str] = {}
-        """The SHA-256 of each file by path when no program ran; empty for files too large to keep."""
+        """The SHA-256 of each file, by path, from before the current program; empty for files that are too large to
+        keep.
+        """
         self._of_chat: set[str] = set()
 
     def take(self, files: list[tuple[str, int, str]]) -> None:
-        """Request the files (path, size and SHA-256) that differ from the chat's, and write them. Remove files that the
-        chat has deleted.
+        """Of the chat's files (path, size and SHA-256), request those that the folder lacks or has with other content,
+        and write them. Remove files that the chat has deleted.
 
         End the sandbox if the files don't fit.
         """
@@ -169,7 +171,9 @@ class Folder:
 
 
 def _new_file(path: str) -> BinaryIO:
-    """Open a new file in place of an old one. Keep folders, because the files `a` and `a/b` exclude each other."""
+    """Open a new file in place of an old file. Do not replace folders, because the files `a` and `a/b` exclude each
+    other.
+    """
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
@@ -183,7 +187,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
     while size and (piece := source.read(min(size, 1 << 20))):
         target.write(piece)
         size -= len(piece)
-    target.write(bytes(size))  # fills up a file that a still running process has shortened
+    target.write(bytes(size))  # pads a file that a process shortened while it was read
 
 
 def _regular_files() -> Iterator[str]:
@@ -229,7 +233,7 @@ def _become_interpreter(settings: dict[str, Any], given: int, ended: int) -> NoR
     with open(given, "rb") as programs:
         for number, line in enumerate(programs, 1):
             code = _run(json.loads(line)["code"], "program.py" if number == 1 else f"program{number}.py", module)
-            if os.getpid() != own:  # a process that the program started and that reached its end
+            if os.getpid() != own:  # a process that the program forked has reached this point
                 break
             os.write(ended, bytes([code]))
     os._exit(code)

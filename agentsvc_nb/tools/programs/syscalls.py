@@ -1,8 +1,8 @@
 """Filter the sandbox's system calls with libseccomp. The kernel refuses calls that computations never need.
 
-Namespaces already isolate a program from the machine. The filter refuses three groups of calls. The first makes memory
-that no process appears to use (`memfd_create`, shared anonymous memory). The second reaches into other processes. The
-third uses parts of the kernel in which most sandbox escapes were found.
+Namespaces already isolate a program from the machine. The filter refuses three groups of calls. The first group creates
+memory that is not attributed to any process (`memfd_create`, shared anonymous memory). The second group accesses other
+processes. The third group uses parts of the kernel in which most sandbox escapes were found.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final
 
 MACHINES: Final = ("x86_64", "aarch64")
-"""Other CPUs order the arguments of `clone` or `mmap` differently."""
+"""The supported CPUs. Other CPUs order the arguments of `clone` or `mmap` differently."""
 MEMORY_OF_NO_PROCESS: Final = (
     "memfd_create memfd_secret shmget shmat msgget semget mq_open vmsplice remap_file_pages mlock mlock2 mlockall"
 )
@@ -68,7 +68,7 @@ def filter_here() -> bytes | None:
     faults = [library.seccomp_attr_set(rules, _OTHER_ARCHITECTURES, ctypes.c_uint32(_KILL))]
 
     def refuse(call: str, *tests: _Test, error: int = errno.EPERM) -> None:
-        """Refuse the call if the tests of its arguments hold."""
+        """Refuse the system call if all tests of its arguments are true."""
         number = library.seccomp_syscall_resolve_name(call.encode())
         faults.append(library.seccomp_rule_add_array(rules, _ERROR | error, number, len(tests), (_Test * 1)(*tests)))
 

@@ -1,4 +1,4 @@
-"""Find the brand's files in a chat, and add them to a language model's prompt."""
+"""Find the brand's files in a chat, and format their text for a language model's prompt."""
 
 from __future__ import annotations
 

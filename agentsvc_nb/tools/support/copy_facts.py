@@ -1,4 +1,4 @@
-"""Measure the text of an ad, and compare its length with the limits of platforms. Pure."""
+"""Measure the text of an ad, and compare its length with the limits of platforms. Pure functions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ _CHARS: Final = 4_000
 
 
 def guess_language(text: str) -> str | None:
-    """Return the language with most of its common words in the text, or None if there are none or two languages tie.
+    """Return the language of which the text contains the most common words. Return None if it contains none, or if two
+    languages tie.
 
     >>> guess_language("Die Zelte für die ganze Familie"), guess_language("12 %")
     ('de', None)
@@ -187,7 +188,7 @@ def measure_reading(text: str, language: str | None) -> Reading:
 
 
 def count_syllables(word: str, language: str | None) -> int:
-    """Return the number of syllables by groups of vowels. In English and French a final `e` is silent.
+    """Return the number of syllables, counted as groups of vowels. In English and French a final `e` is silent.
 
     >>> [count_syllables(word, "en") for word in ("tent", "camping", "made", "table", "area")]
     [1, 2, 1, 2, 2]
@@ -221,8 +222,9 @@ def find_repeated_words(text: str) -> list[Repeated]:
 
 
 class Room(NamedTuple):
-    """The characters that a platform allows for a part of an ad. It refuses more than `limit`, and hides more than
-    `shown` at first. None means no such limit."""
+    """The characters that a platform allows for a part of an ad. It refuses more than `limit` characters, and at first
+    hides those after `shown`. None means no such limit.
+    """
 
     limit: int | None = None
     shown: int | None = None
@@ -264,7 +266,7 @@ _GSM = frozenset(
 
 
 def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
-    """Return the length of a part of an ad, with the platform's limits for it.
+    """Return the length of a part of an ad, and the platform's limits for that part.
 
     >>> measure_part("headline_2", "Pack light", "google_search").limit
     30
@@ -278,7 +280,9 @@ def measure_part(name: str, text: str, platform: Platform | None) -> PartFacts:
 
 
 def count_characters(text: str, platform: Platform | None) -> int:
-    """Return the platform's character count. Some count wide characters twice. X counts all links the same."""
+    """Return the platform's character count. Some platforms count wide characters twice. X counts every link with the
+    same length.
+    """
     if platform == "x":
         text = _LINK.sub("x" * LINK_CHARS_ON_X, text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text) if platform in _WIDE_COUNT_TWICE else 0

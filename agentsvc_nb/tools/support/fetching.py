@@ -1,4 +1,4 @@
-"""Fetch untrusted URLs, protected against server-side request forgery: only public addresses are allowed."""
+"""Fetch untrusted URLs. To prevent server-side request forgery, only public addresses are allowed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_web_address(text: str) -> bool:
 
 
 def resolve_link(base: str, link: str) -> str:
-    """Return a page's link as an absolute address, or "" if it is unreadable.
+    """Return a page's link as an absolute address, or "" if the link is malformed.
 
     >>> resolve_link("https://example.com/shop/", "../tents"), resolve_link("https://example.com/", "http://[")
     ('https://example.com/tents', '')
@@ -49,7 +49,8 @@ def resolve_link(base: str, link: str) -> str:
 
 
 def find_addresses(text: str) -> set[str]:
-    """Return the web addresses in a text, with and without up to three punctuation marks at their end.
+    """Return the web addresses in a text. If an address ends with punctuation marks, also return it without the last
+    one, two or three marks.
 
     >>> sorted(find_addresses("Look at (https://shop.example/a?b=1)."))
     ['https://shop.example/a?b=1', 'https://shop.example/a?b=1)', 'https://shop.example/a?b=1).']
@@ -65,10 +66,10 @@ def find_addresses(text: str) -> set[str]:
 _WORD: Final = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
 _CJK_MARKS: Final = "\u2018-\u201f\u2026\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _WORD_OF_CJK: Final = re.compile(rf"https?://[^\s<>\"{_CJK_MARKS}]+", re.IGNORECASE)
-"""Chinese and Japanese put no space after a mark, so a word also ends before it."""
+"""Chinese and Japanese put no space after a punctuation mark, so a word also ends before such a mark."""
 _MARKS: Final = ".,;:!?)]}'*_`"
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
-"""Ports of web servers. A fetch of other ports could be abused to send data to a mail server or a database."""
+"""The ports of web servers. Fetches from other ports could be abused to send data to a mail server or a database."""
 
 _UNICAST: Final = ip_network("2000::/3")
 _SPECIAL: Final = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/32", "2002::/16", "3fff::/20")))
@@ -79,8 +80,8 @@ tunnels (6to4, Teredo) and documentation."""
 def is_public(address: str) -> bool:
     """Return True if an IP address belongs to the public internet.
 
-    It does not if it belongs to this machine, a private network, multicast, documentation, or a tunnel (IPv4-mapped,
-    NAT64, 6to4, Teredo) that hides another address.
+    Addresses of this machine, private networks, multicast and documentation are not public, nor are tunnels
+    (IPv4-mapped, NAT64, 6to4, Teredo) that hide another address.
 
     >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
     (True, False, False)
@@ -94,7 +95,7 @@ def is_public(address: str) -> bool:
 
 
 def goes_to(url: str, hosts: Container[str]) -> bool:
-    """Return True if `hosts` contain the address's host, with or without its port."""
+    """Return True if `hosts` contains the address's host, with or without its port."""
     try:
         return _is_among(_parsed(url), hosts)
     except WorkFailure:
@@ -124,8 +125,9 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A response. `url` is the address after all redirects, `redirects` are the earlier addresses, and `transferred` is
-    the size of the body as sent, in bytes."""
+    """A response. `url` is the address after all redirects, `redirects` are the addresses before it, and `transferred`
+    is the size of the body as sent (compressed), in bytes.
+    """
 
     url: str
     status: int
@@ -145,7 +147,7 @@ class Fetched:
 
 
 class Fetcher:
-    """Fetches public addresses, and others whose `host` or `host:port` the operator allows.
+    """Fetches public addresses, and other addresses whose `host` or `host:port` the operator allows.
 
     With `only_hosts`, it fetches only from those hosts, at any port, even after redirects.
     """
@@ -158,7 +160,7 @@ class Fetcher:
         self._only_hosts = only_hosts
 
     def within(self, url: str, hosts: Collection[str] | None) -> Fetcher:
-        """Return a fetcher for the host of `url` and these `hosts` only, or this fetcher if `hosts` is None."""
+        """Return a fetcher that is limited to the host of `url` and to `hosts`, or this fetcher if `hosts` is None."""
         if hosts is None:
             return self
         return Fetcher(tuple(self._allow), self._resolve, {*hosts, _place(_parsed(url))[0]})
@@ -197,7 +199,7 @@ class Fetcher:
         pinned = url.copy_with(host=await self.address(url))
         headers = {**_HEADERS, "Accept": accept, "Host": url.netloc.decode("ascii")}
         extensions = {"sni_hostname": url.raw_host.decode("ascii")}
-        # Use a new client each time, because a pooled connection belongs to an address that another host may share.
+        # Use a new client each time, because a pooled connection goes to an address that another host may share.
         async with (
             httpx.AsyncClient(verify=tls(), trust_env=False, timeout=None) as client,
             client.stream("GET", pinned, headers=headers, extensions=extensions) as answer,
@@ -225,7 +227,7 @@ class Fetcher:
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a host by the system's resolver, or none if the host is unknown."""
+    """Return the IP addresses that the system's resolver finds for a host; empty if the host is unknown."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):

@@ -1,4 +1,6 @@
-"""Extract the contents of a landing page, check them by rules with limits, and find its links. Pure."""
+"""Extract the contents of a landing page, check them by rules with limits, and find the page's links. Pure
+functions.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class Form(BaseModel):
 
 
 class Weight(BaseModel):
-    """Sizes in bytes as sent."""
+    """The sizes of a page and its files, in bytes as sent."""
 
     html_bytes: int
     total_bytes: int = Field(description="The bytes of the page and of the fetched files.")
@@ -66,7 +68,7 @@ class Weight(BaseModel):
 
 
 class FunnelPage(BaseModel):
-    """A page to which the previous one links."""
+    """A page to which the previous page links."""
 
     url: str
     said: str = Field(description="The call to action that leads to it.")
@@ -128,7 +130,7 @@ _LOOKS: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta)(?:$|[\s_-])", re.I)
 
 
 class PageFacts(PageContents):
-    """The contents of a page, plus facts that only the checks need."""
+    """The contents of a page, and facts that only the checks need."""
 
     metas: dict[str, str]
     files: list[tuple[FileKind, str]]
@@ -156,7 +158,7 @@ def extract_facts(html: str) -> PageFacts:
     ]
     headings = [Heading(level=int(tag.tag[1]), text=text) for tag, text in texts if tag.tag in _HEADINGS and text]
     images = [image.get("alt") for image in whole.iter("img")]
-    # Read each label once, because one label may surround a hundred thousand fields.
+    # Read the text of each label once, because one label may surround a hundred thousand fields.
     labels = {label: visible_text(label)[:_TEXT_CHARS] for label in whole.iter("label")}
     return PageFacts(
         language=whole.get("lang") or None,
@@ -197,7 +199,7 @@ def _action(element: Any, text: str) -> Action | None:
 
 
 def _form(form: Any, labels: Mapping[Any, str]) -> Form:
-    """Return a form with the fields for its visitor, each with its label's words."""
+    """Return a form with the fields that a visitor fills in, each with the words of its label."""
     found = Form(method=form.get("method", "get").lower(), action=form.get("action", ""), fields=[])
     by_id = {label.get("for"): text for label, text in labels.items() if label.get("for")}
     for control in form.iter("input", "select", "textarea"):
@@ -233,7 +235,7 @@ _WEIGHT: Final = f"Stay under {TOTAL_BYTES:,}: compress pictures, remove scripts
 
 
 def check_page(page: PageFacts, url: str, status: int, redirects: int, weight: Weight) -> list[Check]:
-    """Return all checks of a page, those of its address first."""
+    """Return the results of all checks of a page. Checks of its address come first."""
     robots, viewport = page.metas.get("robots", "").lower(), page.metas.get("viewport", "")
     graph = ", ".join(sorted(name for name in page.metas if name.startswith("og:"))) or "none"
     heads, actions = sum(heading.level == 1 for heading in page.headings), len(page.actions)

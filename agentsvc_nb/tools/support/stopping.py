@@ -1,5 +1,6 @@
-"""Stop work when its run or job is cancelled. Long work in a thread must check for this, because nothing can stop a
-thread. Work that must not be left half done runs to its end."""
+"""Stop work when its run or job is cancelled. Long work in a thread must check whether to stop, because a thread can't
+be stopped from outside. Work that must not be left half done runs to its end.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ class Stopped(Exception):
 
 
 def begin() -> threading.Event:
-    """Start stoppable work in this context, its tasks and threads. Return the event that stops it when set."""
+    """Start stoppable work in this context, including its tasks and threads. Return the event that stops the work when
+    it is set.
+    """
     event = threading.Event()
     _event.set(event)
     return event
@@ -47,16 +50,16 @@ WALL_SHARE: Final = 0.2
 
 
 class ReadTime:
-    """A CPU time budget for a read, counted in the thread that creates it; unlimited without `seconds`.
+    """A CPU time budget for a read. It counts the CPU time of the thread that creates it, and is unlimited without
+    `seconds`.
 
-    It is also used up when the read's run or job is cancelled. Any thread may check it.
-
-    A budget of elapsed time would fail ordinary reads on a busy machine.
+    The budget is also used up when the read's run or job is cancelled. Any thread may check it. A budget of elapsed
+    time would make ordinary reads fail on a machine under load.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self._clock: Callable[[], float] | None = None
-        if seconds is not None:  # thread clocks need system calls, which short reads avoid
+        if seconds is not None:  # reading a thread's clock is a system call, which short reads avoid
             self._clock = _clock_of_this_thread()
             self._end = self._clock() + seconds
         self._next_look = 0.0
@@ -67,7 +70,9 @@ class ReadTime:
         return is_stopped or (self._clock is not None and self._clock() > self._end)
 
     def check(self) -> None:
-        """Raise `ReadTooLong` if the time is used up. Read the clock, a system call, at most 50 times a second."""
+        """Raise `ReadTooLong` if the time is used up. Read the clock at most 50 times a second, because that is a
+        system call.
+        """
         if (now := clock.monotonic()) >= self._next_look:
             self._next_look = now + _LOOK_SECONDS
             if self.is_over():
@@ -77,7 +82,8 @@ class ReadTime:
 def _clock_of_this_thread() -> Callable[[], float]:
     """Return a clock of this thread's CPU time in seconds, which any thread may call.
 
-    If other threads can't read CPU time, return a share of elapsed time, so that a busy machine fails no ordinary read.
+    If other threads can't read this thread's CPU time, the clock returns a share of elapsed time, which lets ordinary
+    reads succeed under load.
     """
     if sys.platform in ("win32", "darwin"):
         return lambda: clock.monotonic() * WALL_SHARE
@@ -98,4 +104,4 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
             raise asyncio.CancelledError
         return task.result()
     finally:
-        del task  # it holds its exception, which holds this frame
+        del task  # the task refers to its exception, which refers to this frame

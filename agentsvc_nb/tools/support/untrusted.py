@@ -1,6 +1,5 @@
-"""Read untrusted pages, pictures and PDFs in a limited process that ends after its answer.
-
-Strangers may craft such files to be slow to read or to break a parser.
+"""Read untrusted pages, pictures and PDFs in a resource-limited process that ends after its response. Attackers may
+craft such files to be slow to read or to exploit a parser.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _pictures: Final = ChildPool(_CHILD, Limits(memory_bytes=3 * 2**29, cpu_seconds=
 
 
 class DecodedPicture(NamedTuple):
-    """A picture as RGBA with its `info`, the number of pages in its file, and whether this page has text."""
+    """A picture as RGBA with its `info`, the number of pages in its file, and whether the decoded page has text."""
 
     image: Image
     pages: int
@@ -46,7 +45,7 @@ async def read_text(page: Fetched) -> tuple[str, str]:
 
 
 async def read_facts(page: Fetched) -> PageFacts:
-    """Return the facts of a landing page. Raise the same errors as `read_text`."""
+    """Return the facts of a landing page. Raises the same errors as `read_text`."""
     return PageFacts.model_validate(await _read_page(page, "page_facts"))
 
 
@@ -67,7 +66,7 @@ async def decode_picture(file: Path, name: str, side: int, page: int | None = No
     Raises `WorkFailure` with a message that begins with `name`: `invalid_tool_input` if the file cannot be read,
     `too_much_work` if reading takes too long or too much memory.
     """
-    from PIL import Image  # most services never need it
+    from PIL import Image  # imported here, because most services never need it
 
     given = {"file": str(file), "side": side}
     question = ["picture", {**given, "pixels": PICTURE_PIXELS}] if page is None else ["pdf", {**given, "number": page}]

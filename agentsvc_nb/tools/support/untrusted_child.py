@@ -1,5 +1,6 @@
-"""The limited child process of `untrusted`. A request is `[reader, arguments]`. The answer is the reader's result, or
-`{"error": REASON}` with an empty reason for a damaged file."""
+"""The limited child process of `untrusted`. A request is `[reader, arguments]`. The response is the reader's result, or
+`{"error": REASON}` with an empty reason for a damaged file.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def picture(file: str, side: int, pixels: int) -> dict[str, Any]:
     """Return the picture upright, with no side longer than `side`."""
     from PIL import Image, ImageOps
 
-    Image.MAX_IMAGE_PIXELS = None  # `pixels` is the limit instead
+    Image.MAX_IMAGE_PIXELS = None  # the argument `pixels` is the limit instead
     with Image.open(file, formats=FORMATS) as opened:
         if opened.width * opened.height > pixels:
             return {"error": f"has more than {pixels:,} pixels."}

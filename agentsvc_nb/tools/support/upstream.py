@@ -1,6 +1,7 @@
 """Call JSON services that the operator configured: a search engine, an image model or an ad library.
 
-The address is trusted, but the answers are not. Size and time are limited, and error messages never show our key.
+The address is trusted, but the responses are not. Their size and time are limited, and error messages never contain our
+key.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A service at a base address. `name` is for errors, `headers` may hold its key, `seconds` limit a call."""
+    """A service at a base address. `name` is for error messages, `headers` may contain the service's key, and `seconds`
+    limits the duration of a call.
+    """
 
     name: str
     url: str
@@ -30,16 +33,16 @@ class Upstream:
     seconds: float = SECONDS
 
     async def ask(self, shape: type[M], method: str, path: str, **parts: Any) -> M:
-        """Return the JSON answer to a request.
+        """Return the JSON response to a request.
 
         Args:
-            shape: The model of the answer.
+            shape: The model of the response.
             parts: Arguments for httpx: `params`, `json`, or `data` and `files`.
 
         Raises:
             WorkFailure: `upstream_failed`.
         """
-        import httpx  # 6 MB that most services never need
+        import httpx  # imported here, because it takes 6 MB that most services never need
 
         body, found = bytearray(), None
         try:
@@ -72,7 +75,7 @@ class Upstream:
 
 
 def _error_message(found: Any) -> str:
-    """Return the message in an error response from any of the usual places, or "" if there is none."""
+    """Return the message of an error response, from whichever of the usual fields has it, or "" without a message."""
     for name in ("error", "message", "detail", "error_message"):
         if isinstance(found, dict) and found.get(name):
             found = found[name]

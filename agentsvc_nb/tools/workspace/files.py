@@ -30,7 +30,7 @@ EDITED_BYTES: Final = 1_000_000
 DIFF_LINES: Final = 60
 _LINE_CHARS: Final = 300
 _COMPARED_LINES: Final = 4_000
-"""Do not compare more changed lines, because that takes seconds."""
+"""The maximum number of changed lines to compare, because comparing more takes seconds."""
 _CONTEXT: Final = 3
 _LIKELY: Final = 50
 _SIMILARITY: Final = 0.4
@@ -122,7 +122,7 @@ class WriteFileInput(BaseModel):
 class WriteFile(BaseTool):
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = "Writes a text file."
-    effect: ClassVar[bool] = False  # repeating it writes the same file
+    effect: ClassVar[bool] = False  # repeating the call writes the same file
 
     Input: ClassVar[type[BaseModel]] = WriteFileInput
 
@@ -190,8 +190,9 @@ def file_not_found(path: str) -> WorkFailure:
 
 
 def excerpt(what: str, text: str, start: int, length: int) -> str:
-    """Return a part of a text. If it is not the whole text, add its place. Raise `WorkFailure` if `start` is past the
-    end."""
+    """Return a part of a text. If the part is not the whole text, add its position. Raise `WorkFailure` if `start` is
+    past the end.
+    """
     end = min(start + length, len(text))
     if start and start >= len(text):
         raise WorkFailure("invalid_tool_input", f"start: {what} has {len(text)} characters.")
@@ -200,7 +201,7 @@ def excerpt(what: str, text: str, start: int, length: int) -> str:
 
 
 def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one text per file: its path, and passages that match the query."""
+    """Return one text per file: the file's path, and passages that match the query."""
     time = ReadTime(SEARCH_SECONDS)
     found = [(path, snippets(query, text, SNIPPETS, time.check)) for path, text in texts]
     return ["\n".join([path, *("> " + "".join(part for part, _ in one) for one in each)]) for path, each in found]
@@ -210,7 +211,7 @@ def _passages(query: search_query.Query, texts: Sequence[tuple[str, str]]) -> li
 
 
 def _exact_text(data: bytes) -> tuple[str, str] | None:
-    """Return a file's text and an encoding that reproduces the same bytes, or None without such an encoding.
+    """Return a file's text and the encoding that reproduces the same bytes, or None if there is no such encoding.
 
     A byte order mark belongs to the text.
     """
@@ -218,7 +219,7 @@ def _exact_text(data: bytes) -> tuple[str, str] | None:
     if found is None:
         return None if data else ("", "utf-8")
     encoding = found.encoding
-    if encoding in ("utf-16", "utf-32"):  # encoding with these adds a mark of this machine's byte order
+    if encoding in ("utf-16", "utf-32"):  # these encodings add this machine's byte order mark
         encoding += "-le" if data[:1] == b"\xff" else "-be"
     with contextlib.suppress(UnicodeError):
         text = data.decode(encoding)
@@ -228,7 +229,8 @@ def _exact_text(data: bytes) -> tuple[str, str] | None:
 
 
 def _replace(path: str, text: str, old: str, new: str, every: bool) -> tuple[str, int]:
-    """Return the text with `old` replaced by `new`, and the number of replacements. Use the text's line ends for both.
+    """Return the text with `old` replaced by `new`, and the number of replacements. Both strings are converted to the
+    text's line ends.
 
     Raises `WorkFailure("invalid_tool_input")` if `old` is missing, or occurs several times without `every`.
     """
@@ -297,5 +299,5 @@ def _count_same(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _shift_hunk(head: str, by: int) -> str:
-    """Return the head of a hunk with its line numbers increased by `by`."""
+    """Return the header of a hunk with its line numbers increased by `by`."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), head)

@@ -29,7 +29,7 @@ class PlanInput(BaseModel):
 
 
 class Plan(BaseTool):
-    """Not offered to models with a small context."""
+    """Not offered to models with a short context length."""
 
     name: ClassVar[str] = PLAN
     description: ClassVar[str] = (
@@ -39,5 +39,5 @@ class Plan(BaseTool):
     Input: ClassVar[type[BaseModel]] = PlanInput
 
     async def run(self, given: PlanInput, context: ToolContext) -> Outcome:
-        """Do nothing in a run, because the run itself shows the plan (`service.runner.tool_calls`)."""
+        """Do nothing, because the run itself shows the plan (`service.runner.tool_calls`)."""
         return Outcome.of_text(SHOWN)

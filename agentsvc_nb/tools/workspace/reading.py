@@ -19,7 +19,7 @@ from agentsvc_nb.wire.text import label
 
 PDF: Final = "application/pdf"
 SIDE: Final = 1_568
-"""The longest side of a picture that hosted models use. They shrink larger pictures."""
+"""The longest side of a picture, in pixels, that hosted models use. They shrink larger pictures."""
 PAGE_CHARS: Final = 20_000
 SKILL_FILES_SHOWN: Final = 50
 _PAGES: Final = ("text/html", "application/xhtml+xml", "")
@@ -52,7 +52,8 @@ class LookAt(BaseTool):
             image, pages, has_text = await decode_picture(file, given.path, SIDE, given.page if kind == PDF else None)
         png = io.BytesIO()
         await asyncio.to_thread(image.save, png, "PNG")
-        # Store the picture in its own file, so that others can see it later. Searches do not find scratch files.
+        # Store the picture in a file of its own, so that other steps can see it later. Searches do not find scratch
+        # files.
         shown = f"frames/{PurePosixPath(given.path).stem[:80]}-{given.page}.png"
         await task.write(shown, png.getvalue())
         said = given.path
@@ -135,7 +136,7 @@ class ReadSkill(ReadingTool):
 
 
 def _list_other_files(files: Mapping[str, str]) -> str:
-    """Return a sentence with the files of a skill other than `SKILL.md`, or "" without any."""
+    """Return a sentence that lists the files of a skill other than `SKILL.md`, or "" if there are none."""
     named = [f"{path} ({len(text):,} characters)" for path, text in files.items() if path != MAIN]
     more = f", and {len(named) - SKILL_FILES_SHOWN} more" if len(named) > SKILL_FILES_SHOWN else ""
     return f"Other files, to read by `path`: {', '.join(named[:SKILL_FILES_SHOWN])}{more}." if named else ""

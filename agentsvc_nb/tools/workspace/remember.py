@@ -33,7 +33,7 @@ class Remember(BaseTool):
     effect: ClassVar[bool] = True
     always_waits: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
-    """A rule that exists already changes nothing."""
+    """True, because adding a rule that exists already changes nothing."""
 
     Input: ClassVar[type[BaseModel]] = RememberInput
 
@@ -51,8 +51,8 @@ class Remember(BaseTool):
 def with_rule(before: str, rule: str, replaces: str | None) -> str:
     """Return the instructions with the rule as their last line, or instead of the line that it replaces.
 
-    Raises `WorkFailure("invalid_tool_input")` if the instructions would be too long, or if that line is missing because
-    somebody has changed it.
+    Raises `WorkFailure("invalid_tool_input")` if the instructions would be too long, or if the line to replace is
+    missing because somebody has changed it.
 
     >>> with_rule("Be brief.", "Revenue means net.", None)
     'Be brief.\\n- Revenue means net.'

@@ -69,7 +69,7 @@ class RunPython(BaseTool):
         return confinement.missing_requirement() is None
 
     async def run(self, given: RunPythonInput, task: ToolContext) -> Outcome:
-        # In a thread, because the check creates a sandbox.
+        # Run this in a thread, because the check creates a sandbox.
         if lacking := await asyncio.to_thread(confinement.missing_requirement):
             raise WorkFailure("not_configured", lacking)
         async with self._turn:
@@ -88,7 +88,7 @@ class RunPython(BaseTool):
             program = Program(given.code, given.seconds, files)
             ending = await interpreter.run(program, written.keep)
         notes = [f"The variables of earlier programs are gone: {ending.gone}."] if ending.gone else []
-        if missing := len(every) - len(shown):  # the program may have computed over only some files
+        if missing := len(every) - len(shown):  # the program may have computed with only some of the files
             notes.append(f"{missing:,} files of the chat were not loaded. Name the needed files in the code.")
         notes += written.notes(ending.left_out)
         printed = ending.printed.strip()
@@ -96,7 +96,7 @@ class RunPython(BaseTool):
             text = "\n\n".join(filter(None, [printed, *notes]))
             return Outcome.of_text(text or "It printed nothing.", *written.pictures)
         code = "program_failed" if ending.how in ("exit", "lost", "printed") else "too_much_work"
-        # Keep the end of the output, because it shows the exception.
+        # Keep the end of the output, because the exception is there.
         message = "\n\n".join(filter(None, [_failure(ending, given.seconds), *notes, printed[-MESSAGE_KEPT:]]))
         return Outcome.of_text(message, *written.pictures).model_copy(update={"error": (code, message)})
 
@@ -136,7 +136,7 @@ class _WrittenFiles:
 
 
 def _choose_files(entries: Sequence[WorkspaceEntry], code: str) -> list[WorkspaceEntry]:
-    """Return the files for a program. Files that it names come first."""
+    """Return the files for a program. Files that the program's source names come first."""
     found: list[WorkspaceEntry] = []
     room = SHOWN_BYTES
     for entry in sorted(entries, key=lambda entry: entry.path.rpartition("/")[2] not in code):

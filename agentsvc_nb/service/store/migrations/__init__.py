@@ -36,7 +36,7 @@ def migrate(connection: sqlite3.Connection, to: int | None = None) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        applied = version(connection)  # again, under the lock: another process may have migrated in between
+        applied = version(connection)  # again, as another process may have migrated
         if applied > len(known):
             raise SchemaTooNew(
                 f"The data folder has schema {applied}, but this version supports schemas up to {len(known)}: "

@@ -47,7 +47,7 @@ def migrate(connection: psycopg.Connection[Any]) -> int:
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         found = version(connection)
-        if _is_served(connection):  # again, under the lock: another process may have migrated in between
+        if _is_served(connection):  # again, as another process may have migrated
             return found
         if not found:
             _check_encoding(connection)
