@@ -32,7 +32,7 @@ _UNREAD: Final = frozenset(
 
 
 def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
-    """Parse a page of any quality, and remove everything that its reader does not see.
+    """Parse a page, however malformed, and remove everything that a reader does not see.
 
     Removes hidden elements, struck text and scripts, unless `keep_hidden` is set. The root's `title` attribute is the
     page's `<title>`. A page that is cut off or malformed is repaired as far as possible.
@@ -45,25 +45,25 @@ def parse_html(text: str, *, keep_hidden: bool = False) -> HtmlElement:
     """
     from lxml import etree, html
 
-    # `huge_tree` allows 2,048 levels instead of 256: pages that never close a `<font>` go deeper than 256.
+    # `huge_tree` allows 2,048 levels instead of 256, which pages that never close a `<font>` exceed.
     parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         root: HtmlElement = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
-    except etree.ParserError:  # there is no element and no text
+    except etree.ParserError:  # the page has no element and no text
         root = html.document_fromstring("<html><body></body></html>")
     if any("depth" in error.message.lower() for error in parser.error_log):
         raise ValueError("its elements are nested too deeply")
     title = " ".join((root.findtext(".//title") or "").split())
     for node in () if keep_hidden else list(root.iter()):
         if node is not root and (not isinstance(node.tag, str) or node.tag in _UNREAD or is_hidden(node)):
-            node.clear(keep_tail=True)  # dropping many elements would repeatedly join their tails
+            node.clear(keep_tail=True)  # dropping many elements one by one would repeatedly join their tails
             node.tag = "wbr"
     root.set("title", title)
     return root
 
 
 def is_hidden(node: _Element) -> bool:
-    """Return True if the page hides or strikes this element itself. This does not check its ancestors."""
+    """Return True if the page hides or strikes this element. Does not check the element's ancestors."""
     style = node.get("style", "")
     return bool(
         node.get("hidden") is not None
@@ -123,7 +123,7 @@ class TextPieces:
 def walk(node: _Element, skip: Iterable[str] = ()) -> Iterator[tuple[str, _Element, str]]:
     """Yield what a reader sees below `node`, in order: `start` and `end` of elements, and `text`.
 
-    Skips hidden and unread elements, and those named in `skip`. Superscript text becomes the `text` that it means:
+    Skips hidden and unread elements, and elements named in `skip`. Superscript text becomes the `text` that it means:
     nothing for a footnote mark, `.99` for cents, `^6` for a power of ten.
     """
     from lxml import etree
@@ -181,10 +181,10 @@ def box_mark(element: _Element) -> str:
 _XML_BYTES_MAX: Final = 32_000_000
 """The maximum size of unpacked XML that is read from one part of a Word file."""
 _TEXT_CHARS_MAX: Final = 1_100_000
-"""The maximum length of text that is read from one Word file. It is more than the index keeps."""
+"""The maximum length of text that is read from one Word file, which is more than the index keeps."""
 _PARAGRAPH_CHARS: Final = 30
-"""The number of characters for which an empty paragraph counts, because `mammoth` also needs time for it: 12 s for
-36,000.
+"""The number of characters that an empty paragraph counts as, because `mammoth` also needs time for it: 12 s for 36,000
+paragraphs.
 """
 _WORD_PARTS: Final = re.compile(
     r"(?:\[Content_Types\]|word/(?:document\d*|styles|numbering|footnotes|endnotes|comments|header\d*|footer\d*))\.xml"
@@ -260,7 +260,7 @@ def _converted(parts: dict[str, _Element], style_map: str) -> str:
     with ZipFile(packed, "w") as archive:
         for name, part in parts.items():
             archive.writestr(name, etree.tostring(part, encoding="utf-8"))
-    gc.disable()  # for a long document the collector takes half of the time and finds nothing
+    gc.disable()  # for a long document, the garbage collector takes half of the time and finds nothing
     try:
         html: str = mammoth.convert_to_html(packed, style_map=style_map, include_embedded_style_map=False).value
     finally:
@@ -277,7 +277,7 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             for entry in archive.infolist():
-                name = entry.filename.replace("\\", "/").lstrip("/")  # some programs use Windows separators
+                name = entry.filename.replace("\\", "/").lstrip("/")  # some programs write paths with backslashes
                 if not _WORD_PARTS.fullmatch(name):
                     continue
                 with archive.open(entry) as member:
@@ -294,7 +294,7 @@ def _word_parts(data: bytes) -> dict[str, _Element]:
 
 @dataclass
 class _Format:
-    """The properties that a style, or a style that it is based on, gives to its paragraphs or runs."""
+    """The properties that a style, or the style on which it is based, gives to paragraphs or runs."""
 
     is_hidden: bool | None = None
     level: int | None = None
@@ -345,7 +345,7 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
     unwrapped = _UNWRAPPED if has_links else _UNWRAPPED | {"hyperlink"}  # the relationships of other parts are not read
     etree.strip_tags(part, *(f"{{*}}{name}" for name in unwrapped))
     for drawing in list(part.iter("{*}AlternateContent")):
-        _keep_text_boxes(drawing, word)  # before the drawings inside, which are alternatives
+        _keep_text_boxes(drawing, word)  # must come before the drawings inside, which are alternatives
     for drawing in list(part.iter("{*}drawing", "{*}pict", "{*}object")):
         _keep_text_boxes(drawing, word)
     for formula in list(part.iter("{*}oMath")):
@@ -359,17 +359,17 @@ def _simplify(part: _Element, formats: dict[str, _Format], has_links: bool) -> N
         for run in list(paragraph.iterfind(".//{*}r")):
             of_run = formats.get(_value(run.find("{*}rPr/{*}rStyle")) or "", _Format())
             says = (_is_on(run.find("{*}rPr/{*}vanish")), of_run.is_hidden, given.is_hidden)
-            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows only the single line
+            is_struck = _is_on(run.find("{*}rPr/{*}dstrike"))  # `mammoth` knows only the single strike-through
             if is_struck or next((one for one in says if one is not None), False):
                 for child in list(run):
-                    if _local(child) not in ("fldChar", "instrText"):  # other runs rely on field marks
+                    if _local(child) not in ("fldChar", "instrText"):  # other runs depend on the marks of fields
                         run.remove(child)
 
 
 def _keep_text_boxes(drawing: _Element, word: str) -> None:
     """Replace a drawing by its text boxes, in the one form that `mammoth` reads.
 
-    A drawing may contain alternatives with the same content. Keep the first one with text.
+    A drawing may contain alternatives with the same content. Keep the first alternative that has text.
     """
     for choice in drawing.findall("{*}Choice") + drawing.findall("{*}Fallback") or [drawing]:
         boxes = [box for box in choice.iter("{*}txbxContent") if not any(box.iterancestors("{*}txbxContent"))]
@@ -403,7 +403,7 @@ def _run(word: str, text: str) -> _Element:
 def _formula(node: _Element) -> str:
     """Write a formula in one line: `(a+b)/2`, `x^2`, `sqrt(x)`.
 
-    A fraction without its line would be a different number.
+    Without its line, a fraction would be a different number.
     """
     inner = {_local(child): _formula(child) for child in node if not _local(child).endswith("Pr")}
     match _local(node):
@@ -436,7 +436,7 @@ def _append_margins(body: _Element, parts: list[_Element]) -> None:
 
 
 def _cut(body: _Element, room: int) -> None:
-    """Remove all content after the first `room` characters of text. Each paragraph also counts some characters."""
+    """Remove all content after the first `room` characters of text. Each paragraph also counts as some characters."""
     for child in list(body):
         if room <= 0:
             body.remove(child)

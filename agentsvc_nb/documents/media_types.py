@@ -13,7 +13,7 @@ from unicodedata import category, normalize
 from agentsvc_nb.wire.files import KNOWN_BEGINNINGS
 
 HEAD_BYTES: Final = 4_096
-"""The number of bytes that these functions need from a file's beginning. With fewer they recognise fewer types."""
+"""The number of bytes of a file's beginning that these functions need. With fewer, they recognise fewer types."""
 
 
 class Signature(NamedTuple):
@@ -31,12 +31,12 @@ def _any_of(values: Iterable[int]) -> bytes:
     return b"[" + b"".join(b"\\x%02x" % value for value in values) + b"]"
 
 
-# The third byte of an MPEG audio frame, with only valid bit rates and sample rates. The same for the sample rates of
-# AAC.
+# The third byte of an MPEG audio frame with a valid bit rate and sample rate, and of an AAC frame with a valid sample
+# rate.
 _MP3_RATES = _any_of(byte for byte in range(0x10, 0xF0) if byte & 0x0C != 0x0C)
 _AAC_RATES = _any_of(byte for byte in range(256) if (byte >> 2) & 0x0F < 13)
 
-# The first match counts. FF FE is the mark of UTF-16, not an MPEG frame, which would be the obsolete layer I.
+# The first match counts. FF FE is the mark of UTF-16, not an MPEG frame of the obsolete layer I.
 _SIGNATURES = (
     *(_begins(media_type, pattern) for media_type, pattern, _ in KNOWN_BEGINNINGS),
     _begins("image/tiff", rb"II\*\x00|MM\x00\*|II\+\x00|MM\x00\+"),
@@ -103,12 +103,12 @@ def media_type(head: bytes) -> str | None:
     """
     found = next((signature.media_type for signature in _SIGNATURES if signature.pattern.match(head)), None)
     if found is not None and found.startswith(("audio/", "video/")) and _reads_as_text(head):
-        return None  # text that begins like a container by chance, because containers have bytes that text lacks
+        return None  # the text only begins like a container by chance, because containers have bytes that text lacks
     return found
 
 
 def is_text(head: bytes) -> bool:
-    """Return True if the bytes are UTF-8 text, or UTF-16 by its mark. The last character may be incomplete."""
+    """Return True if the bytes are text in UTF-8, or in UTF-16 with its mark. The last character may be incomplete."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return True
     try:
@@ -121,7 +121,7 @@ def is_text(head: bytes) -> bool:
 def _reads_as_text(head: bytes) -> bool:
     """Return True if the bytes are UTF-8 text, or more than 64 bytes of text in an older encoding.
 
-    Audio and video have a control byte within so many bytes.
+    Audio and video have a control byte within the first 64 bytes.
     """
     return is_text(head) or (len(head) > 64 and _NOT_IN_TEXT.search(head) is None)
 
@@ -138,7 +138,8 @@ _OFFICE_FOLDERS = {
 _OFFICE_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}(word|xl|ppt)/")
 _DECLARED_ENTRY = re.compile(rb"PK\x03\x04[\s\S]{26}mimetype(application/[\w.+-]{1,80}?)PK")
 
-# The standard library reads the machine's lists. This list is the same on each machine, and covers common attachments.
+# The standard library would read the machine's lists. This list is the same on all machines, and has common
+# attachments.
 _BY_ENDING = {
     "css": "text/css",
     "csv": "text/csv",
@@ -178,7 +179,7 @@ _BY_ENDING = {
     "yml": "application/yaml",
     "zip": "application/zip",
 }
-_MORE_ENDINGS = mimetypes.MimeTypes()  # without the machine's files
+_MORE_ENDINGS = mimetypes.MimeTypes()  # Python's own list, without the machine's files
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_TYPES = frozenset(
@@ -276,7 +277,7 @@ def _unprintable(character: str) -> bool:
 
 
 def _shortened(name: str) -> str:
-    """Return the name cut to `NAME_MAX_BYTES` of UTF-8, with a short ending kept."""
+    """Return the name cut to `NAME_MAX_BYTES` of UTF-8, with a short file extension kept."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending.encode()) > 16:
         stem, dot, ending = name, "", ""
@@ -334,7 +335,7 @@ _TABLE_ENDING_BY_TYPE: Final = {
 
 
 def table_ending(name: str, media_type: str) -> str:
-    """Return the ending for a file's format, by its name, else by its media type. It is "" for files without tables.
+    """Return the file extension for a file's format, by name, else by media type. It is "" for files without tables.
 
     >>> table_ending("ads.csv.gz", "application/gzip")
     '.csv'

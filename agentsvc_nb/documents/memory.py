@@ -15,11 +15,11 @@ _M_TRIM_THRESHOLD: Final = -1
 def return_large_buffers() -> None:
     """Make glibc return a large buffer's memory as soon as it is freed.
 
-    By default, the first buffer of 16 MB raises the size from which glibc does so. Then glibc would keep the memory
-    that each thread frees: 250 MB after a few messages.
+    By default, the first buffer of 16 MB raises the minimum size for that. Then glibc would keep the memory that each
+    thread frees: 250 MB after a few messages.
     """
     _call("mallopt", _M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES)
-    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # glibc does the same when it raises the first
+    _call("mallopt", _M_TRIM_THRESHOLD, 2 * LARGE_BUFFER_BYTES)  # twice the first, as glibc would set it
 
 
 def limit_memory(size: int) -> None:
@@ -35,11 +35,11 @@ def limit_memory(size: int) -> None:
 
 
 def return_freed() -> None:
-    """Make glibc return free memory between used memory. Takes some milliseconds, so call it in a thread."""
+    """Make glibc return free memory that lies between used memory. Takes some milliseconds, so call it in a thread."""
     _call("malloc_trim", 0)
 
 
 def _call(function: str, *arguments: int) -> None:
     if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # other libraries, such as musl, lack the function
+        with contextlib.suppress(OSError, AttributeError):  # other C libraries, such as musl, lack the function
             getattr(ctypes.CDLL(None), function)(*arguments)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _MARKUP: Final = re.compile(r"[*`\[\]<>&\\|~\n]")
-"""Characters that Markdown may not show unchanged. A number with one of them is not marked."""
+"""Characters that Markdown may not show unchanged. A number with such a character is not marked."""
 _SOURCE_CHARS: Final = 700
 
 
@@ -46,14 +46,14 @@ def find_numbers(text: str, numbers: Iterable[AnswerNumber]) -> list[AnswerNumbe
 def plugin(parser: MarkdownIt) -> None:
     """Turn the numbers in `env["numbers"]` (from `find_numbers`) into tokens `number` with `meta["number"]`.
 
-    Numbers in code, formulas and addresses stay unchanged, because other rules read those.
+    Numbers in code, formulas and addresses stay unchanged, because other rules parse these.
     """
     parser.core.ruler.at("inline", _parse_blocks)
     parser.inline.ruler.at("text", _parse_text)
 
 
 def _parse_blocks(state: StateCore) -> None:
-    """Parse the inline content of each block as markdown-it does, but first find the numbers in it.
+    """Parse the inline content of each block as markdown-it does, but first find the numbers in the content.
 
     An inline rule does not know the lines of the text. The content of a paragraph or heading is at the end of its
     lines, and the cells of a row follow each other.
@@ -77,7 +77,7 @@ def _parse_blocks(state: StateCore) -> None:
             for number in numbers[first:last] if found >= 0 else ():
                 shift = offset + line.index(words) - found
                 start = number.start + shift
-                # In `\$5` the backslash belongs to the dollar sign, so the mark begins at the digit.
+                # In `\$5`, the backslash belongs to the dollar sign, so the mark begins at the digit.
                 start += token.content[start - 1 : start] == "\\" and not token.content[start].isalnum()
                 inside.append(number.model_copy(update={"start": start, "end": number.end + shift}))
             offset += len(line) + 1

@@ -1,6 +1,7 @@
 """Write an HTML tree (`documents.markup`) as Markdown: headings, lists, tables, links and code, but no pictures.
 
-Models read it, search indexes it, and answers quote it. So it escapes only characters that would change the structure.
+Models read this Markdown, search indexes it, and answers quote it. So only characters that would change the structure
+are escaped.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def to_markdown(root: _Element, url: str | None = None) -> str:
 
     Args:
         root: The tree that `parse_html` returned.
-        url: The page's address, to write its links as absolute ones; None to write no links.
+        url: The page's address, with which links become absolute; None to write no links.
 
     >>> to_markdown(parse_html("<h1>Sale</h1><p>All <a href='/tents'>tents</a>."), "https://shop.example/")
     '# Sale\\n\\nAll [tents](https://shop.example/tents).'
@@ -205,13 +206,13 @@ def _is_item(block: str) -> bool:
 
 
 class _Rows:
-    """The rows of a table. A cell that spans rows is in each of them, and one that spans columns is in the first."""
+    """The rows of a table. A cell that spans rows is in each of them. A cell that spans columns is in the first."""
 
     def __init__(self, element: _Element) -> None:
         self.element = element
         self.rows: list[list[str]] = []
         self._spanning: dict[int, tuple[str, int]] = {}
-        """Maps columns to the text of a cell above, and the number of rows that it still spans."""
+        """Maps each column to the text of a cell above, and the number of rows that this cell still spans."""
 
     def add_row(self) -> None:
         self._fill()
@@ -229,7 +230,7 @@ class _Rows:
         self._fill()
 
     def _fill(self) -> None:
-        """Write cells from above that belong at this place of the row, before the row's next cell."""
+        """Before the row's next cell, write cells from above that belong at this place of the row."""
         if not self.rows:
             return
         row = self.rows[-1]

@@ -55,11 +55,11 @@ def read_pages(path: str) -> Iterator[tuple[str, bool]]:
             except pypdfium2.PdfiumError:
                 yield "", False
                 continue
-            page.close()  # frees PDFium's memory: a thousand open pages would take too much
+            page.close()  # free PDFium's memory, because a thousand open pages would take too much
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[str]:
-    """Yield the filled form fields of a page as `label: value`, and the texts that were typed onto the page."""
+    """Yield the filled form fields of a page as `label: value`, and texts that were typed onto the page."""
     import pypdfium2.raw as pdfium
 
     form = document.formenv.raw if document.formenv else None
@@ -93,7 +93,7 @@ _LABEL_HEIGHT: Final = 18
 
 
 def _label_on_page(page: pypdfium2.PdfPage, annotation: Any) -> str:
-    """Return the text with a final colon to the left of a form field, or above it."""
+    """Return the text to the left of a form field, or above it, with a final colon."""
     import pypdfium2.raw as pdfium
 
     box = pdfium.FS_RECTF()

@@ -1,7 +1,7 @@
 """Read the text of a file as Markdown, or say why that is not possible (docs/api/files.md "What is read").
 
-Files are untrusted, and the libraries that read them import slowly. So this module runs in a limited process, which
-`documents.indexing.DocumentReader` asks.
+Files are untrusted, and the libraries that read them import slowly. So this module runs in a limited process of
+`documents.indexing.DocumentReader`.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
 
     Args:
         path: The file.
-        media_type: Its media type, as its name or its sender says.
-        name: The name that its user knows.
+        media_type: The file's media type, as its name or its sender says.
+        name: The name under which the user knows the file.
         limit: The maximum number of characters.
 
     Raises:
@@ -90,12 +90,12 @@ def read_document(path: Path, media_type: str, name: str = "", limit: int = INDE
         return Document(unreadable=EMPTY)
     try:
         found = reader(path, limit)
-    except (MemoryError, ImportError):  # `ImportError` if memory is too short to load a library
+    except (MemoryError, ImportError):  # `ImportError` if there is too little memory to load a library
         raise
     except UnreadableDocument as error:
         found = Document(unreadable=str(error))
     except Exception as error:  # the file is damaged or hostile, so a parser may fail in any way
-        if re.search(r"memory|unknown error", str(error)):  # messages of XML parsers that run out of memory
+        if re.search(r"memory|unknown error", str(error)):  # the messages of XML parsers that run out of memory
             raise MemoryError from None
         log.debug("A %s can't be read: %r", kind, error)
         found = Document(unreadable=DAMAGED)
@@ -179,7 +179,7 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _mail_text(message: EmailMessage) -> str:
-    """Return a message's plain text, or its HTML if the plain text only says that there is HTML."""
+    """Return a message's plain text, or, if the plain text only refers to the HTML, its HTML."""
     plain, html = message.get_body(("plain",)), message.get_body(("html",))
     text = _content(plain).strip() if plain else ""
     page = _html_text(_content(html)) if html else ""
@@ -198,7 +198,7 @@ def _content(part: MIMEPart) -> str:
 
 
 def _read_pdf(path: Path, limit: int) -> Document:
-    """Read a PDF page by page. Each page ends with a form feed, by which readers count pages."""
+    """Read a PDF page by page. Each page ends with a form feed, so that readers of the text can count pages."""
     from agentsvc_nb.documents.pdf_text import PasswordNeeded, read_pages
 
     texts: list[str] = []
@@ -227,7 +227,7 @@ def _read_pdf(path: Path, limit: int) -> Document:
 
 
 def _about_pictures(pages: list[int], count: int) -> str:
-    """Say which pages of a PDF are pictures without text."""
+    """Return a sentence that says which pages of a PDF are pictures without text."""
     if not pages:
         return ""
     named = ", ".join(map(str, pages[:10])) + (" and others" if len(pages) > 10 else "")
@@ -248,7 +248,7 @@ _LINKS_MAX: Final = 200
 
 
 def _read_word(path: Path, limit: int) -> Document:
-    """Read a Word file with comments, headers and footers. Links follow the text, so that it can be quoted."""
+    """Read a Word file with comments, headers and footers. Links follow the text, so that the text can be quoted."""
     from agentsvc_nb.documents.markup import parse_html, visible_text, word_to_html
     from agentsvc_nb.documents.page_markdown import to_markdown
 
@@ -373,7 +373,7 @@ def _read_slides(path: Path, limit: int) -> Document:
 
 
 def _shape_text(shape: Any) -> Iterator[str]:
-    """Yield the text blocks of a shape, and of shapes grouped in it."""
+    """Yield the text blocks of a shape, and of the shapes that are grouped in it."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
 
     from agentsvc_nb.documents.page_markdown import markdown_table

@@ -1,4 +1,4 @@
-"""Write untrusted text as Markdown that shows exactly this text, and split text at blank lines and headings."""
+"""Write untrusted text as Markdown that shows exactly that text, and split text at blank lines and headings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _cell(value: object) -> str:
 
 
 def _inert(text: str) -> str:
-    # `\[` opens a formula if more than words follow (documents/markdown.py). Then use a character reference.
+    # `\[` opens a formula if more than words follow (documents/markdown.py). In that case, use a character reference.
     bracket = "&#91;" if _MORE_THAN_WORDS.search(text) else r"\["
     return _ACTIVE.sub(lambda found: bracket if found[0] == "[" else "\\" + found[0], text)
 

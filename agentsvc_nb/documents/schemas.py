@@ -1,9 +1,9 @@
 """Validate values against untrusted JSON Schemas (draft 2020-12) in a child process with a deadline.
 
-jsonschema-rs holds the interpreter's lock while it validates, and a small schema can take it any time: thirty
-definitions of two references each are a billion steps. So the child has a deadline and a memory limit. The service and
-the kernel never validate an untrusted schema in their own process. This module also runs in the child, where questions
-and answers are JSON. It fetches nothing.
+jsonschema-rs holds the interpreter's lock while it validates, and even a small schema can take any amount of time:
+thirty definitions with two references each are a billion steps. So the child has a deadline and a memory limit. The
+service and the kernel never validate an untrusted schema in their own process. This module also runs in the child,
+where questions and answers are JSON. The module fetches nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Path = tuple[str | int, ...]
 LIMITS: Final = Limits(memory_bytes=2**30, file_bytes=0)
 CHECK_SECONDS: Final = 5.0
 QUEUE_SECONDS: Final = 5.0
-"""The time that the check of a schema waits for other checks before the service refuses the start for now."""
+"""The time that the check of a schema waits for other checks. After that, the service refuses the start for now."""
 FORM_SECONDS: Final = 1.0
 """The time limit for the check of a form, for which the kernel waits."""
 MESSAGE_CHARS: Final = 200
@@ -73,7 +73,7 @@ class SchemaValidator:
 
     def __init__(self) -> None:
         self._pool = ChildPool(__name__, LIMITS)
-        # One answer at a time, so that the check of a start finds a free child.
+        # Check one answer at a time, so that the check of a start finds a free child.
         self._answers = asyncio.Semaphore(1)
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class SchemaValidator:
             return "output_config takes too long or needs too much memory to check. Make it and its patterns simpler."
 
     async def misfit(self, text: str, config: Schema) -> str | None:
-        """Return a sentence that says why the answer does not fit its schema, or None if it fits."""
+        """Return a sentence that says why the answer does not fit its schema, or None if the answer fits."""
         try:
             async with self._answers:
                 return await self._ask({"misfit": {"text": text, "config": config}})
@@ -123,7 +123,7 @@ atexit.register(_forms.close)
 
 
 def form_errors(schema: Schema, value: object) -> list[SchemaError]:
-    """Return the errors of a form's value by a schema. Blocks for at most `FORM_SECONDS`.
+    """Validate a form's value with a schema, and return the errors. Blocks for at most `FORM_SECONDS`.
 
     Raises:
         BadSchema: the schema can't be used, or checking by it takes too long.
@@ -147,9 +147,9 @@ def _restore(error: dict[str, Any]) -> SchemaError:
 
 
 def misfit(text: str, config: Schema) -> str | None:
-    """Return why `text` is not a JSON document that fits the schema, or None if it fits.
+    """Return why `text` is not a JSON document that fits the schema, or None if `text` fits.
 
-    Use it only for a schema of our own, because untrusted schemas may take forever.
+    Use it only for our own schemas, because untrusted schemas may take forever.
     """
     try:
         value = read(text)
@@ -168,7 +168,7 @@ _MASK: Final = "\x01"
 """The placeholder for a value in the validator's messages, because a value may have any length."""
 _ROOT: Final = "agentsvc:schema"
 _BACKTRACKS_MAX: Final = 2**40
-"""More than the deadline allows, because the validator treats a search over this limit as a pattern that was not found.
+"""More backtracks than the deadline allows, because the validator treats a search over this limit as "not found".
 """
 _NOT_SCHEMAS: Final = ("const", "enum", "default", "examples")
 _FORMATS: Final = (
@@ -290,7 +290,7 @@ def _show(value: object) -> str:
 def _form_formats() -> dict[str, Callable[[str], bool]]:
     """Return the checks of formats in forms.
 
-    Our tools accept more addresses and times than the validator does. Formats that are not listed here check nothing.
+    Our tools accept more addresses and times than the validator does. Formats that are not listed here are not checked.
     """
     ignored: dict[str, Callable[[str], bool]] = {
         name: lambda _: True for name in _FORMATS if name not in ("date", "ipv4", "ipv6", "regex", "uuid")

@@ -13,11 +13,13 @@ from agentsvc_nb.documents.tokens import fold, grams, in_run, in_word, is_cjk, u
 from agentsvc_nb.wire.limits import QUERY_MAX_WORDS
 
 TOO_LONG: Final = f"The search takes too long. Search for fewer words (at most {QUERY_MAX_WORDS}), or rarer ones."
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))  # the forms of `"` that keyboards and word processors produce
+_QUOTES = str.maketrans(
+    dict.fromkeys("“”„‟«»＂", '"')
+)  # the variants of `"` that keyboards and word processors produce
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"?|(?P<word>[^\s"]+))')
 _SCRATCH = frozenset({"tmp", "frames", "logs"})
 _CHECKED = 1_000
-"""The number of places that `occurrences` tries between two calls of `check`: about a millisecond."""
+"""The number of places that `occurrences` tries between two calls of `check`, which takes about a millisecond."""
 Check = Callable[[], None]
 
 
@@ -35,14 +37,15 @@ class Phrase:
     def tokens(self) -> tuple[str, ...]:
         """Return the tokens that the index must contain one after the other.
 
-        A final run of CJK characters may continue in the text, so the token of its last character alone is left out.
+        A final run of CJK characters may continue in the text, so the token of only its last character is left out.
         """
         found = [gram for unit in self.units for gram in grams(unit)]
         return tuple(found[:-1] if is_cjk(self.units[-1]) and len(self.units[-1]) > 1 else found)
 
     @property
     def open(self) -> bool:
-        """Return True if the last token is a prefix. A single CJK character always is, because it may begin a pair."""
+        """Return True if the last token is a prefix. A single CJK character is always a prefix, as it may begin a
+        pair."""
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 
@@ -76,7 +79,7 @@ def parse(q: str) -> Query | None:
             alternative = bool(groups)
             continue
         phrase = _phrase(term, len(q))
-        if not phrase.units:  # only punctuation
+        if not phrase.units:  # the term is only punctuation
             continue
         if term["minus"]:
             exclusions.append(phrase)
@@ -118,7 +121,7 @@ def is_scratch(path: str) -> bool:
 
 
 def _phrase(term: re.Match[str], end: int) -> Phrase:
-    """Turn a term into a phrase: `ad-copy` is a phrase of two words. `end` is the length of the query."""
+    """Convert a term to a phrase: `ad-copy` is a phrase of two words. `end` is the length of the query."""
     if term["word"] is None:
         return Phrase(tuple(units(term["quoted"])))
     found = tuple(units(term["word"]))
@@ -155,7 +158,8 @@ def _pattern(phrase: Phrase) -> re.Pattern[str]:
     if phrase.prefix:
         parts[-1] = f"({phrase.units[-1]})"
     if not is_cjk(phrase.units[0]):
-        # The check is behind the word, because `re` can jump to a pattern's first letters only if it begins with them.
+        # The check follows the word, because `re` can jump to a pattern's first letters only if the pattern begins with
+        # them.
         parts[0] += f"(?<![a-z0-9]{phrase.units[0]})"
     return re.compile(r"[\W_]*+".join(parts))
 
@@ -163,7 +167,7 @@ def _pattern(phrase: Phrase) -> re.Pattern[str]:
 def _is_whole(phrase: Phrase, found: re.Match[str]) -> bool:
     """Return True if the found units are whole words or runs of the text.
 
-    A CJK unit may begin within a run, and the last one may end within a run. A last word that is a prefix may end
+    A CJK unit may begin within a run, and the last CJK unit may end within a run. A last word that is a prefix may end
     within a word.
     """
     text, start = found.string, found.start()

@@ -1,6 +1,7 @@
-"""Skills: a folder of instructions for a kind of work, in the format of https://agentskills.io.
+"""Skills: folders with instructions for a kind of work, in the format of https://agentskills.io.
 
-`NAME/SKILL.md` has YAML front matter with `name` and `description`, followed by Markdown. Further texts are next to it.
+`NAME/SKILL.md` has YAML front matter with `name` and `description`, followed by Markdown. Further texts are next to
+this file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NAME_CHARS: Final = 64
 DESCRIPTION_CHARS: Final = 1_024
 FRONT_MATTER_CHARS: Final = 8_000
 BRACKETS_MAX: Final = 500
-"""The maximum number of brackets. The YAML reader takes quadratic time for nested ones."""
+"""The maximum number of brackets. The YAML reader takes quadratic time for nested brackets."""
 _RULE: Final = "---"
 _NO_FRONT_MATTER: Final = "does not begin with front matter (`---`, `name: ...`, `description: ...`, `---`)"
 
@@ -88,7 +89,7 @@ def _unfit(files: Mapping[str, str]) -> str | None:
 
 
 def _parts(text: str) -> tuple[str | None, str]:
-    """Return the front matter, or None without one, and the text after it."""
+    """Return the front matter, or None if there is none, and the text after it."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() == _RULE:
         for place, line in enumerate(lines[1:], 1):
@@ -121,5 +122,5 @@ def _front_matter(name: str, text: str) -> dict[str, str]:
 def _why(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
-    # The front matter begins in the file's second line.
+    # The front matter begins on the file's second line.
     return label(str(problem), 200) + (f" (line {mark.line + 2})" if mark is not None else "")

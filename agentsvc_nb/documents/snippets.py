@@ -20,12 +20,12 @@ WIDTH = 160
 _LEAD = 40
 """The maximum number of characters before the first match of a passage."""
 _SLACK = 24
-"""The number of characters that a cut may move to fall between words. CJK text has no blanks, so its cuts stay."""
+"""The number of characters by which a cut may move to fall between words. Cuts in CJK text (no blanks) do not move."""
 _HITS_MAX = 200
 _HEAD_CHARS = 100_000
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-# Match all blanks except single spaces, which are the most frequent and stay unchanged.
+# Match all blanks except single spaces, which are the most frequent blanks and stay unchanged.
 _BLANKS = re.compile(rf" [\s{_CONTROL}]+|(?! )[\s{_CONTROL}]+")
 # Direction marks. If a cut unbalanced them, they would reverse the page's text around a passage.
 _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -34,9 +34,10 @@ _UNSHOWN = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
 def snippets(query: Query, text: str, limit: int = 2, check: Check | None = None) -> list[Passage]:
     """Return up to `limit` passages of about 160 characters around the matches, in the order of the text.
 
-    A passage is a list of parts (text, whether it is a match). Joined, the parts are the original text with each run of
-    blanks and control characters as one blank. Passages do not overlap. The first 100,000 characters are preferred. The
-    search calls `check` regularly and stops if it raises: a text of one long word takes a second for each phrase.
+    A passage is a list of parts (text, whether it is a match). Joined, the parts are the original text, with each run
+    of blanks and control characters replaced by one blank. Passages do not overlap. The first 100,000 characters are
+    preferred. The search calls `check` regularly, and stops if `check` raises an error: a text of one long word takes a
+    second for each phrase.
     """
     finders = [partial(occurrences, phrase, check=check) for group in query.groups for phrase in group]
     found: list[Passage] = []
@@ -64,7 +65,7 @@ def _passages(text: str, finders: Sequence[Finder], limit: int) -> list[Passage]
     for core in sorted(_best_starts(hits, limit)):
         near = _merge(folded.span(start, end) for start, end, _ in hits if abs(start - core) < 2 * WIDTH)
         first = folded.span(core, core + 1)[0]
-        # Already shown, because distances in the original are shorter where folding lengthens the text.
+        # This hit is already shown, because distances in the original are shorter where folding lengthens the text.
         if first < floor:
             continue
         begin, floor = _cut(text, first, floor)
@@ -81,7 +82,8 @@ def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
 
 
 def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
-    """Yield the hits of a single finder that `limit` passages can show. Its first passages are as good as any."""
+    """Yield the hits of a single finder that `limit` passages can show. Its first passages are as good as any
+    others."""
     core, count = -WIDTH, 0
     for start, end in spans:
         if start >= core + WIDTH and count < limit:
@@ -101,7 +103,7 @@ def _one_line(text: str, kinds: str) -> str:
 
 
 def _best_starts(hits: Sequence[Hit], limit: int) -> list[int]:
-    """Return the first hits of the best passages: those with hits of the most finders, then the earliest."""
+    """Return the first hits of the best passages: first those with hits of the most finders, then the earliest."""
     rated = sorted((-_count_finders(hits, at), hit.start) for at, hit in enumerate(hits))
     chosen: list[int] = []
     for _, start in rated:
@@ -145,7 +147,7 @@ def _cut(text: str, first: int, floor: int) -> Span:
 
 
 def _after_marks(text: str, at: int) -> int:
-    """Move `at` behind combining marks that a cut would separate from their letter."""
+    """Move `at` past combining marks that a cut would separate from their letter."""
     while at < len(text) and category(text[at])[0] == "M":
         at += 1
     return at

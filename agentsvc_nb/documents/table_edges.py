@@ -17,8 +17,8 @@ Edge = Literal["left", "center", "right"]
 def edge(tokens: Sequence[Token], idx: int) -> Edge:
     """Return the alignment of the cell that `tokens[idx]` opens.
 
-    The text's own alignment of the column has priority. Else numbers, and heads of columns that begin with a number, go
-    right.
+    The alignment that the text gives to the column has priority. Otherwise, numbers, and heads of columns that begin
+    with a number, go right.
     """
     asked = str(tokens[idx].attrGet("style") or "").removeprefix("text-align:")
     if asked in get_args(Edge):

@@ -113,8 +113,7 @@ class UncheckedRows:
         return ""
 
     def _sums_of_others(self, key: int, alike: str, measure: int, among: set[str] | None) -> set[str]:
-        """Return the labels whose number is the sum of all others' numbers, wherever the remaining labels are the
-        same."""
+        """Return labels whose number is the sum of all others' numbers, wherever the remaining labels are the same."""
         # Leave out rows with an unread date, because their dates may differ.
         dated = "".join(f" AND c{at} IS NOT NULL" for at in self.keys if self.columns[at].kind != "text")
         places = self.columns[measure].decimals or 0
