@@ -44,8 +44,7 @@ class Phrase:
 
     @property
     def open(self) -> bool:
-        """Return True if the last token is a prefix. A single CJK character is always a prefix, as it may begin a
-        pair."""
+        """Return True if the last token is a prefix. A single CJK character always is one: it may begin a pair."""
         last = self.units[-1]
         return len(last) == 1 if is_cjk(last) else self.prefix
 

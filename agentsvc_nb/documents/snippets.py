@@ -82,8 +82,7 @@ def _hits(text: str, finders: Sequence[Finder], limit: int) -> list[Hit]:
 
 
 def _earliest(spans: Iterator[Span], limit: int) -> Iterator[Hit]:
-    """Yield the hits of a single finder that `limit` passages can show. Its first passages are as good as any
-    others."""
+    """Yield the hits of a single finder that `limit` passages can show. The first passages are good enough."""
     core, count = -WIDTH, 0
     for start, end in spans:
         if start >= core + WIDTH and count < limit:

@@ -1,6 +1,6 @@
-"""The text of a document with its places, the media types that have text, and the reading of plain text.
+"""The text of a document with the places in it, the media types that have text, and the reader of plain text.
 
-`documents.reading` reads other documents in a limited process. The service does not import its libraries.
+`documents.reading` reads other documents in a limited process. The service does not import the libraries for these.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ def is_quick(media_type: str, size_bytes: int) -> bool:
 
 
 def is_cut(text: str) -> bool:
-    """Return True if the index may have cut the text, because the text fills its room.
+    """Return True if the index may have cut the text, because the text has the maximum size.
 
-    The index cuts texts at that size, but never within a character. Most texts are short enough to tell without
+    The index cuts texts at that size, but never within a character. Most texts are so short that this is clear without
     encoding.
     """
     most = BYTES_PER_CHARACTER
@@ -158,6 +158,6 @@ def read_json(path: Path, limit: int) -> Document:
 
 
 def decoded(data: bytes, charset: str = "cp1252") -> str | None:
-    """Return the text of a file's beginning, or None if it is not text. Guessing the charset would take too long."""
+    """Return the text of a file's beginning, or None if it is not text. Guessing would take too long."""
     found = decode(data, cut=True, declared=charset)
     return found.text if found else None

@@ -1,1 +1,1 @@
-"""Read tables in files of any format: their headers, the types of their columns, and the open doubts."""
+"""Read tables in files of any format: their headers, the types of their columns, and what remains uncertain."""

@@ -54,11 +54,11 @@ class CsvForm(NamedTuple):
 
 
 ONE_COLUMN: Final = "\x1e"
-"""The delimiter of text that nothing divides."""
+"""The delimiter of text that no delimiter divides."""
 
 
 def read_delimited(name: str, data: bytes, delimiter: str = "", cells_max: int = CELLS_MAX) -> Sheet:
-    """Read delimited text. `delimiter` is the one that the file's name suggests. Raises `UnreadableTable`."""
+    """Read delimited text. `delimiter` is the delimiter that the file's name suggests. Raises `UnreadableTable`."""
     decoded = decode_table(data)
     text = decoded.text.replace("\0", "").rstrip(END_OF_FILE)
     told = _TOLD.match(text)
@@ -95,14 +95,14 @@ def decode_table(data: bytes) -> DecodedText:
 
 
 def mark_texts(cell: str) -> Cell:
-    """Return a `MarkedText` for `="00123"`, with which exports keep text from becoming a number."""
+    """Return a `MarkedText` for `="00123"`, a form in which exports write text that must not become a number."""
     if cell[:2] == '="' and (found := _MARKED.fullmatch(cell)):
         return MarkedText(found[1])
     return cell
 
 
 def parse_rows(text: str, form: CsvForm, cells_max: int = CELLS_MAX) -> tuple[list[Sequence[Cell]], int, str]:
-    """Return the rows up to a limit of cells, the number of rows left out, and a note on faulty quotation marks.
+    """Return the rows up to a limit of cells, the number of rows left out, and a note about faulty quotation marks.
 
     Raises `UnreadableTable`.
     """
@@ -133,13 +133,13 @@ def _rows(text: str, form: CsvForm, cells_max: int, strict: bool = False) -> tup
 
 
 def _is_unclosed(text: str, form: CsvForm) -> bool:
-    """Return True if the last row contains further lines, because a quotation mark is never closed."""
+    """Return True if the last row contains further lines because a quotation mark is never closed."""
     rows, _ = _rows(text + form.delimiter, form, CELLS_MAX)
     return bool(rows) and rows[-1][-1:] != [""]
 
 
 def find_form(text: str, delimiter: str = "") -> CsvForm:
-    """Find how the beginning of a text is divided and quoted. `delimiter` has priority if it occurs."""
+    """Find the delimiter and quoting at the beginning of a text. `delimiter` has priority if it occurs."""
     sample = text[:_SAMPLE_CHARS]
     if len(text) > len(sample):
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
@@ -161,7 +161,7 @@ def _is_quoted_singly(sample: str, delimiter: str) -> bool:
 def _find_delimiter(sample: str) -> str:
     """Return the delimiter that divides most rows into the same number of cells, or `ONE_COLUMN` if none does."""
     lines = [line for line in io.StringIO(sample, newline="") if line.strip()]
-    # Comment lines above a table are not divided.
+    # Comment lines above a table have no delimiter.
     comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
     lines = lines[comments:]
     scores = {mark: _score(lines, mark) for mark in _DELIMITERS if mark in sample}
@@ -175,7 +175,7 @@ def _find_delimiter(sample: str) -> str:
 
 
 def _is_prose(lines: Sequence[str], mark: str) -> bool:
-    """Return True if commas or semicolons are punctuation: not in the header, and always before a space."""
+    """Return True if `mark` (a comma or semicolon) is punctuation: not in the header, and always before a space."""
     inside = [line.rstrip("\r\n") for line in lines if mark in line]
     divided = [row for row in csv.reader(lines, delimiter=mark) if row]
     few = sum(1 for row in divided if len(row) > 1) * 2 < len(divided)
@@ -185,18 +185,18 @@ def _is_prose(lines: Sequence[str], mark: str) -> bool:
 
 
 def _divides_beside_commas(lines: Sequence[str], mark: str) -> bool:
-    """Return True if `mark` divides, and commas, which divide most evenly, belong to numbers and titles."""
+    """Return True if `mark` divides, although commas divide more evenly, because they belong to numbers and titles."""
     at = [number for number, line in enumerate(lines) if mark in line]
     with_comma = sum("," in line for line in lines)
     if len(at) > with_comma:
-        # In `Blue;Hall 1;2,5` the decimal comma divides most lines, and evenly, so the cells look like more numbers.
+        # In `Blue;Hall 1;2,5`, the decimal comma divides most lines evenly, so there seem to be more numbers.
         return not any(_NO_CELL_COMMA.search(line) for line in lines)
-    # A header without commas is above rows such as `Blue\t1,000\t20,000.00`, below a title with two commas.
+    # As in a header without commas, above rows such as `Blue\t1,000\t20,000.00`, and below a title with two commas.
     return 2 * len(at) > with_comma and "," not in lines[at[0]] and at[-1] - at[0] + 1 == len(at)
 
 
 def _score(lines: Sequence[str], delimiter: str, every: bool = False) -> tuple[float, int]:
-    """Return how well a delimiter divides lines, and the most common width.
+    """Return a score of how well a delimiter divides lines, and the most common number of cells in a line.
 
     The score is the share of rows with that width, increased by the share of numbers and dates. With `every`, all rows
     must have that width.

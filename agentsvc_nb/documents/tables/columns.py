@@ -1,4 +1,4 @@
-"""Find the kind of each column from its cells. If they leave it open, the table's other columns decide."""
+"""Find the kind of each column from its cells. If the cells leave the kind open, the table's other columns decide."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ _KINDS: Final[Mapping[type, str]] = {
 
 @dataclass(slots=True)
 class _Draft:
-    """A column between the two passes: first each column alone, then with hints from the others."""
+    """A column between two passes. The first pass reads each column alone, the second with hints from the others."""
 
     name: str
     cells: Sequence[Cell]
     counts: Counter[str]
     kind: str
-    """The kind of its cells if most have a type in the file, else `text`."""
+    """The kind of the cells if most have a type in the file, else `text`."""
     reading: ColumnReading
 
 
 def read_columns(names: Sequence[str], columns: Sequence[Sequence[Cell]], hints: Hints = NO_HINTS) -> list[ReadColumn]:
-    """Read the cells of each column. `hints` apply if no column shows more."""
+    """Read the cells of each column. `hints` apply if the columns give no better hints."""
     drafts = [_draft(name, cells) for name, cells in zip(names, columns, strict=True)]
     shown = collect_hints([one.reading for one in drafts], hints)
     for one in drafts:
@@ -79,7 +79,7 @@ def _draft(name: str, cells: Sequence[Cell]) -> _Draft:
         if len(counts) > _LONG and _is_plain_text(texts):
             return _Draft(name, cells, Counter(), "text", ColumnReading("text", {}))
         return _Draft(name, cells, counts, "text", read_texts(name, counts))
-    if types.isdisjoint({str, MarkedText}):  # counts millions of cells by their types alone
+    if types.isdisjoint({str, MarkedText}):  # count millions of cells only by their types
         kinds = Counter[str]()
         for type_, count in Counter(map(type, cells)).items():
             kinds[_KINDS.get(type_, "text")] += count if type_ is not type(None) else 0
@@ -157,7 +157,7 @@ def _from_numbers(draft: _Draft) -> ReadColumn:
     texts = draft.reading.values if draft.reading.kind == "number" else {}
     units = {draft.reading.unit} if texts else {""}
     if units == {"%"} and any(isinstance(cell, int | float | Decimal) for cell in draft.cells):
-        texts, units = {}, {""}  # some cells are percentages, others are not
+        texts, units = {}, {""}  # only some cells are percentages
     if set(map(type, draft.cells)) <= {int, type(None)}:
         values: list[Value] = [None if cell is None else Decimal(cell) for cell in draft.cells]  # type: ignore[arg-type]
     else:
@@ -189,7 +189,7 @@ def _in_seconds(draft: _Draft) -> ReadColumn:
 
 
 def _from_typed(draft: _Draft) -> ReadColumn:
-    """Read dates, times and truth values that have a type in the file."""
+    """Read dates, times and booleans that have a type in the file."""
     kind: Kind = draft.kind  # type: ignore[assignment]
     values: list[Value] = []
     for cell in draft.cells:
@@ -240,7 +240,7 @@ def _count_unread(column: ReadColumn) -> ReadColumn:
 
 
 def note_unread(column: ReadColumn, texts: Counter[str]) -> ReadColumn:
-    """Count and note the filled cells without a value, because no total may leave them out silently."""
+    """Count and note the filled cells that have no value, because no total may silently leave them out."""
     unread, empty, errors = Counter[str](), Counter[str](), Counter[str]()
     for text, count in texts.items():
         (errors if is_error(text) else empty if is_empty(text) else unread)[text.strip()] += count

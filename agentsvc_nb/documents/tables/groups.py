@@ -1,4 +1,4 @@
-"""Give rows the label of their group, if it is written once above its rows."""
+"""Add to each row the label of its group, if the file has the label only once, above the group's rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentsvc_nb.documents.tables.model import Cell, ReadColumn, is_filled, text
 def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[list[Row], int]:
     """Fill the empty cells of the first column with the label above, and count them.
 
-    Labels clearly apply to the rows below if each is written once, and the next column always has a label, which is
+    Labels clearly apply to the rows below if each label occurs once, and if the next column always has a label that is
     unique in its group.
     """
     groups = _groups(rows, columns)
@@ -28,7 +28,7 @@ def fill_group_labels(rows: list[Row], columns: Sequence[ReadColumn]) -> tuple[l
 
 
 def repeats_unclearly(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> bool:
-    """Return True if labels may apply to the rows below, but the next column leaves it open."""
+    """Return True if labels may apply to the rows below, but the next column leaves this open."""
     return 0 < len(_groups(rows, columns)) * 2 <= len(rows)
 
 

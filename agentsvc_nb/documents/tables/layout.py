@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class TableBlock:
-    """The rows of one table with its header, the lines above it and the lines below."""
+    """The rows of one table with its header, the lines above the table, and the lines below it."""
 
     rows: list[Row]
     titles: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ def _text_looks_numeric(text: str) -> bool:
 
 
 def number_rows(numbers: Sequence[int]) -> str:
-    """Write row numbers for people.
+    """Return row numbers as a text for people.
 
     >>> number_rows([4]), number_rows([4, 7, 8])
     ('Row 4', 'Rows 4, 7 and 8')
@@ -87,7 +87,7 @@ def number_rows(numbers: Sequence[int]) -> str:
 
 
 def split_blocks(sheet: Sheet) -> list[TableBlock]:
-    """Divide a sheet at its blank rows into tables with the titles above them and the notes below."""
+    """Divide a sheet at its blank rows into tables, each with the titles above it and the notes below it."""
     rows = [Row(number, cells) for number, cells in enumerate(sheet.rows, sheet.first_number)]
     if sheet.header_rows:
         return [TableBlock(rows)] if rows else []
@@ -184,7 +184,7 @@ def arrange(block: TableBlock, sheet: Sheet) -> TableLayout | None:
         units = [""] * len(names)
         notes.append("The table has no header. Its first line counts as a row.")
     first = join_names(head[:1], len(names)) if end - start > 1 and not sheet.header_rows else []
-    if first and all(first) and len(set(first)) == len(first):  # the names use nothing from the other header rows
+    if first and all(first) and len(set(first)) == len(first):  # the names use no text from the other header rows
         described = number_rows([row.number for row in rows[start + 1 : end]])
         notes.append(f"{described} left out: a description of the columns.")
     body, footers = _cut_footers(body, len(names))
@@ -220,7 +220,7 @@ def surplus_note(numbers: Sequence[int]) -> str:
 
 
 def _width(head: Sequence[Sequence[Cell]], body: Sequence[Row]) -> int:
-    """Return the number of columns. A column without a name counts if most rows fill it."""
+    """Return the number of columns. A column without a name counts if most rows have a value in it."""
     named = max((at + 1 for cells in head for at, cell in enumerate(cells) if is_filled(cell)), default=0)
     used = Counter[int]()
     sample = body[:5000]
@@ -237,7 +237,7 @@ def _fit_width(cells: Sequence[Cell], width: int) -> Sequence[Cell]:
 
 
 def _cut_footers(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
-    """Separate the rows from notes directly below them: one or two cells that begin as notes do."""
+    """Separate the rows from notes directly below them: rows with one or two cells that begin as notes do."""
     end = len(rows)
     while end > 1 and width > 2:
         filled = [text_of(cell) for cell in rows[end - 1].cells if is_filled(cell)]
@@ -267,7 +267,7 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
     partly_numeric = any(map(looks_numeric, rows[start])) and count_filled(rows[start]) < usual
     divided_title = names_below and (partly_numeric or sum(map(looks_numeric, rows[start])) == 1)
     if divided_title and _numeric_columns(rows[start + 2 :][:200], len(following)):
-        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, divided by its commas
+        start += 1  # a line such as `Jan 1, 2026 - Jan 31, 2026`, which is divided at its commas
     while start and len(rows) > start + 1 and count_filled(rows[start - 1]) and not is_filled(rows[start - 1][0]):
         start -= 1  # group names above the names
     body = rows[start + 1 :]
@@ -294,9 +294,9 @@ def find_header(rows: Sequence[Sequence[Cell]], sheet: Sheet) -> tuple[int, int,
 
 
 def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
-    """Return where the header begins, below lines about the file that are as wide as the table.
+    """Return where the header begins, below lines about the file that are as wide as the table itself.
 
-    A line of texts is the header if no line above it matches the kinds of cells that all rows below have.
+    A line of texts is the header if no line above it has the same kinds of cells as all rows below.
     """
     wide = count_filled(rows[start])
     if len(rows) > start + 3 and wide > max(count_filled(row) for row in rows[start + 1 : start + 50]):
@@ -321,7 +321,7 @@ def _skip_lines_about_file(rows: Sequence[Sequence[Cell]], start: int) -> int:
 
 
 def _kind_of(cells: Sequence[Cell]) -> str:
-    """Return "number" or "date" if all filled cells are of that kind, else ""."""
+    """Return "number" or "date" if all filled cells have that kind, else ""."""
     filled = [cell for cell in cells if is_filled(cell) and not is_empty(text_of(cell))]
     if not filled or not all(map(looks_numeric, filled)):
         return ""
@@ -340,11 +340,11 @@ def _numeric_columns(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
 
 
 def _repeats_below(first: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if a cell of the first row appears again in its column, and so is a value."""
+    """Return True if a cell of the first row recurs in its column, and so must be a value."""
     names = [text_of(cell) for cell in first]
     columns = [{text_of(cell_at(row, at)) for row in body} for at in range(len(names))]
     if names in [[text_of(cell) for cell in row] for row in body]:
-        return False  # the header repeats
+        return False  # the header itself is repeated
     return any(name and name in column for name, column in zip(names, columns, strict=True))
 
 
@@ -405,9 +405,9 @@ def _belongs_to_header(
     complete = all(in_numeric) or not texts[0]
     if not words or not complete or any(text and is_empty(text) for text in in_numeric):
         return False
-    if len(numeric) == 1 and unique:  # one odd cell in a column of numbers is data
+    if len(numeric) == 1 and unique:  # a single different cell in a column of numbers is data
         return bool(_UNIT.fullmatch(in_numeric[0])) and not texts[0]
-    return len(below) > 1 or not unique  # a single row of numbers does not prove that the row above is a header
+    return len(below) > 1 or not unique  # a single row of numbers does not prove that the row above it is a header
 
 
 def _names_index(texts: Sequence[str], above: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> bool:
@@ -468,7 +468,7 @@ def _name_of(cell: Cell, monthly: bool) -> str:
 def _name_columns(
     head: Sequence[Sequence[Cell]], sheet: Sheet, width: int, notes: list[str], body: Sequence[Row]
 ) -> tuple[list[str], list[str]]:
-    """Return a unique name for each column, and the units if a row of units is below the names."""
+    """Return a unique name for each column, and the units, if there is a row of units below the names."""
     units = [""] * width
     kept = [row for row in head if not _has_import_ids(row)]
     for row in kept[1:]:
@@ -498,7 +498,7 @@ NAME_TOO_FEW: Final = "The header has one name too few. The file does not say wh
 
 
 def _has_name_too_few(head: Sequence[Cell], body: Sequence[Row]) -> bool:
-    """Return True if all rows fill one cell more than the header has names."""
+    """Return True if all rows have one filled cell more than the header has names."""
     sample = [row.cells for row in body[:200]]
     width = len(head) + 1
     return len(sample) > 1 and all(map(is_filled, head)) and all(count_filled(cells) == width for cells in sample)

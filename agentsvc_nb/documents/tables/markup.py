@@ -1,4 +1,4 @@
-"""Read the tables of HTML, Word and Markdown. All formats become HTML, and one function places the cells."""
+"""Read the tables of HTML, Word and Markdown. All formats are converted to HTML, and one function places the cells."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _ROWS_SPANNED_MAX: Final = 10_000
 _NAME_CHARS: Final = 100
 _CELL_CHARS: Final = 10_000
 _WORD_CHARS_MAX: Final = 1_000_000
-"""The length from which `word_to_html` may cut the text of a Word file."""
+"""The length above which `word_to_html` may cut the text of a Word file."""
 _RULED: Final = frozenset("|:-> \t\r")
 
 
 @dataclass(slots=True)
 class _Room:
-    """The number of cells that a file's tables may still take, and the numbers of rows and columns left out."""
+    """The number of further cells that a file's tables may have, and the numbers of rows and columns left out."""
 
     cells: int
     rows_left_out: int = 0
@@ -88,7 +88,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
             heading = visible_text(node)[:_NAME_CHARS] or heading
             continue
         if next((inner for inner in node.iter("table") if inner is not node), None) is not None:
-            continue  # a table for the page layout
+            continue  # a table that only lays out the page
         caption = node.find("caption")
         title = visible_text(caption)[:_NAME_CHARS] if caption is not None else ""
         sheet = _read_table(node, room)
@@ -112,7 +112,7 @@ def _read_page(name: str, text: str, cells_max: int) -> list[Sheet]:
 
 
 def _read_table(table: _Element, room: _Room) -> Sheet:
-    """Lay out the cells of a table. A cell that spans several places is repeated in each."""
+    """Lay out the cells of a table. A cell that spans several places is repeated in each place."""
     sheet = Sheet("", [], blank_rows_divide=True, merged_filled=True)
     spanned: dict[int, tuple[str, int]] = {}
     in_head = True

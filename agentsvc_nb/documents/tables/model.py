@@ -1,4 +1,4 @@
-"""The data model of tables: sheets of cells as files contain them, and tables of typed columns."""
+"""The data model of tables: sheets with the cells of files, and tables with typed columns."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Sheet:
     name: str
     rows: list[Sequence[Cell]]
     header_rows: int = 0
-    """The number of rows that the format marks as header (`thead`, the keys of records), or 0 if it marks none."""
+    """The number of rows that the format marks as header (`thead`, the keys of records), or 0 if it marks no rows."""
     footer_rows: int = 0
     blank_rows_divide: bool = False
     """True if blank rows are only layout, as in workbooks. In delimited text they may be records without values."""
     merged_filled: bool = False
     """True if each cell of a merged area repeats the area's value."""
     decimal_comma: bool = False
-    """True if the file's form suggests decimal commas."""
+    """True if the file's format suggests decimal commas."""
     first_number: int = 1
     """The number of the first row as a person sees it in the file."""
     notes: list[str] = field(default_factory=list)
@@ -83,7 +83,7 @@ class ReadColumn:
     decimal_mark: str = ""
     notes: tuple[str, ...] = ()
     doubt: str = ""
-    """The question that no cell decides, so that other values are possible, or ""."""
+    """The question that no cell answers, so that other values are possible, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,14 @@ class ReadTable:
     titles: tuple[str, ...] = ()
     """The lines above the header."""
     total_rows: tuple[int, ...] = ()
-    """The numbers of the rows that only add up others. The table's rows exclude them."""
+    """The numbers of the rows that only add up others. The table does not include these rows."""
     encoding: str = ""
     delimiter: str = ""
     rows_left_out: int = 0
     columns_left_out: int = 0
     """The numbers of rows and columns beyond the limits of a preview."""
     doubt: str = ""
-    """The reason why it is open which rows count, such as rows that a filter hides, or ""."""
+    """The reason why it is uncertain which rows count, such as rows that a filter hides, or ""."""
 
     def form(self) -> str:
         """Describe how a program must read the file, or return "" for a usual CSV."""
@@ -137,7 +137,7 @@ def count_filled(row: Sequence[Cell]) -> int:
 
 
 def text_of(cell: Cell) -> str:
-    """Write a cell as a person would.
+    """Return a cell's text as a person would write it.
 
     >>> text_of(3.0), text_of(True), text_of(" a ")
     ('3', 'TRUE', 'a')

@@ -1,4 +1,4 @@
-"""Describe tables without their cells (kinds, units, ranges and values of columns), and name the tables of a chat."""
+"""Describe tables by the kinds, units, ranges and values of their columns, and name the tables of a chat."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class ColumnProfile:
             day of each month. Times have their offset (`UTC`, `+02:00`).
         decimals: The largest number of decimals of its numbers; None for floating point.
         empty: The number of rows without a value.
-        distinct: The number of different values.
+        distinct: The number of distinct values.
         smallest, largest: The range of all kinds except text.
         values: The distinct values of text, the most common first.
         all_values: True if `values` is complete.
         unread: The number of filled cells that are not of the column's kind and have no value. Every sum or mean of the
             column must mention it.
         unread_texts: The most common of these cells.
-        doubt: A question that no cell decides, such as whether the day or the month comes first. Results that depend on
-            the values may be wrong. Empty if nothing is open.
+        doubt: A question that no cell answers, such as whether the day or the month comes first. Results that depend on
+            the values may be wrong. Empty if there is no such question.
     """
 
     name: str
@@ -53,8 +53,8 @@ class ColumnProfile:
 class TableProfile:
     """A table: its name in SQL, the path that people see, and the sheet if the file has several.
 
-    Its column names are unique, even in lower case. `notes` are sentences on how it was read. `form` tells how a
-    program must read the file, if it is not a usual CSV. `doubt` says why it is uncertain which rows count.
+    Its column names are unique, even in lower case. `notes` are sentences about how it was read. `form` tells how a
+    program must read the file, if the file is not a usual CSV. `doubt` says why it is uncertain which rows count.
     """
 
     name: str
@@ -68,7 +68,7 @@ class TableProfile:
 
 
 def file_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the name of each file's first table, which is the file's name without its ending."""
+    """Return the name of each file's first table, which is the file's name without the file extension."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
@@ -79,7 +79,7 @@ def file_names(paths: Iterable[str]) -> dict[str, str]:
 def named(files: Mapping[str, Sequence[TableProfile]], names: Mapping[str, str]) -> dict[str, tuple[TableProfile, ...]]:
     """Name the tables of files, by path. A file's further tables have the file's name followed by their sheet's name.
 
-    `names` are those of all files of the chat (`file_names`).
+    `names` are the names of all files of the chat (`file_names`).
     """
     taken = set(names.values())
     made = {}

@@ -56,7 +56,7 @@ from agentsvc_nb.documents.tables.values import Hints
 from agentsvc_nb.documents.tables.workbooks import read_excel_xml, read_workbook
 
 _NAME_CHARS: Final = 60
-"""The maximum length of a column name in a text file. Longer ones are sentences."""
+"""The maximum length of a column name in a text file. Longer texts are sentences."""
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _TOO_MANY_CELLS: Final = (
     f"The file has more than {CELLS_MAX:,} cells, so nothing was computed. Leave out columns, split the file, or save "
@@ -72,12 +72,12 @@ def read_tables(name: str, media_type: str, file: Path, cells_max: int | None = 
     """Read all tables of a file.
 
     Args:
-        name: The file's name, which names tables without another name. Its ending decides if the content leaves the
-            format open.
-        media_type: Decides the format if the name has no ending of tables.
+        name: The file's name, which names tables without another name. The file extension decides if the content leaves
+            the format open.
+        media_type: Decides the format if the name has no file extension of tables.
         file: The path of the content.
-        cells_max: For a preview, the approximate number of cells to read from the beginning. The tables then count the
-            rows and columns left out. Without it, a file beyond the limits raises `TableTooLarge`.
+        cells_max: For a preview, the approximate number of cells to read from the beginning. The tables then state how
+            many rows and columns are left out. Without it, a file beyond the limits raises `TableTooLarge`.
 
     Raises:
         UnreadableTable: The file has no table, or is damaged.
@@ -217,7 +217,7 @@ def _read_text(name: str, ending: str, data: bytes, cells_max: int) -> list[Shee
 
 
 def _is_table(sheet: Sheet) -> bool:
-    """Return True if most lines are rows of one width below short names, instead of sentences with commas."""
+    """Return True if most lines are rows of equal width below short names, instead of sentences with commas."""
     blocks = [block.rows for block in split_blocks(sheet)]
     rows = max(blocks, key=len, default=[])
     if not sheet.delimiter or len(rows) < 3 or len(rows) * 2 < sum(map(len, blocks)):
@@ -303,7 +303,7 @@ _LEGEND: Final = re.compile(
 
 
 def missing_marks(layout: TableLayout) -> frozenset[str]:
-    """Return the marks that a line around the table explains as missing values, as in `M = missing`."""
+    """Return the marks that a line above or below the table explains as missing values, as in `M = missing`."""
     lines = [part.strip() for line in (*layout.titles, *layout.footers) for part in re.split(r"[;,]", line)]
     return frozenset(found[1] for line in lines if (found := _LEGEND.fullmatch(line)))
 
@@ -316,7 +316,7 @@ def _without_marks(row: Row, marks: Collection[str], texts: Collection[int]) -> 
 
 
 def _hidden_sentence(rows: Sequence[Row], sheet: Sheet) -> str:
-    """Say how many rows a filter of the workbook hides, and that they count."""
+    """Return a sentence that says how many rows a filter of the workbook hides, and that they count."""
     hidden = sum(row.number in sheet.hidden_rows for row in rows)
     if not hidden:
         return ""
@@ -329,13 +329,13 @@ def _transpose(rows: Sequence[Row], width: int) -> list[Sequence[Cell]]:
 
 
 def compact_numbers(numbers: list[int]) -> Sequence[int]:
-    """Return the same numbers, as a range if they are consecutive."""
+    """Return the numbers unchanged, or as a range if they are consecutive."""
     whole = range(numbers[0], numbers[-1] + 1) if numbers else range(0)
     return whole if len(whole) == len(numbers) else numbers
 
 
 def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[int]:
-    """Find rows that only head those below: one text in all cells, even in columns of numbers or dates."""
+    """Find rows that are only headings of those below: one text in all cells, even in columns of numbers or dates."""
     if len(columns) < 3 or all(column.kind == "text" for column in columns):
         return []
     same = [
@@ -347,7 +347,7 @@ def _find_headings(rows: Sequence[Row], columns: Sequence[ReadColumn]) -> list[i
 
 
 def total_notes(found: TotalRows, numbers: Sequence[int] | Mapping[int, int]) -> list[str]:
-    """Say which rows are left out as totals, and which are not although they look like totals."""
+    """Say which rows are left out as totals, and which rows are included although they look like totals."""
     notes = []
     proven = [numbers[at] for at in sorted(found.totals) if at not in found.unproven]
     if len(proven) == 1:

@@ -108,7 +108,7 @@ def _from_named_records(name: str, part: dict[str, dict[str, Any]]) -> Sheet | N
     members = [tuple(value) for value in part.values()]
     if len(set(members)) > 1 or any(_is_nested(value.values()) for value in part.values()):
         return None
-    if all(key.isdecimal() for key in members[0]):  # as pandas writes columns
+    if all(key.isdecimal() for key in members[0]):  # the form in which pandas writes columns
         return _headed(name, list(part), zip(*(value.values() for value in part.values()), strict=True))
     return _headed(name, ["name", *members[0]], ([key, *value.values()] for key, value in part.items()))
 
@@ -162,7 +162,7 @@ ENGINE: Final[dict[str, Any]] = {
     "temp_directory": "",
     "max_temp_directory_size": "0KB",
     "threads": 1,
-    # Messages contain them, and with them the name of the machine's user.
+    # Messages contain these folders, and so the name of the machine's user.
     "home_directory": "-",
     "secret_directory": "-",
     "extension_directory": "-",

@@ -1,6 +1,6 @@
 """The result of a calculation, as Markdown for people and as files (docs/api/files.md "Tables").
 
-Markdown has units, and as many decimals as the column. The files are exact: CSV, and a schema with the types of its
+Markdown shows units, and the decimals of the column. The files are exact: CSV, and a schema with the types of the
 columns.
 """
 
@@ -40,7 +40,7 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows of exact numbers, texts and dates. None means no value. `more` is True if further rows exist."""
+    """Rows of exact numbers, texts and dates. None means "no value". `more` is True if further rows exist."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Value | None, ...], ...]
@@ -56,7 +56,7 @@ _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Sat
 
 
 def markdown(result: Result) -> str:
-    """Return a table of the first rows with the units in its head, and the number of rows."""
+    """Return a table of the first rows, with the units in its head, and the number of rows if it lacks some."""
     rows = result.rows[:ROWS_SHOWN]
     columns = [_cells(column, [row[at] for row in rows]) for at, column in enumerate(result.columns)]
     made = table([_head(column) for column in result.columns], zip(*columns, strict=True))
@@ -152,7 +152,7 @@ def _rounded(value: Decimal, column: ResultColumn) -> Decimal:
 CSV: Final = ".csv"
 SCHEMA: Final = ".schema.json"
 TABLE_BYTES: Final = 8_000_000
-"""The maximum size of CSV. A longer result is not written, because readers would take a part for the whole."""
+"""The maximum size of CSV. A longer result is not written, because readers would mistake a part for the whole."""
 _TYPES: Final = {"text": "string", "date": "date", "datetime": "datetime", "time": "time", "boolean": "boolean"}
 
 
@@ -161,7 +161,7 @@ class ResultTooLong(ValueError):
 
 
 def exported(result: Result, title: str) -> dict[str, bytes]:
-    """Return the contents of a table's files by the ending of their names. Raises `ResultTooLong`."""
+    """Return the contents of a table's files by file extension. Raises `ResultTooLong`."""
     if result.more:
         raise ResultTooLong(f"No file was written: the result has more than {len(result.rows):,} rows.")
     return {CSV: _csv(result), SCHEMA: _schema(result, title)}

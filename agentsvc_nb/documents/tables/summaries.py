@@ -1,7 +1,7 @@
-"""Find rows that sum up others by their structure: totals of cubes, of periods, of pages, and lines at the end.
+"""Find rows that sum up others, by their structure: totals of cubes, periods and pages, and lines at the end.
 
 No word decides here. A row is a summary if its labels say which rows it sums up, and its numbers are the sums of those
-rows. So many equal digits are not chance.
+rows. So many equal digits are not a coincidence.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _are_years(column: ReadColumn) -> bool:
 
 
 def _odds(numbers: Sequence[Decimal]) -> int:
-    """Estimate the odds against these numbers being sums by chance. Small numbers often are."""
+    """Estimate the odds against these numbers being sums by chance. Small numbers are often sums by chance."""
     odds = 1
     for number in numbers:
         odds = min(odds * max(1, abs(int("".join(map(str, number.as_tuple().digits))))), 10**12)
@@ -64,14 +64,14 @@ def _odds(numbers: Sequence[Decimal]) -> int:
 
 
 def _is_sum(own: Decimal, others: Sequence[Decimal]) -> bool:
-    """Return True if a number is the sum of others, each rounded to the same decimals."""
+    """Return True if a number is the sum of others, if all are rounded to the same decimals."""
     places = max(0, *(-int(one.as_tuple().exponent) for one in (own, *others)))
     room = Decimal(len(others)).scaleb(-places) / 2 if places else Decimal(0)
     return abs(own - sum(others, Decimal(0))) <= room
 
 
 def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures: Sequence[int]) -> list[Decimal] | None:
-    """Return the numbers of a row that are the sums of the members' numbers, or None if one is not."""
+    """Return the numbers of a row, which are the sums of the members' numbers, or None if any number is not."""
     found = []
     for column in measures:
         own = numbers[at][column]
@@ -85,7 +85,7 @@ def _sums(at: int, members: Sequence[int], numbers: Sequence[Numbers], measures:
 
 
 def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], measures: Sequence[int]) -> set[int]:
-    """Find the rows of a label that is the sum of the other labels of its dimension, all else being equal."""
+    """Find rows whose label sums up the other labels of its dimension, with all other labels being equal."""
     found: set[int] = set()
     for key in range(len(texts[0])):
         places: dict[str, list[int]] = defaultdict(list)
@@ -106,7 +106,7 @@ def _cube_totals(texts: Sequence[tuple[str, ...]], numbers: Sequence[Numbers], m
                 labels = texts[at]
                 members = [one for one in alike[labels[:key] + labels[key + 1 :]] if texts[one][key] != label]
                 if not members:
-                    continue  # a total without its parts is the only number for them
+                    continue  # without its parts in the table, a total is the only number for them
                 sums = _sums(at, members, numbers, measures)
                 if sums is None:
                     break
@@ -169,7 +169,7 @@ def _closing_lines(
     for begin in range(first, last + 1):
         run = range(begin, last + 1)
         worded = len(run) > 1 and all(_starts_with_total(rows[at], is_worded) for at in run)
-        # If several totals cover only a part of the rows, one of them must cover all rows.
+        # Some of several totals may cover only a part of the rows, but one of them must cover all rows.
         if worded and any(_is_grand_total(at, begin, numbers, numeric) for at in run):
             return set(run)
         if all(_closes(at, begin, rows, columns, numbers, numeric) for at in run):
@@ -213,7 +213,7 @@ def _closes(
     numbers: Sequence[Numbers],
     numeric: Sequence[int],
 ) -> bool:
-    """Return True for a line that differs from all rows of data, and sums up those before `end`."""
+    """Return True for a line that differs from all rows of data, and that sums up the rows before `end`."""
     lacks = [
         column for column in range(len(columns))
         if not is_filled(rows[at][column]) and all(is_filled(row[column]) for row in rows[:end])
@@ -239,7 +239,7 @@ def _closes(
 
 
 def _statistic(at: int, end: int, numbers: Sequence[Numbers], numeric: Sequence[int]) -> str:
-    """Name the statistic that all numbers of a line are of the rows before `end`, or return "" if there is none."""
+    """Return the statistic of the rows before `end` that all numbers of a line are, such as the mean; "" for none."""
     possible = {"sum", "mean", "max", "min", "median", "count"}
     seen = False
     for column in numeric:

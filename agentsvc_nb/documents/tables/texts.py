@@ -1,4 +1,4 @@
-"""Divide delimited text into a table of texts, for pages and passages that already have the text.
+"""Split delimited text into a table of texts, for pages and passages that already have the text.
 
 Rows and header are found as in `reading.read_tables`, but nothing is typed, and rows of totals stay.
 """
@@ -33,7 +33,7 @@ def is_delimited(path: str, media_type: str) -> bool:
 
 
 def parse_text(path: str, text: str) -> TextTable | None:
-    r"""Divide a delimited text into columns and rows, or return None if it has no table.
+    r"""Split a delimited text into columns and rows, or return None if it has no table.
 
     >>> table = parse_text("ads.csv", "Report of May\n\nAd;Clicks\nBlue;12\nRed;7\n")
     >>> table and (table.columns, table.rows, table.titles)

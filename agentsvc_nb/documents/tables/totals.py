@@ -1,4 +1,4 @@
-"""Find the rows that only add up others, so that nothing is counted twice.
+"""Find the rows that only add up others, so that no amount is counted twice.
 
 A word for totals, a blank label, an indent or a place at the edge makes a row suspect. Then arithmetic decides, with a
 stack of open rows. A suspect row that is the sum of the last k open rows replaces them on the stack. That covers totals
@@ -39,7 +39,7 @@ _COMPOUND: Final = re.compile(r"(summe|ergebnis|-total)$")
 _LABEL_MAX: Final = 100
 _PRECISION: Final = 120
 LONG: Final = 20_000
-"""With at least this many rows, the rows between suspect rows are added up first."""
+"""In a table with at least this number of rows, the rows between suspect rows are added up first."""
 _SUSPECTS_MAX: Final = 2_000
 _ENDINGS_MAX: Final = 30
 _IMPROBABLE: Final = 50
@@ -53,10 +53,10 @@ class Line:
     """A row, or a run of rows between suspect ones, for the arithmetic of totals."""
 
     numbers: Mapping[int, Decimal | None]
-    """Its number in each number column, or the sum of its rows."""
+    """The row's number in each number column, or the sum of the run's rows."""
     rows: int = 1
     largest: Mapping[int, Decimal] = field(default_factory=dict)
-    """The largest absolute number in each column, for a run of rows."""
+    """For a run of rows, the largest absolute number in each column."""
 
     def peak(self, column: int) -> Decimal:
         return self.largest[column] if self.largest else abs(self.numbers[column] or Decimal(0))
@@ -72,7 +72,7 @@ class Suspects:
     """Lines whose label has no other words than names (of columns or other rows) and fillers."""
     means: set[int] = field(default_factory=set)
     hollow: set[int] = field(default_factory=set)
-    """Lines without a label in a column in which most have one."""
+    """Lines without a label in a column in which most lines have a label."""
     heads: set[int] = field(default_factory=set)
     """Lines that are totals by their structure, such as heads of groups that add up their indented rows."""
     odd: set[int] = field(default_factory=set)
@@ -99,15 +99,15 @@ class Suspects:
 
 @dataclass(slots=True)
 class TotalRows:
-    """The rows that add up others, and the rows about which a note tells why they count or not."""
+    """The rows that add up others, and the rows about which a note says why they count or do not count."""
 
     totals: set[int]
     unproven: list[int] = field(default_factory=list)
-    """Totals by their place and name that no rows add up to."""
+    """Rows that are totals by their place and name, but that no rows add up to."""
     kept: list[int] = field(default_factory=list)
-    """Rows called total that add up nothing, so they count."""
+    """Rows called total that add up no other rows, so they count."""
     unchecked: int = 0
-    """The number of rows called totals in a table that is too large to check them against all others."""
+    """The number of rows called totals that were not checked against all others, because the table is too large."""
 
 
 def find_totals(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn], footer_rows: int = 0) -> TotalRows:
@@ -164,7 +164,7 @@ def decide_in_runs(
     run: Callable[[int, int], Line],
     texts: Callable[[int], list[str]],
 ) -> TotalRows:
-    """Decide about a long table, in which the rows between two suspect rows are added up to one line.
+    """Find the totals of a long table, in which the rows between two suspect rows are added up to one line.
 
     Args:
         count: The number of rows.
@@ -239,7 +239,7 @@ def _find_suspects(rows: Sequence[Sequence[Cell]], columns: Sequence[ReadColumn]
         if 0 < len(empty) * 2 < len(rows):
             # A total lacks the labels of the levels below its own. A row of data may lack repeated labels.
             found.hollow |= {place for place in empty if at == labels[-1] or is_filled(cell_at(rows[place], labels[0]))}
-    if not labels:  # id columns, which a total leaves empty
+    if not labels:  # id columns are empty in a total
         for column in columns:
             empty = {place for place, value in enumerate(column.values) if value is None}
             found.hollow |= empty & {0, len(rows) - 1} if len(empty) == 1 else set()
@@ -263,7 +263,7 @@ def _is_total_word(word: str) -> bool:
 
 
 def label_names(columns: Iterable[str]) -> set[str]:
-    """Return the words that may be next to a word for totals: words of column names, and currencies."""
+    """Return the words that may accompany a word for totals: words of column names, and currencies."""
     return {word for column in columns for word in _words(column)} | {code.casefold() for code in CURRENCY_CODES}
 
 
@@ -316,7 +316,7 @@ class _Decision:
             found |= self._all_without_label(found)
         inner = {at for at in suspects.hollow if 0 < at < self.last}
         if suspects.hollow - found and inner & found:
-            found -= inner  # rows without a label are data elsewhere in this table, so also here
+            found -= inner  # elsewhere in this table, rows without a label are data, so here, too
         found |= self._unworded_total(found)
         rest = [at for at in range(self.count) if at not in found]
         unproven = [
@@ -332,7 +332,7 @@ class _Decision:
         return TotalRows(found, unproven, kept)
 
     def _reduce(self, order: Iterable[int], done: set[int]) -> set[int]:
-        """Run over the lines with a stack of open ones, in which a total replaces the lines that it adds up."""
+        """Process the lines with a stack of open lines, on which a total replaces the lines that it adds up."""
         still: list[int] = []
         found: set[int] = set()
         for at in order:
@@ -346,7 +346,7 @@ class _Decision:
         return found
 
     def _all_without_label(self, found: set[int]) -> set[int]:
-        """Return all lines without a label, if each adds up others. Together that is not chance."""
+        """Return all lines without a label, if each adds up others, which for all of them is not a coincidence."""
         hollow = self.suspects.hollow
         odds = 1
         for at in hollow:
@@ -368,7 +368,7 @@ class _Decision:
             rows = sum(self.lines[one].rows for one in span)
             hits, misses = self._fit(at, span)
             if exact and at in self.edges and size == len(still) and hits >= max(misses, 1):
-                return span  # a grand total; its columns of rates are not sums
+                return span  # a grand total, whose columns of rates are not sums
             edge = at in (0, self.last)
             whole = edge and at in suspects.hollow and size == len(still) and rows > 1
             most = hits > misses or (hits and not any(texts) and self._count_peaks(at, span) == len(self.columns))
@@ -387,7 +387,7 @@ class _Decision:
         return still[-1:] if self.count > 2 and self._is_grand_total(at, still) else []
 
     def _matching_sizes(self, at: int, still: list[int]) -> list[int]:
-        """List the possible counts of last open lines that a suspect adds up: where a column's sum matches, and all."""
+        """List how many of the last open lines a suspect may add up: where a column's sum matches, and all of them."""
         found: set[int] = set()
         for column in self.columns:
             own = self.lines[at].numbers[column]
@@ -436,7 +436,7 @@ class _Decision:
         return worded and at in self.edges and self._count_peaks(at, others) * 2 >= filled
 
     def _count_peaks(self, at: int, others: Sequence[int]) -> int:
-        """Count the columns in which a line has at least the largest number of others."""
+        """Count the columns in which a line's number is at least as large as the largest number of the others."""
         found = 0
         for column in self.columns:
             if (number := self.lines[at].numbers[column]) is not None:
@@ -446,7 +446,7 @@ class _Decision:
     def _odds(self, at: int, span: Sequence[int] = ()) -> int:
         """Estimate the odds against the numbers of a line being sums by chance. Small numbers often are.
 
-        With `span`, only columns count whose numbers are sums of these lines.
+        With `span`, consider only columns whose numbers are sums of these lines.
         """
         odds = 1
         for column, number in self.lines[at].numbers.items():
@@ -469,7 +469,8 @@ class _Decision:
         return {self.last} if len(exact) > 1 and all(exact) and self._odds(self.last) > 1000 else set()
 
     def _repeated_head(self, at: int) -> int | None:
-        """Find the row that heads a total's group: the same numbers, its name in the total's, its rows in between."""
+        """Find the head of a total's group: with the same numbers, a name that the total's contains, and the rows
+        below."""
         if not self.labels[at]:
             return None
         name = self.labels[at][0].strip().casefold()

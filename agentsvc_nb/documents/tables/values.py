@@ -1,4 +1,4 @@
-"""Read the texts of a column as numbers, durations, dates, times or truth values.
+"""Read the texts of a column as numbers, durations, dates, times or booleans.
 
 A column is read as a whole, because its other cells decide the meaning of `1.234`, `03/04/2026` or `12:30`. Each
 distinct text is read once, so the functions take texts with the number of cells that contain them.
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from agentsvc_nb.documents.tables.model import Kind, Value
 
 SHARE: Final = 0.75
-"""The share of a column's filled cells that must be of a kind. With fewer it is a text column."""
+"""The share of a column's filled cells that must be of one kind. With a smaller share, the column is text."""
 _EMPTY: Final = frozenset(
     (
         "",
@@ -26,7 +26,7 @@ _EMPTY: Final = frozenset(
         *("k. a.", "keine angabe", "tbd", "tba", "?", ".", "...", "…", "..", "unknown", "(not set)", "(null)"),
     )
 )
-"""Texts that mean "no value" in a column of numbers or dates."""
+"""Texts that mean "no value" in columns of numbers or dates."""
 
 
 def is_empty(text: str) -> bool:
@@ -113,7 +113,7 @@ def _read_truth(counts: Mapping[str, int]) -> dict[str, Value] | None:
     folded = {text: text.strip().casefold() for text in counts}
     words = {word for word in folded.values() if word}
     pair = next((pair for pair in _TRUTH if words and words <= pair.keys()), None)
-    # A column of only `y` or `t` may mean anything.
+    # A column with only `y` or only `t` may mean anything.
     if pair is None or (all(len(word) == 1 for word in words) and len(words) < 2):
         return None
     return {text: pair.get(word) for text, word in folded.items()}
@@ -154,7 +154,7 @@ _SAME_CURRENCY: Final = {
     }.items()
     for written in ways.split()
 }
-"""Other ways to write a code. `$`, `¥` and `kr` belong to several currencies, so they equal no code."""
+"""Other ways to write a currency code. `$`, `¥` and `kr` belong to several currencies, so they stand for no code."""
 _SCALES: Final = {
     word: exponent
     for exponent, words in {
@@ -165,7 +165,7 @@ _SCALES: Final = {
     for word in words.split()
 }
 _AMBIGUOUS_SCALES: Final = frozenset("kKMB")
-"""Alone behind all numbers, these may also be kelvin, metres or bytes."""
+"""If these are the only suffix of all numbers, they may also be kelvin, metres or bytes."""
 _NO_UNITS: Final = frozenset(["am", "pm", "a.m.", "p.m.", "uhr"])
 _ORDINALS: Final = frozenset(["st", "nd", "rd", "th"])
 _SPACES: Final = " \u00a0\u2009\u202f'’"
@@ -184,7 +184,7 @@ _GROUPED: Final = {
     mark: re.compile(rf"-?(?:\d{{1,3}}(?:{group}\d{{3}})+|\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}})(?:{point}\d+)?")
     for mark, group, point in ((".", ",", r"\."), (",", r"\.", ","))
 }
-"""Numbers with groups of digits, by the decimal mark."""
+"""Patterns of numbers with groups of digits, by the decimal mark."""
 
 
 class Amount(NamedTuple):
@@ -268,7 +268,7 @@ def number_of(text: str, mark: str = ".") -> Decimal | None:
 
 
 def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnReading | str:
-    """Read the texts as numbers, or return a sentence (possibly "") why they are not numbers."""
+    """Read the texts as numbers, or return a sentence (possibly "") that says why they are not numbers."""
     sample = [text for text, _ in zip(counts, range(1000), strict=False) if not is_empty(text)]
     if not sample or sum(1 for text in sample if parse_amount(text)) * 2 < len(sample):
         return ""
@@ -296,7 +296,7 @@ def _read_numbers(name: str, counts: Mapping[str, int], hint: str) -> ColumnRead
         return ""
     notes = []
     doubt = ""
-    # If commas are the only marks, and smaller numbers have none, they group thousands.
+    # If commas are the only marks, and smaller numbers have no commas, the commas group thousands.
     only_commas = mark == "." and not any("." in one for one in digits) and any("," not in one for one in digits)
     if not sure and not only_commas:
         example = next(one for one in digits if "." in one or "," in one)
@@ -320,7 +320,7 @@ class _Unit(NamedTuple):
 
 
 def _find_unit(amounts: Mapping[str, Amount], counts: Mapping[str, int]) -> _Unit | str:
-    """Return the unit of the column, or a sentence why its numbers can't be added."""
+    """Return the unit of the column, or a sentence that says why its numbers can't be added."""
     currencies, suffixes = Counter[str](), Counter[str]()
     for text, one in amounts.items():
         currencies[one.currency] += counts[text]
@@ -337,7 +337,7 @@ def _find_unit(amounts: Mapping[str, Amount], counts: Mapping[str, int]) -> _Uni
 
 
 def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = False) -> tuple[str, bool]:
-    """Return the decimal mark of numbers as written, and whether something decides it.
+    """Return the decimal mark of numbers as written, and whether anything decides it.
 
     Numbers such as `1.234` leave it open. Then the column's other numbers decide, then `hint`, else the English
     convention.
@@ -352,18 +352,18 @@ def find_decimal_mark(digits: Collection[str], hint: str = "", money: bool = Fal
         return hint or ".", False
     mark = open_marks.pop()
     whole = [len(one.lstrip("-")) for one in digits if "." not in one and "," not in one]
-    if any(length > 3 for length in whole):  # 1234 has no mark in this column, so 1.234 is smaller
+    if any(length > 3 for length in whole):  # in this column, 1234 has no mark, so 1.234 is a smaller number
         return mark, True
     other = "," if mark == "." else "."
     if money and any(one.lstrip("-").find(mark) > 1 for one in digits):
-        return other, True  # money has two decimals; a litre price has three, after a single digit
+        return other, True  # money has two decimals; a price per litre has three, after a single digit
     if hint:
         return hint, True
     return ".", False
 
 
 def _vote(one: str) -> str:
-    """Return the decimal mark of a number, `?` and its mark if it is open, or "" if it is not a number."""
+    """Return the decimal mark of a number, `?` with the mark if this is open, or "" if the text is not a number."""
     one = one.lstrip("-")
     last = max(one.rfind("."), one.rfind(","))
     mark, other = one[last], "," if one[last] == "." else "."
@@ -447,7 +447,7 @@ def _parse_span(text: str) -> re.Match[str] | None:
         return None
     if found := _CLOCK_SPAN.fullmatch(text):
         return found
-    # `5m` alone may be five metres or five minutes, so a duration in words needs two parts.
+    # `5m` alone may be five metres or five minutes, so a duration with units needs two parts.
     found = _WORD_SPAN.fullmatch(text)
     return found if found and sum(part is not None for part in found.groups()) > 1 else None
 
@@ -515,7 +515,7 @@ _MONTH_SHAPES: Final = (
 )
 _TIME_OF_DAY: Final = re.compile(_TIME)
 _CENTURY: Final = 69
-"""Two-digit years from here on belong to the 20th century, as in POSIX."""
+"""Two-digit years from this number on belong to the 20th century, as in POSIX."""
 
 
 class WrittenDate(NamedTuple):
@@ -639,7 +639,7 @@ def _parse(text: str, compact: bool) -> WrittenDate | time | None:
 
 
 def _dated(counts: Mapping[str, int], written: Mapping[str, WrittenDate], hint: bool | None) -> ColumnReading:
-    """Read dates after the column has decided whether the day or the month comes first."""
+    """Read dates after it is decided for the column whether the day or the month comes first."""
     opened = {text: one for text, one in written.items() if one.open}
     firsts = sum(counts[text] for text, one in opened.items() if one.month > 12)
     seconds = sum(counts[text] for text, one in opened.items() if one.day > 12)

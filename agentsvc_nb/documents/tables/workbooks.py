@@ -36,7 +36,7 @@ _NAMED_MAX: Final = 5
 
 
 def check_unpacked_size(data: bytes) -> None:
-    """Reject a zip bomb. The process limits stop one that declares a false size."""
+    """Reject a zip bomb. The process limits stop a zip bomb that declares a false size."""
     packed = io.BytesIO(data)
     if zipfile.is_zipfile(packed):
         with zipfile.ZipFile(packed) as parts:
@@ -102,7 +102,7 @@ def _fill_merged(rows: Sequence[list[Cell]], merged: Iterable[tuple[tuple[int, i
 
 @dataclass(slots=True)
 class _Marks:
-    """Facts about some cells that only the XML of a sheet has."""
+    """Facts about some cells that only the sheet's XML contains."""
 
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class _Marks:
     """The numbers of rows that a filter hides."""
 
     def apply(self, rows: Sequence[list[Cell]]) -> list[str]:
-        """Put formats and errors into the cells, and return notes."""
+        """Apply formats and errors to the cells, and return notes."""
         for (row, column), code in self.formats.items():
             if row < len(rows) and column < len(rows[row]):
                 cell = rows[row][column]
